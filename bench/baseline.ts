@@ -14,7 +14,7 @@ export interface Statement {
 }
 
 /** A party with one agent and one wallet, for which purchases are authorized. */
-export type Caller = ReturnType<typeof callerWith>
+export type Caller = ReturnType<typeof createCaller>
 
 interface Table {
   /** The names of the columns. A column holds text unless its name ends in `Ms`, `Cents` or `:bigint`. */
@@ -116,7 +116,7 @@ const manyCents = 1_000_000_000_000
 /** Returns one caller with that many cards for each count, and the statements that insert the rows of all callers. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
-  const callers = cardCounts.map((count) => callerWith(count, nowMs))
+  const callers = cardCounts.map((count) => createCaller(count, nowMs))
   const rows = {
     clock: [{ id: 1, offsetMs: 0, epoch: 0, highestMs: 0 }],
     rootKeys: [{ id: 1, secret: sha256('root'), createdAtMs: nowMs }],
@@ -126,7 +126,7 @@ export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]
   return { callers, statements }
 }
 
-function callerWith(count: number, nowMs: number) {
+function createCaller(count: number, nowMs: number) {
   const id = (prefix: string) => newId(prefix, realSystem, nowMs)
   const owner = { partyId: id('pty'), agentId: id('agt'), walletId: id('wal') }
   return { secretHash: sha256(owner.agentId), ...owner, cards: Array.from({ length: count }, () => id('pcd')) }
@@ -160,7 +160,7 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
   const into = `insert into "${table}" (${columns.map((column) => `"${column}"`).join(', ')}) values`
   return Array.from({ length: Math.ceil(rows.length / 100) }, (_, index) => {
     const batch = rows.slice(index * 100, (index + 1) * 100)
-    const sql = `${into} ${batch.map(() => `(${marks(columns.length)})`).join(', ')}`
+    const sql = `${into} ${batch.map(() => `(${placeholders(columns.length)})`).join(', ')}`
     return { sql, parameters: batch.flatMap((row) => Object.values(row)) }
   })
 }
@@ -175,29 +175,29 @@ export function* authorization(caller: Caller, cardId: string): Generator<Statem
   const nowMs = Date.now()
   const id = newId('cit', realSystem, nowMs)
   const posting = newId('pst', realSystem, nowMs)
-  yield { sql: texts.clock, parameters: [] }
-  yield { sql: texts.credential, parameters: [secretHash] }
-  yield { sql: texts.tryLock, parameters: [`idempotency ${partyId} ${id}`], lock: true }
-  yield { sql: texts.record, parameters: [partyId, id] }
-  yield { sql: texts.lock, parameters: [`party ${partyId}`], lock: true }
-  const [card] = yield { sql: texts.card, parameters: [cardId, partyId] }
+  yield { sql: queries.clock, parameters: [] }
+  yield { sql: queries.credential, parameters: [secretHash] }
+  yield { sql: queries.tryLock, parameters: [`idempotency ${partyId} ${id}`], lock: true }
+  yield { sql: queries.record, parameters: [partyId, id] }
+  yield { sql: queries.lock, parameters: [`party ${partyId}`], lock: true }
+  const [card] = yield { sql: queries.card, parameters: [cardId, partyId] }
   const walletId = card?.walletId ?? null
-  yield { sql: texts.permission, parameters: [walletId, agentId, 'cards.read'] }
-  const [wallet] = yield { sql: texts.wallet, parameters: [walletId, partyId] }
+  yield { sql: queries.permission, parameters: [walletId, agentId, 'cards.read'] }
+  const [wallet] = yield { sql: queries.wallet, parameters: [walletId, partyId] }
   if (card === undefined || wallet === undefined) throw new Error(`The card ${cardId} or its wallet is missing.`)
   const owners = [id, partyId, walletId, cardId, 'purchase', null, 'Books', 1, 'USD', 'authorized', null]
   const state = [1, 0, 0, nowMs + 604_800_000, agentId, 'bench', 1, nowMs, nowMs]
-  yield { sql: texts.insertTransaction, parameters: [...owners, ...state] }
-  yield { sql: texts.updateCard, parameters: [nowMs, nowMs, Number(card.version) + 1, cardId, Number(card.version)] }
+  yield { sql: queries.insertTransaction, parameters: [...owners, ...state] }
+  yield { sql: queries.updateCard, parameters: [nowMs, nowMs, Number(card.version) + 1, cardId, Number(card.version)] }
   const { availableCents, heldCents, version } = wallet
   const balances = [Number(availableCents) - 1, Number(heldCents) + 1, Number(version) + 1]
-  yield { sql: texts.updateWallet, parameters: [...balances, walletId, Number(version)] }
+  yield { sql: queries.updateWallet, parameters: [...balances, walletId, Number(version)] }
   for (const [index, account] of (['available', 'held'] as const).entries()) {
     const amount = account === 'held' ? 1 : -1
     const entry = [`${posting}_${index}`, posting, account, walletId, amount, 'authorized', id, nowMs]
-    yield { sql: texts.insertEntry, parameters: entry }
+    yield { sql: queries.insertEntry, parameters: entry }
   }
-  const [head] = yield { sql: texts.activityHead, parameters: [partyId] }
+  const [head] = yield { sql: queries.activityHead, parameters: [partyId] }
   const sequence = Number(head?.sequence ?? 0) + 1
   const activity = [
     newId('act', realSystem, nowMs),
@@ -210,17 +210,17 @@ export function* authorization(caller: Caller, cardId: string): Generator<Statem
   ]
   const result = [200, null, nowMs, head?.hash ?? '', sha256(`${head?.hash} ${id}`)]
   const cause = [secretHash.slice(0, 36), 'bench', null, JSON.stringify([id])]
-  yield { sql: texts.insertActivity, parameters: [...activity, ...cause, ...result] }
-  yield { sql: texts.rootKeys, parameters: [] }
+  yield { sql: queries.insertActivity, parameters: [...activity, ...cause, ...result] }
+  yield { sql: queries.rootKeys, parameters: [] }
   const end = [sequence, String(result.at(-1)), sha256(`seal ${id}`)]
-  yield { sql: texts.sealHead, parameters: [partyId, ...end, ...end] }
+  yield { sql: queries.sealHead, parameters: [partyId, ...end, ...end] }
   const record = [fingerprint, 'finished', 200, answer, nowMs]
-  yield { sql: texts.insertRecord, parameters: [partyId, id, ...record, ...record] }
+  yield { sql: queries.insertRecord, parameters: [partyId, id, ...record, ...record] }
 }
 
-const marks = (count: number) => Array(count).fill('?').join(', ')
+const placeholders = (count: number) => Array(count).fill('?').join(', ')
 
-const texts = {
+const queries = {
   clock:
     'select "offsetMs", "highestMs", "epoch", null as "databaseNowMs", (select min("holdExpiresAtMs") as "min" from "cardTransactions" where "holdExpiresAtMs" is not null) as "nextHoldExpiresAtMs", (select min("nextEventAtMs") as "min" from "subscriptions") as "nextSubscriptionEventAtMs", (select min("pendingUntilMs") as "min" from "customerInvitations" where "pendingUntilMs" is not null) as "nextInvitationExpiresAtMs", (select max("finishedAtMs") as "max" from "idempotencyRecords") as "lastFinishedAtMs" from "clock"',
   credential:
@@ -232,18 +232,18 @@ const texts = {
   permission:
     'select "permission" from "walletPermissions" where "walletId" = ? and "agentId" = ? and "permission" = ?',
   wallet: 'select * from "wallets" where "id" = ? and "partyId" = ?',
-  insertTransaction: `insert into "cardTransactions" ("id", "partyId", "walletId", "cardId", "kind", "purchaseId", "merchantName", "amountCents", "currency", "status", "declineCode", "heldCents", "capturedCents", "refundedCents", "holdExpiresAtMs", "agentId", "instanceId", "version", "createdAtMs", "updatedAtMs") values (${marks(20)})`,
+  insertTransaction: `insert into "cardTransactions" ("id", "partyId", "walletId", "cardId", "kind", "purchaseId", "merchantName", "amountCents", "currency", "status", "declineCode", "heldCents", "capturedCents", "refundedCents", "holdExpiresAtMs", "agentId", "instanceId", "version", "createdAtMs", "updatedAtMs") values (${placeholders(20)})`,
   updateCard:
     'update "agentCards" set "usedAtMs" = ?, "updatedAtMs" = ?, "version" = ? where "id" = ? and "version" = ?',
   updateWallet:
     'update "wallets" set "availableCents" = ?, "heldCents" = ?, "version" = ? where "id" = ? and "version" = ?',
-  insertEntry: `insert into "ledgerEntries" ("id", "postingId", "account", "walletId", "amountCents", "reason", "sourceId", "createdAtMs") values (${marks(8)})`,
+  insertEntry: `insert into "ledgerEntries" ("id", "postingId", "account", "walletId", "amountCents", "reason", "sourceId", "createdAtMs") values (${placeholders(8)})`,
   activityHead: 'select * from "activityHeads" where "partyId" = ?',
   rootKeys: 'select * from "rootKeys" order by "id" desc',
   sealHead:
     'insert into "activityHeads" ("partyId", "sequence", "hash", "seal") values (?, ?, ?, ?) on conflict ("partyId") do update set "sequence" = ?, "hash" = ?, "seal" = ?',
-  insertActivity: `insert into "activity" ("id", "partyId", "sequence", "operation", "actorType", "agentId", "userId", "keyId", "instanceId", "customerPartyId", "resourceIds", "status", "code", "createdAtMs", "previousHash", "hash") values (${marks(16)}) on conflict ("partyId", "sequence") do nothing`,
-  insertRecord: `insert into "idempotencyRecords" ("partyId", "key", "fingerprint", "state", "status", "body", "finishedAtMs") values (${marks(7)}) on conflict ("partyId", "key") do update set "fingerprint" = ?, "state" = ?, "status" = ?, "body" = ?, "finishedAtMs" = ?`,
+  insertActivity: `insert into "activity" ("id", "partyId", "sequence", "operation", "actorType", "agentId", "userId", "keyId", "instanceId", "customerPartyId", "resourceIds", "status", "code", "createdAtMs", "previousHash", "hash") values (${placeholders(16)}) on conflict ("partyId", "sequence") do nothing`,
+  insertRecord: `insert into "idempotencyRecords" ("partyId", "key", "fingerprint", "state", "status", "body", "finishedAtMs") values (${placeholders(7)}) on conflict ("partyId", "key") do update set "fingerprint" = ?, "state" = ?, "status" = ?, "body" = ?, "finishedAtMs" = ?`,
 }
 
 const fingerprint = sha256('fingerprint')

@@ -10,8 +10,8 @@ import { authorize, issueCard, openSandbox, purchase, type Sandbox, send, server
 import { inTurns, judge, measureMs, type Row, single, summary } from './table.ts'
 
 /** The number of calls in each run. Together the runs have 100,000 calls. */
-const callsOfRuns = [...Array<number>(950).fill(100), 5_000]
-const daysKept = 29
+const callsPerRun = [...Array<number>(950).fill(100), 5_000]
+const daysOfRuns = 29
 const [minuteMs, dayMs] = [60_000, 86_400_000]
 /** The number of postings and events of a party with that many calls. A record's page searches both. */
 const [postings, events] = [25_000, 50_000]
@@ -82,21 +82,21 @@ async function signIn(origin: string) {
 async function fill(url: string): Promise<Record<string, string>> {
   const sandbox = await openSandbox(url)
   const { partyId, agentId } = await whoami(sandbox)
-  const { noted, cardId } = await callOnce(sandbox)
+  const { noted, cardId } = await makeSampleCalls(sandbox)
   const lastMs = realSystem.now()
   let count = 0
-  for (const [index, calls] of callsOfRuns.entries()) {
-    const endMs = lastMs - (daysKept * dayMs * (callsOfRuns.length - 1 - index)) / callsOfRuns.length
+  for (const [index, calls] of callsPerRun.entries()) {
+    const endMs = lastMs - (daysOfRuns * dayMs * (callsPerRun.length - 1 - index)) / callsPerRun.length
     const instanceId = `agent-run-${index}`
     const runId = runIdOf(partyId, instanceId)
     const entries = Array.from({ length: calls }, (_, call): NotedEntry => {
       const { row, ...rest } = noted[call % noted.length] as NotedEntry
       const atMs = Math.floor(endMs) - (calls - call) * minuteMs
-      const place = (++count).toString(16).padStart(20, '0')
+      const hexCount = (++count).toString(16).padStart(20, '0')
       return {
         ...rest,
         instanceId,
-        row: { ...row, runId, id: `${entryIdFrom(atMs)}${place}`, atMs, supportId: `req_${place}` },
+        row: { ...row, runId, id: `${entryIdFrom(atMs)}${hexCount}`, atMs, supportId: `req_${hexCount}` },
       }
     })
     await sandbox.store.transaction((tx) => insertRunEntries(tx, entries))
@@ -107,7 +107,7 @@ async function fill(url: string): Promise<Record<string, string>> {
   const raw = await openRaw(url)
   await raw.run(raw.dialect === 'postgres' ? 'vacuum analyze' : 'pragma wal_checkpoint(truncate)')
   await raw.close()
-  const longRun = `/console/runs/${runIdOf(partyId, `agent-run-${callsOfRuns.length - 1}`)}`
+  const longRun = `/console/runs/${runIdOf(partyId, `agent-run-${callsPerRun.length - 1}`)}`
   const second = (ms: number) => new Date(ms).toISOString().slice(0, 19)
   return {
     'the list of runs and the chart of all times': '/console',
@@ -123,7 +123,7 @@ async function fill(url: string): Promise<Record<string, string>> {
 }
 
 /** Makes calls of several kinds and outcomes. Returns their entries, and the id of a card that is older than all runs. */
-async function callOnce(sandbox: Sandbox): Promise<{ noted: NotedEntry[]; cardId: string }> {
+async function makeSampleCalls(sandbox: Sandbox): Promise<{ noted: NotedEntry[]; cardId: string }> {
   const issuedId = await issueCard(sandbox)
   const purchaseId = await authorize(sandbox, issuedId)
   await send(sandbox, 'POST', `/simulations/card-transactions/${purchaseId}/capture`, { amount: 1, currency: 'USD' })
@@ -132,7 +132,7 @@ async function callOnce(sandbox: Sandbox): Promise<{ noted: NotedEntry[]; cardId
   await sandbox.service.runLog.flush()
   return sandbox.store.transaction(async ({ db }) => {
     const card = await db.selectFrom('agentCards').selectAll().where('id', '=', issuedId).executeTakeFirstOrThrow()
-    const cardId = newId('pcd', realSystem, card.createdAtMs - 2 * daysKept * dayMs)
+    const cardId = newId('pcd', realSystem, card.createdAtMs - 2 * daysOfRuns * dayMs)
     await db
       .insertInto('agentCards')
       .values({ ...card, id: cardId })

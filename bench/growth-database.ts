@@ -6,7 +6,7 @@ import { tables } from '../src/service/store/schema/tables.ts'
 import { openSandbox, type Sandbox, send } from './sandbox.ts'
 
 /** The tables that grow with a party's activity. */
-const cloned = [
+const clonedTables = [
   ...(['parties', 'users', 'agents', 'wallets', 'walletAgents', 'walletPermissions', 'credentials'] as const),
   ...(['delegations', 'agentCards', 'cardTransactions', 'ledgerEntries'] as const),
   ...(['subscriptions', 'subscriptionPayments', 'payments', 'approvals', 'transactions'] as const),
@@ -14,11 +14,11 @@ const cloned = [
 ]
 
 /** The party whose history is cloned, and the ids of earlier records that the clones for the same party share. */
-type Original = { partyId: string; keptIds: readonly string[]; startedAtMs: number }
+type Original = { partyId: string; sharedIds: readonly string[]; startedAtMs: number }
 
 const spreadMs = 400 * 24 * 60 * 60 * 1000
 /** The age at which recorded answers are deleted. */
-const recordedMs = 8 * 24 * 60 * 60 * 1000
+const maxRecordAgeMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
 /** How many sequence numbers each clone gets. A history has fewer activity entries than this. */
@@ -31,10 +31,10 @@ const sequencesPerClone = 10_000
 export async function growDatabase(url: string, rows: number): Promise<void> {
   const sandbox = await openSandbox(url)
   const { partyId } = await whoami(sandbox)
-  const keptIds: string[] = []
+  const sharedIds: string[] = []
   for (const table of ['parties', 'users', 'wallets', 'agents', 'credentials', 'delegations'] as const) {
     const found = await sandbox.store.transaction(({ db }) => db.selectFrom(table).select('id').execute())
-    keptIds.push(...found.map(({ id }) => id))
+    sharedIds.push(...found.map(({ id }) => id))
   }
   await new Promise((resolve) => setTimeout(resolve, 2))
   const startedAtMs = Date.now()
@@ -42,7 +42,7 @@ export async function growDatabase(url: string, rows: number): Promise<void> {
   await sandbox.close()
   const raw = await openRaw(url)
   try {
-    await clone(raw, { partyId, keptIds, startedAtMs }, rows)
+    await clone(raw, { partyId, sharedIds, startedAtMs }, rows)
   } finally {
     await raw.close()
   }
@@ -50,7 +50,7 @@ export async function growDatabase(url: string, rows: number): Promise<void> {
 
 async function clone(database: RawDatabase, original: Original, rows: number): Promise<void> {
   let perClone = 0
-  for (const table of cloned) {
+  for (const table of clonedTables) {
     await database.run(`create temp table "base ${table}" as select * from "${table}"`)
     perClone += await database.count(`base ${table}`)
   }
@@ -72,52 +72,52 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     })
     await database.run(`insert into clones values ${cloneRows.join(', ')}`)
     await database.run('begin')
-    for (const table of cloned) {
-      for (const busy of [true, false]) await database.run(cloneText(database, original, table, busy, first))
+    for (const table of clonedTables) {
+      for (const busy of [true, false]) await database.run(cloneSql(database, original, table, busy, first))
     }
     await database.run('commit')
   }
   if (database.dialect === 'postgres') await database.run('vacuum analyze')
 }
 
-function cloneText(
+function cloneSql(
   database: RawDatabase,
   original: Original,
-  table: (typeof cloned)[number],
+  table: (typeof clonedTables)[number],
   busy: boolean,
   k: number,
 ): string {
   const names = columnsOf(tables[table]).map(([name]) => name)
-  const keptIds = original.keptIds.map((id) => `'${id}'`).join(', ')
-  const values = names.map((name) => cloneOf(database, name, busy ? keptIds : ''))
+  const sharedIds = original.sharedIds.map((id) => `'${id}'`).join(', ')
+  const values = names.map((name) => clonedValue(database, name, busy ? sharedIds : ''))
   const columns = names.map((name) => `"${name}"`).join(', ')
   const rowCondition = `c.busy = ${busy ? 1 : 0} and c.k between ${k} and ${k + clonesPerStatement - 1}`
-  const madeCondition = busy ? ` and ${madeSince(original, keptIds, table, names)}` : ''
+  const historyCondition = busy ? ` and ${isInHistory(original, sharedIds, table, names)}` : ''
   const from = `clones c cross join "base ${table}" b`
-  return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${rowCondition}${madeCondition}`
+  return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${rowCondition}${historyCondition}`
 }
 
 /** Returns a condition that selects the rows of the history, but no earlier rows. */
-function madeSince({ startedAtMs }: Original, keptIds: string, table: string, names: readonly string[]): string {
+function isInHistory({ startedAtMs }: Original, sharedIds: string, table: string, names: readonly string[]): string {
   if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
-  return table.startsWith('wallet') ? `b."walletId" not in (${keptIds})` : '1 = 1'
+  return table.startsWith('wallet') ? `b."walletId" not in (${sharedIds})` : '1 = 1'
 }
 
 const hashes = ['secretHash', 'tokenHash', 'claimTokenHash', 'handle']
 const idsByOtherNames = ['id', 'createdBy', 'updatedBy', 'revokedBy']
 
 /** Returns the value of a column in a clone. */
-function cloneOf({ dialect }: RawDatabase, name: string, keptIds: string): string {
+function clonedValue({ dialect }: RawDatabase, name: string, sharedIds: string): string {
   const column = `b."${name}"`
   if (name === 'key') return dialect === 'sqlite' ? 'lower(hex(randomblob(11)))' : 'left(md5(random()::text), 22)'
-  if (name === 'finishedAtMs') return `${column} - c.shift % ${recordedMs}`
+  if (name === 'finishedAtMs') return `${column} - c.shift % ${maxRecordAgeMs}`
   if (name === 'sequence') return `${column} + (c.k - 1) * ${sequencesPerClone}`
   if (name === 'seeded') return '0'
   if (name.endsWith('Ms')) return `${column} - c.shift`
   if (hashes.includes(name)) return `${column} || '-' || c.k`
   if (name === 'instanceId' || !(name.endsWith('Id') || idsByOtherNames.includes(name))) return column
   const id = `substr(${column}, 1, 4) || c.prefix || substr(${column}, 17)`
-  return keptIds === '' ? id : `case when ${column} in (${keptIds}) then ${column} else ${id} end`
+  return sharedIds === '' ? id : `case when ${column} in (${sharedIds}) then ${column} else ${id} end`
 }
 
 type RawDatabase = Awaited<ReturnType<typeof openRaw>>

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { OperationDefinition } from '../src/core/operation.ts'
 import { catalogue } from '../tools/index.ts'
 import { growDatabase, whoami } from './growth-database.ts'
-import type { Needed } from './main.ts'
+import type { Inputs } from './main.ts'
 import { startPostgres } from './postgres-server.ts'
 import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from './sandbox.ts'
 import { judge, measureMs, percentile, type Row, single } from './table.ts'
@@ -20,10 +20,10 @@ const samples = { write: 150, list: 100 } as const
  * The maximum number of attempts at a comparison. A comparison that misses its goal is repeated, because other work may
  * have slowed down single calls.
  */
-const attempts = 3
+const maxAttempts = 3
 
 /** Measures the disk space of a purchase, and compares calls on a large database with calls on a small one. */
-export async function measureGrowth({ directory, rows, data }: Omit<Needed, 'programs'>): Promise<Row[]> {
+export async function measureGrowth({ directory, rows, data }: Omit<Inputs, 'programs'>): Promise<Row[]> {
   const fileOf = async (count: number) => {
     const path = join(data ?? directory, `growth-${count}.sqlite`)
     if (!existsSync(path)) await growDatabase(`sqlite:${path}`, count)
@@ -114,8 +114,8 @@ async function measureSizes(engine: string, smallUrl: string, largeUrl: string, 
   const grown = { small: await openGrown(smallUrl), large: await openGrown(largeUrl) }
   try {
     const table = [
-      rowOf(`authorize, ${against}`, await compared(samples.write, grown, authorizeOne)),
-      rowOf(`pay under a monthly limit, ${against}`, await compared(samples.write, grown, pay)),
+      rowOf(`authorize, ${against}`, await compareSizes(samples.write, grown, authorizeOne)),
+      rowOf(`pay under a monthly limit, ${against}`, await compareSizes(samples.write, grown, pay)),
     ]
     for (const operation of Object.values(catalogue as Record<string, OperationDefinition>)) {
       if (operation.result === 'page') table.push(await rowOfList(operation, against, grown))
@@ -201,7 +201,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
       const small = await open(grown.small, maxPagesSkipped)
       const ways = { small, large: await open(grown.large, small.pages) }
       if (!ways.small.isAllowed || !ways.large.isAllowed) continue
-      const result = await compared(samples.list, ways, ({ get }) => get())
+      const result = await compareSizes(samples.list, ways, ({ get }) => get())
       const way = `${filter} ${value}, ${credential}`
       if (worst === undefined || excess(result) > excess(worst.result)) worst = { way, result }
     }
@@ -216,18 +216,18 @@ function valuesOf(schema: z.ZodType): string[] | undefined {
   return type === 'boolean' ? ['true', 'false'] : values?.map(String)
 }
 
-interface Sizes<Of> {
-  small: Of
-  large: Of
+interface Sizes<T> {
+  small: T
+  large: T
 }
 
 type Figures = Record<'p50' | 'p99', number>
 type Compared = Sizes<Figures> & { ratio: Figures }
 
 /** Compares both databases call by call. Returns the best attempt, because other work only slows calls down. */
-async function compared<Of>(count: number, sizes: Sizes<Of>, call: (of: Of) => Promise<number>): Promise<Compared> {
+async function compareSizes<T>(count: number, sizes: Sizes<T>, call: (item: T) => Promise<number>): Promise<Compared> {
   let best: Compared | undefined
-  for (let attempt = 0; attempt < attempts && (best === undefined || excess(best) > 1); attempt++) {
+  for (let attempt = 0; attempt < maxAttempts && (best === undefined || excess(best) > 1); attempt++) {
     const [small, large]: [number[], number[]] = [[], []]
     await call(sizes.small)
     await call(sizes.large)

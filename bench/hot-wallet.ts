@@ -12,7 +12,7 @@ const roundMs = 400
 const maxPerRound = 1_200
 const maxInFlight = 64
 const cardCount = (rounds + 1) * maxPerRound
-const crowd = 2_000
+const crowdSize = 2_000
 
 /** Compares authorizations on one wallet, on PostgreSQL and on SQLite, in process and over HTTP. */
 export async function measureHotWallet(inProcess: Databases, overHttp: Databases): Promise<Row[]> {
@@ -72,7 +72,7 @@ async function startServer(databaseUrl: string, count: number) {
 export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
-    const server = await startServer(url, crowd + maxInFlight)
+    const server = await startServer(url, crowdSize + maxInFlight)
     const worker = new Worker(new URL(import.meta.url), { workerData: server.origin })
     try {
       await rateOf(maxInFlight, 1, server.authorizeNext)
@@ -80,13 +80,13 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const healthMs: number[] = []
       worker.on('message', (tookMs) => healthMs.push(tookMs))
       const startedAt = performance.now()
-      const results = await Promise.allSettled(Array.from({ length: crowd }, server.authorizeNext))
+      const results = await Promise.allSettled(Array.from({ length: crowdSize }, server.authorizeNext))
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
       // Waits for the health check in progress, which is measured too.
       await once(worker, 'message')
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)
-      const measurement = `${crowd} authorizations at once on one wallet over HTTP, ${dialect}`
+      const measurement = `${crowdSize} authorizations at once on one wallet over HTTP, ${dialect}`
       rows.push(single(`${measurement}: refused`, String(refused), judge(refused, { atMost: 0 }), seconds))
       const judgment = judge(slowest, { atMost: 50 }, ' ms')
       const of = `of ${healthMs.length}`

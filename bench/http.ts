@@ -1,4 +1,4 @@
-import { type HttpServer, opening, type Programs, processorMs } from './processes.ts'
+import { type HttpServer, initializeParams, type Programs, processorMs } from './processes.ts'
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
@@ -16,8 +16,8 @@ const eras: readonly Era[] = [
   {
     name: 'MCP 2025',
     greet: async (server) => {
-      const { sessionId } = await server.post({ id: 0, method: 'initialize', params: opening })
-      const headers = { 'mcp-session-id': sessionId ?? '', 'mcp-protocol-version': opening.protocolVersion }
+      const { sessionId } = await server.post({ id: 0, method: 'initialize', params: initializeParams })
+      const headers = { 'mcp-session-id': sessionId ?? '', 'mcp-protocol-version': initializeParams.protocolVersion }
       await server.post({ method: 'notifications/initialized' }, headers)
       return headers
     },
@@ -34,7 +34,7 @@ const eras: readonly Era[] = [
     meta: {
       _meta: {
         'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientInfo': opening.clientInfo,
+        'io.modelcontextprotocol/clientInfo': initializeParams.clientInfo,
         'io.modelcontextprotocol/clientCapabilities': {},
       },
     },
@@ -93,9 +93,9 @@ export function measureProcessor(programs: Programs): Promise<Row[]> {
   })
 }
 
-type Called = { ours: HttpServer; oneTool: HttpServer; issue: Call; echo: Call }
+type Setup = { ours: HttpServer; oneTool: HttpServer; issue: Call; echo: Call }
 
-async function measureEras(programs: Programs, measure: (era: Era, called: Called) => Promise<Row[]>): Promise<Row[]> {
+async function measureEras(programs: Programs, measure: (era: Era, setup: Setup) => Promise<Row[]>): Promise<Row[]> {
   const [ours, oneTool] = [await programs.startOursHttp(), await programs.startOneToolHttp()]
   try {
     const rows: Row[] = []

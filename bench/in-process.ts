@@ -8,7 +8,7 @@ import { createSandbox } from '../src/testing/sandbox.ts'
 import { cardAttributes, purchase } from './sandbox.ts'
 import { compare, inTurns, judge, measureMs, median, type Row } from './table.ts'
 
-const resetsOfRound = 10
+const resetsPerRound = 10
 
 /** Compares a reset of the default world with creating a new sandbox, in a file and in memory. */
 export async function measureReset(directory: string): Promise<Row[]> {
@@ -19,19 +19,19 @@ export async function measureReset(directory: string): Promise<Row[]> {
     await using reused = await createSandbox({ database: database(), port: false })
     const reset = async () => {
       const tookMs: number[] = []
-      for (let one = 0; one < resetsOfRound; one++) {
+      for (let one = 0; one < resetsPerRound; one++) {
         await createRecords(reused)
         tookMs.push(await measureMs(() => reused.reset()))
       }
       return median(tookMs)
     }
-    const [ours = [], other = []] = await inTurns(7, [reset, () => measureMs(() => requestOnce(database()))])
+    const [ours = [], other = []] = await inTurns(7, [reset, () => measureMs(() => useNewSandbox(database()))])
     rows.push(rowOf(`reset of the default world in ${where}, against a new sandbox`, ours, other, 20))
   }
   return rows
 }
 
-async function requestOnce(database: string): Promise<void> {
+async function useNewSandbox(database: string): Promise<void> {
   await using sandbox = await createSandbox({ database, port: false })
   await sandbox.fetch('/whoami', { headers: { Authorization: `Bearer ${sandbox.keys.api}` } })
 }
@@ -55,7 +55,7 @@ export async function measureRehearsals(): Promise<Row[]> {
     })
     return tookMs / scenarios.length
   }
-  const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => requestOnce('sqlite::memory:'))])
+  const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => useNewSandbox('sqlite::memory:'))])
   const measurement = `a trial of each of ${scenarios.length} scenarios by careful, against a new sandbox`
   return [rowOf(measurement, ours, other, 600)]
 }

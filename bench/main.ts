@@ -22,12 +22,12 @@ const measurements = {
   console: async ({ directory }) => (await import('./console.ts')).measureConsole(directory),
   reset: async ({ directory }) => (await import('./in-process.ts')).measureReset(directory),
   rehearse: async () => (await import('./in-process.ts')).measureRehearsals(),
-  growth: async (needed) => (await import('./growth.ts')).measureGrowth(needed),
-} as const satisfies Record<string, (needed: Needed) => Promise<Row[]>>
+  growth: async (inputs) => (await import('./growth.ts')).measureGrowth(inputs),
+} as const satisfies Record<string, (inputs: Inputs) => Promise<Row[]>>
 
 const names = Object.keys(measurements) as (keyof typeof measurements)[]
 
-export interface Needed {
+export interface Inputs {
   /** The folder for temporary files. */
   directory: string
   programs: () => Promise<Programs>

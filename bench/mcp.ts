@@ -4,7 +4,7 @@ import { databaseMemories } from '../src/commands/database-memory.ts'
 import { realSystem } from '../src/core/system.ts'
 import * as mcp from '../src/mcp/dependencies.ts'
 import { createMcpServer } from '../src/mcp/server.ts'
-import { opening } from './processes.ts'
+import { initializeParams } from './processes.ts'
 import { authorize, cardAttributes, issueCard, openSandbox, type Sandbox, send } from './sandbox.ts'
 import { compare, inTurns, judge, type Row, single } from './table.ts'
 
@@ -18,7 +18,7 @@ export async function measureMcp(): Promise<Row[]> {
   try {
     const cardId = await issueCard(sandbox)
     const call = await toolCaller(sandbox, mcp.nothingRemembered)
-    const remembering = await toolCaller(sandbox, await repeatSettings(sandbox))
+    const callWithRepeats = await toolCaller(sandbox, await repeatSettings(sandbox))
     const read = () => send(sandbox, 'GET', `/agent-cards/${cardId}`)
     const issue = () => issueCard(sandbox)
     const issueTool = { name: 'issue_agent_card', arguments: cardAttributes }
@@ -29,7 +29,7 @@ export async function measureMcp(): Promise<Row[]> {
         read,
       ),
       await callRow('issue_agent_card', () => call('tools/call', issueTool), issue),
-      await callRow('issue_agent_card, remembered', () => remembering('tools/call', issueTool), issue),
+      await callRow('issue_agent_card, remembered', () => callWithRepeats('tools/call', issueTool), issue),
     ]
     return [...rows, ...(await countStatements(sandbox))]
   } finally {
@@ -58,7 +58,7 @@ async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1000 / callsPerRound
 }
 
-const counted = 100
+const countedCalls = 100
 
 /**
  * Counts the SQL statements during sequential calls, including those of background work. Does not count savepoints,
@@ -69,7 +69,7 @@ async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))
   const authorized = await statementsOf(sandbox, () => authorize(sandbox, cards.pop() ?? ''))
   const row = (what: string, figure: number) =>
-    single(`statements per ${what}, SQLite, of ${counted} sequential calls`, figure.toFixed(2), judge(figure))
+    single(`statements per ${what}, SQLite, of ${countedCalls} sequential calls`, figure.toFixed(2), judge(figure))
   return [row('card issued', issued), row('authorization', authorized)]
 }
 
@@ -88,9 +88,9 @@ async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>):
     })
   }
   try {
-    for (let call = 0; call < counted; call++) await work()
+    for (let call = 0; call < countedCalls; call++) await work()
     await service.runLog.flush()
-    return count / counted
+    return count / countedCalls
   } finally {
     Object.assign(StatementSync.prototype, originals)
   }
@@ -139,7 +139,7 @@ async function toolCaller({ service, key }: Sandbox, repeats: mcp.RepeatSettings
     waiting.delete(id)
     if (!('result' in answer) || (answer.result as { isError?: true }).isError) throw new Error(JSON.stringify(answer))
   }
-  await call('initialize', opening)
+  await call('initialize', initializeParams)
   transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/initialized' })
   return call
 }

@@ -7,7 +7,7 @@ import { z } from 'zod'
 // argument is `http`, the SDK's own HTTP transports of both eras serve the tool without sign-in, and the server prints
 // its address.
 const [file] = process.argv.slice(2)
-const keep = file === undefined || file === 'http' ? async () => {} : await openFile(file)
+const store = file === undefined || file === 'http' ? async () => {} : await openFile(file)
 if (file === 'http') await serveHttp()
 else serveStdio(createServer)
 
@@ -22,7 +22,7 @@ function createServer(): McpServer {
       outputSchema: z.object({ text: z.string() }),
     },
     async ({ text }) => {
-      await keep(text)
+      await store(text)
       return { content: [{ type: 'text', text }], structuredContent: { text } }
     },
   )

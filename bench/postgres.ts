@@ -41,15 +41,15 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
   const ours = await openSandbox(oursUrl)
   const bare = await openBare(bareUrl)
   try {
-    const buyers: Purchases<string> = []
+    const buyers: Buyers<string> = []
     for (const [party, { key }] of (await makeBuyers(ours, maxParties)).entries()) {
-      buyers.push({ who: key, cards: await makeCards(ours, cardsOf(party), key) })
+      buyers.push({ who: key, cards: await makeCards(ours, cardsNeeded(party), key) })
     }
     const rows: Row[] = []
     for (const { mode, parties, limit, count, goal } of loads) {
       const [mine, other] = await inTurns(rounds, [
-        () => rateWithin(roundMs, limit, spread(buyers, parties, count), ({ who, id }) => authorize(ours, id, who)),
-        () => rateWithin(roundMs, limit, spread(bare.buyers, parties, count), ({ who, id }) => bare.authorize(who, id)),
+        () => rateWithin(roundMs, limit, draw(buyers, parties, count), ({ who, id }) => authorize(ours, id, who)),
+        () => rateWithin(roundMs, limit, draw(bare.buyers, parties, count), ({ who, id }) => bare.authorize(who, id)),
       ])
       const measurement = `authorizations, PostgreSQL, ${mode}, against bare pg`
       rows.push(compare({ measurement, unit: '/s', ours: mine, other, goal }))
@@ -62,17 +62,17 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
 }
 
 /** Buyers and their cards. */
-type Purchases<Who> = { who: Who; cards: string[] }[]
+type Buyers<Who> = { who: Who; cards: string[] }[]
 
 const maxParties = Math.max(...loads.map(({ parties }) => parties))
 /** Returns how many cards a party needs. The first parties need more, since they take part in more loads. */
-function cardsOf(party: number): number {
+function cardsNeeded(party: number): number {
   const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
   return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
 }
 
 /** Returns the purchases of a round. The parties take turns. */
-function spread<Who>(purchases: Purchases<Who>, parties: number, count: number): { who: Who; id: string }[] {
+function draw<Who>(purchases: Buyers<Who>, parties: number, count: number): { who: Who; id: string }[] {
   return Array.from({ length: count }, (_, index) => {
     const buyer = purchases[index % parties]
     const id = buyer?.cards.pop()
@@ -88,10 +88,10 @@ async function openBare(url: string) {
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query(baselineTables)
-  const { callers, statements } = baselineRows(Array.from({ length: maxParties }, (_, party) => cardsOf(party)))
+  const { callers, statements } = baselineRows(Array.from({ length: maxParties }, (_, party) => cardsNeeded(party)))
   for (const { sql, parameters } of statements) await pool.query(withPlaceholders(sql), parameters)
   return {
-    buyers: callers.map((who): Purchases<Caller>[number] => ({ who, cards: who.cards })),
+    buyers: callers.map((who): Buyers<Caller>[number] => ({ who, cards: who.cards })),
     async authorize(caller: Caller, cardId: string) {
       const client = await pool.connect()
       try {
@@ -115,13 +115,13 @@ async function openBare(url: string) {
   }
 }
 
-const texts = new Map<string, string>()
+const converted = new Map<string, string>()
 
 /** Replaces each `?` with a PostgreSQL placeholder, such as `$1`. */
 function withPlaceholders(sql: string): string {
   let count = 0
-  const text = texts.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
-  texts.set(sql, text)
+  const text = converted.get(sql) ?? sql.replaceAll('?', () => `$${++count}`)
+  converted.set(sql, text)
   return text
 }
 

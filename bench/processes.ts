@@ -36,7 +36,7 @@ export async function endProcess(child: ChildProcess, signal?: 'SIGTERM'): Promi
 
 export type StdioServer = ReturnType<typeof startStdioServer>
 
-export const opening = {
+export const initializeParams = {
   protocolVersion: '2025-11-25',
   capabilities: {},
   clientInfo: { name: 'bench', version: '1' },
@@ -68,7 +68,7 @@ export function startStdioServer(parameters: readonly string[], env: Environment
   }
   /** Sends the first messages of a host of MCP 2025. */
   const greet = async () => {
-    await request('initialize', opening)
+    await request('initialize', initializeParams)
     write({ method: 'notifications/initialized' })
   }
   return { pid: child.pid ?? 0, request, greet, end: () => endProcess(child) }
@@ -86,7 +86,7 @@ export async function startHttpServer(
   { env, bearer = '' }: { env: Environment; bearer?: string },
 ) {
   const child = startNode(parameters, env)
-  const url = await addressOf(child)
+  const url = await waitForUrl(child)
   const agent = new Agent({
     connections: null,
     pipelining: 1,
@@ -138,7 +138,7 @@ export async function startHttpServer(
   }
 }
 
-function addressOf(child: ChildProcess): Promise<URL> {
+function waitForUrl(child: ChildProcess): Promise<URL> {
   const { promise, resolve, reject } = Promise.withResolvers<URL>()
   readLines(child, (line) => {
     const address = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(line)?.[0]

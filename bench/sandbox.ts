@@ -22,15 +22,15 @@ export const serverSettings = {
 }
 
 /** The number of idempotency keys so far. With the start time, it makes each key unique across databases and runs. */
-let keys = 0
+let keyCount = 0
 
 /**
  * Opens the service in this process on a seeded database.
- * @param through wraps the store
+ * @param wrapStore wraps the store
  * @param keepsRuns whether run entries are written
  */
-export async function openSandbox(databaseUrl: string, through = (store: Store) => store, keepsRuns = true) {
-  const store = through(await openStore({ url: databaseUrl, system: realSystem }))
+export async function openSandbox(databaseUrl: string, wrapStore = (store: Store) => store, keepsRuns = true) {
+  const store = wrapStore(await openStore({ url: databaseUrl, system: realSystem }))
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
   const environment = 'sandbox'
   const system = realSystem
@@ -40,7 +40,7 @@ export async function openSandbox(databaseUrl: string, through = (store: Store) 
   /** Returns a request that carries the seeded agent's key, or another key if one is given. */
   const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, bearer = key) => {
     const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
-    if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keys}`
+    if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keyCount}`
     if (attributes === undefined) return new Request(`http://sandbox.invalid${path}`, { method, headers })
     headers['Content-Type'] = 'application/json'
     const body = JSON.stringify({ data: { attributes } })
