@@ -3,27 +3,28 @@ import { newId, realSystem, sha256 } from '../src/core/system.ts'
 export type Value = string | number | null
 export type Rows = Record<string, Value>[]
 
-/** A statement to run, with `?` for its parameters. The caller of the generator passes the rows back to it. */
+/** A SQL statement with a `?` for each parameter. */
 export interface Statement {
   sql: string
   parameters: Value[]
-  /**
-   * Whether only PostgreSQL runs it. SQLite needs no lock, because only one of its transactions can write at a time.
-   */
+  /** True if the statement only takes a lock. SQLite needs none, because it allows one write transaction at a time. */
   lock?: true
 }
 
-/** A party with one agent and one wallet, for which purchases are authorized. */
+/** A party with one agent, one wallet and cards. Each authorization uses up one of the cards. */
 export type Caller = ReturnType<typeof createCaller>
 
 interface Table {
-  /** The names of the columns. A column holds text unless its name ends in `Ms`, `Cents` or `:bigint`. */
+  /** The column names. Columns that end in `Ms`, `Cents` or `:bigint` hold integers; all others hold strings. */
   columns: string
   key: string
   indexes: readonly string[]
 }
 
-/** The tables that an authorization touched when the baseline was frozen. Two stay empty. */
+/**
+ * The tables that an authorization used in November 2026. `subscriptions` and `customerInvitations` stay empty: an
+ * authorization only searches them for due effects.
+ */
 const tables: Readonly<Record<string, Table>> = {
   clock: { columns: 'id:bigint offsetMs epoch:bigint highestMs', key: 'id', indexes: [] },
   credentials: {
@@ -92,7 +93,7 @@ const tables: Readonly<Record<string, Table>> = {
 
 const quoted = (names: string, separator = ', ') => names.replaceAll(/\w+/g, '"$&"').replaceAll(' ', separator)
 
-/** Creates the baseline's own tables, so that later changes to the service's tables do not affect it. */
+/** The SQL that creates the baseline's own tables. Later changes to the service's tables do not affect them. */
 export const baselineTables = Object.entries(tables)
   .flatMap(([table, { columns, key, indexes }]) => {
     const typed = columns.split(' ').map((column) => {
@@ -113,7 +114,7 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/** Returns one caller with that many cards for each count, and the statements that insert the rows of all callers. */
+/** Creates one caller per count, with that number of cards. Returns the callers, and statements that insert all rows. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => createCaller(count, nowMs))
@@ -154,7 +155,7 @@ function rowsOf(callers: readonly Caller[], nowMs: number): Record<string, Recor
   }
 }
 
-/** Inserts a hundred rows per statement, because PostgreSQL allows 65,535 parameters and SQLite half as many. */
+/** Returns statements that insert up to 100 rows each, because SQLite allows at most 32,766 parameters per statement. */
 function insertions(table: string, rows: readonly Record<string, Value>[]): Statement[] {
   const columns = Object.keys(rows[0] ?? {})
   const into = `insert into "${table}" (${columns.map((column) => `"${column}"`).join(', ')}) values`
@@ -166,9 +167,9 @@ function insertions(table: string, rows: readonly Record<string, Value>[]): Stat
 }
 
 /**
- * Yields the statements that the service ran in November 2026 for one approved authorization, without its savepoints.
- * They read the clock, due effects, credential, idempotency key, card, permission and wallet, and write the effects and
- * the answer. The list is frozen, so that every later version of the service is compared with the same work.
+ * Yields the statements, except savepoints, that the service ran in November 2026 for one approved authorization. They
+ * stay the same, so that every later version of the service is compared with the same work. The code that iterates over
+ * the generator runs each statement and passes the resulting rows to `next()`.
  */
 export function* authorization(caller: Caller, cardId: string): Generator<Statement, void, Rows> {
   const { secretHash, partyId, agentId } = caller
@@ -247,5 +248,5 @@ const queries = {
 }
 
 const fingerprint = sha256('fingerprint')
-/** A text about as long as a recorded answer. */
+/** A string about as long as the answer in an idempotency record. */
 const answer = JSON.stringify({ data: 'x'.repeat(960) })

@@ -9,16 +9,17 @@ import { ourBundle, residentMegabytes, startHttpServer } from './processes.ts'
 import { authorize, issueCard, openSandbox, purchase, type Sandbox, send, serverSettings } from './sandbox.ts'
 import { inTurns, judge, measureMs, type Row, single, summary } from './table.ts'
 
-/** The number of calls in each run. Together the runs have 100,000 calls. */
+/** The number of calls in each run. The total is 100,000. */
 const callsPerRun = [...Array<number>(950).fill(100), 5_000]
+/** The number of days over which the runs are spread. The service deletes runs after 30 days. */
 const daysOfRuns = 29
 const [minuteMs, dayMs] = [60_000, 86_400_000]
-/** The number of postings and events of a party with that many calls. A record's page searches both. */
+/** How many postings and events a party with 100,000 calls has. To show a record, the console searches both tables. */
 const [postings, events] = [25_000, 50_000]
 const [roundsBefore, rounds] = [30, 40]
 const goal = { atMost: 200 }
 
-/** Measures pages of the console in a served process, for a party with 100,000 run entries. */
+/** Measures the time of console pages, and the memory of `serve`, for a party with 100,000 run entries. */
 export async function measureConsole(directory: string): Promise<Row[]> {
   const command = ourBundle()
   const server = await startPostgres(directory)
@@ -43,10 +44,10 @@ async function measurePages(engine: string, url: string, command: string): Promi
     const samples = await inTurns(rounds, works)
     const after = residentMegabytes(pid)
     for (const [index, work] of works.entries()) {
-      // Measures again, because other work on the machine may have slowed down a single page.
+      // Repeats a measurement that missed the goal, because other work on the machine may have slowed the page down.
       if (Math.max(...(samples[index] ?? [])) > goal.atMost) samples[index] = (await inTurns(rounds, [work]))[0] ?? []
     }
-    const memory = `console, ${engine}: resident memory of serve after ${rounds * works.length} pages against before`
+    const memory = `console, ${engine}: memory of serve after ${rounds * works.length} pages, against the memory before`
     return [
       ...Object.keys(pages).map((page, index) => {
         const times = samples[index] ?? []
@@ -60,7 +61,7 @@ async function measurePages(engine: string, url: string, command: string): Promi
   }
 }
 
-/** Signs in as the owner. Returns a function that opens a page like a browser. */
+/** Signs in as the owner. Returns a function that opens a page and follows redirects within the console. */
 async function signIn(origin: string) {
   const body = new URLSearchParams({ as: 'owner', next: '/console' })
   const answer = await fetch(`${origin}/sign-in`, { method: 'POST', redirect: 'manual', headers: { origin }, body })
@@ -78,7 +79,7 @@ async function signIn(origin: string) {
   return open
 }
 
-/** Fills a database with runs of copied calls, postings and events. Returns the pages to measure. */
+/** Makes a few calls, and copies their run entries, postings and events many times. Returns the pages to measure. */
 async function fill(url: string): Promise<Record<string, string>> {
   const sandbox = await openSandbox(url)
   const { partyId, agentId } = await whoami(sandbox)
@@ -103,26 +104,26 @@ async function fill(url: string): Promise<Record<string, string>> {
   }
   await copyRows(sandbox, partyId)
   await sandbox.close()
-  // PostgreSQL would vacuum by itself, but perhaps while the pages are measured.
+  // Cleans up now, because PostgreSQL's autovacuum could otherwise run during the measurement.
   const raw = await openRaw(url)
   await raw.run(raw.dialect === 'postgres' ? 'vacuum analyze' : 'pragma wal_checkpoint(truncate)')
   await raw.close()
   const longRun = `/console/runs/${runIdOf(partyId, `agent-run-${callsPerRun.length - 1}`)}`
   const second = (ms: number) => new Date(ms).toISOString().slice(0, 19)
   return {
-    'the list of runs and the chart of all times': '/console',
+    'the list of runs and the chart of all runs': '/console',
     'the chart of one day': `/console?from=${second(lastMs - 3 * dayMs)}&until=${second(lastMs - 2 * dayMs)}`,
     'the chart of one agent': `/console?agent=${agentId}`,
     'a run of 5,000 calls': longRun,
-    'that run, filtered for no call': `${longRun}?agent=agt_none`,
-    'Find by a support id': `/console/find?id=req_${(count - 2_500).toString(16).padStart(20, '0')}`,
-    "Find by a card's id": `/console/find?id=${cardId}`,
-    'Find by a common text': '/console/find?id=Books',
-    'Find by a text that nothing has': '/console/find?id=Nothing+like+it',
+    'a run of 5,000 calls, with a filter that matches none': `${longRun}?agent=agt_none`,
+    'Find, given a support id': `/console/find?id=req_${(count - 2_500).toString(16).padStart(20, '0')}`,
+    "Find, given a card's id": `/console/find?id=${cardId}`,
+    'Find, given a common word': '/console/find?id=Books',
+    'Find, given words that no record contains': '/console/find?id=Nothing+like+it',
   }
 }
 
-/** Makes calls of several kinds and outcomes. Returns their entries, and the id of a card that is older than all runs. */
+/** Makes various calls; one is declined. Returns their run entries, and the id of a card older than all runs. */
 async function makeSampleCalls(sandbox: Sandbox): Promise<{ noted: NotedEntry[]; cardId: string }> {
   const issuedId = await issueCard(sandbox)
   const purchaseId = await authorize(sandbox, issuedId)
@@ -145,7 +146,7 @@ async function makeSampleCalls(sandbox: Sandbox): Promise<{ noted: NotedEntry[];
   })
 }
 
-/** Copies the party's newest posting and event under new ids. */
+/** Copies the party's newest posting and its newest event many times, with new ids. */
 async function copyRows({ store }: Sandbox, partyId: string): Promise<void> {
   const posting = await store.read(({ db }) =>
     db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId).orderBy('id', 'desc').limit(2).execute(),
@@ -153,7 +154,7 @@ async function copyRows({ store }: Sandbox, partyId: string): Promise<void> {
   const [event] = await store.read(({ db }) =>
     db.selectFrom('events').selectAll().where('partyId', '=', partyId).orderBy('sequence', 'desc').limit(1).execute(),
   )
-  if (event === undefined) throw new Error('The calls left no event.')
+  if (event === undefined) throw new Error('The calls recorded no event.')
   const perStatement = 500
   for (let first = 0; first < events; first += perStatement) {
     await store.transaction(async ({ db }) => {

@@ -13,20 +13,24 @@ const clonedTables = [
   ...(['idempotencyRecords', 'activityResources', 'activity'] as const),
 ]
 
-/** The party whose history is cloned, and the ids of earlier records that the clones for the same party share. */
+/**
+ * The party whose history is cloned, and the start of this history. Clones for the same party refer to the records in
+ * `sharedIds`, which are older than the history, instead of copying them.
+ */
 type Original = { partyId: string; sharedIds: readonly string[]; startedAtMs: number }
 
 const spreadMs = 400 * 24 * 60 * 60 * 1000
-/** The age at which recorded answers are deleted. */
+/** The maximum age of a cloned idempotency record. The service deletes these records after nine days. */
 const maxRecordAgeMs = 8 * 24 * 60 * 60 * 1000
 const clonesPerStatement = 200
 const numbered = { activity: 'sequence', activityResources: 'sequence', partyHeads: 'activitySequence' }
-/** How many sequence numbers each clone gets. A history has fewer activity entries than this. */
+/** How many sequence numbers are reserved for each clone. The history has fewer activity entries. */
 const sequencesPerClone = 10_000
 
 /**
- * Creates a database with about this many rows. The history of one party is cloned with new ids and earlier times,
- * alternately for the same party and for a new one. The activity chains are not sealed again.
+ * Creates a database with about `rows` rows. Clones the history of one party with new ids and earlier timestamps. The
+ * odd-numbered clones belong to the same party (`busy`), each of the others to a new party. The activity chains of the
+ * clones are not valid, because their hashes are copied unchanged.
  */
 export async function growDatabase(url: string, rows: number): Promise<void> {
   const sandbox = await openSandbox(url)
@@ -55,7 +59,7 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     perClone += await database.count(`base ${table}`)
   }
   const count = Math.max(2, Math.round(rows / perClone))
-  // The original is the newest party, so its sequence numbers move behind those of the clones.
+  // The original history is the newest, so it needs higher sequence numbers than its clones.
   for (const [table, column] of Object.entries(numbered)) {
     const moved = `"${column}" = "${column}" + ${count * sequencesPerClone}`
     await database.run(`update "${table}" set ${moved} where "partyId" = '${original.partyId}'`)
@@ -66,7 +70,7 @@ async function clone(database: RawDatabase, original: Original, rows: number): P
     const cloneRows = Array.from({ length: Math.min(clonesPerStatement, count + 1 - first) }, (_, index) => {
       const k = first + index
       const shiftMs = (count - k + 1) * stepMs
-      // An id begins with its creation time.
+      // These 12 characters of an id encode its creation time.
       const prefix = newId('any', realSystem, original.startedAtMs - shiftMs).slice(4, 16)
       return `(${k}, '${prefix}', ${shiftMs}, ${k % 2})`
     })
@@ -97,7 +101,7 @@ function cloneSql(
   return `insert into "${table}" (${columns}) select ${values.join(', ')} from ${from} where ${rowCondition}${historyCondition}`
 }
 
-/** Returns a condition that selects the rows of the history, but no earlier rows. */
+/** Returns a SQL condition that selects the rows of the history, but no earlier rows. */
 function isInHistory({ startedAtMs }: Original, sharedIds: string, table: string, names: readonly string[]): string {
   if (names.includes('createdAtMs')) return `b."createdAtMs" >= ${startedAtMs}`
   return table.startsWith('wallet') ? `b."walletId" not in (${sharedIds})` : '1 = 1'
@@ -106,7 +110,7 @@ function isInHistory({ startedAtMs }: Original, sharedIds: string, table: string
 const hashes = ['secretHash', 'tokenHash', 'claimTokenHash', 'handle']
 const idsByOtherNames = ['id', 'createdBy', 'updatedBy', 'revokedBy']
 
-/** Returns the value of a column in a clone. */
+/** Returns the SQL expression for the value of a column in a clone. */
 function clonedValue({ dialect }: RawDatabase, name: string, sharedIds: string): string {
   const column = `b."${name}"`
   if (name === 'key') return dialect === 'sqlite' ? 'lower(hex(randomblob(11)))' : 'left(md5(random()::text), 22)'
@@ -122,7 +126,7 @@ function clonedValue({ dialect }: RawDatabase, name: string, sharedIds: string):
 
 type RawDatabase = Awaited<ReturnType<typeof openRaw>>
 
-/** Opens a connection to the database that is separate from the service's. */
+/** Opens a direct connection to the database, without the service. */
 export async function openRaw(url: string) {
   const counting = (table: string) => `select count(*) as n from "${table}"`
   if (url.startsWith('sqlite:')) {
@@ -150,7 +154,7 @@ export async function whoami(sandbox: Sandbox): Promise<{ partyId: string; agent
   return (await send(sandbox, 'GET', '/whoami')).data.attributes
 }
 
-/** Makes the most common calls of a party. All of their records reach a final state. */
+/** Makes calls that are typical of a party. The resulting records all reach a final state. */
 async function makeUsualCalls(sandbox: Sandbox): Promise<void> {
   const { partyId } = await whoami(sandbox)
   const post = (path: string, attributes?: object) => send(sandbox, 'POST', path, attributes, sandbox.apiKey)
@@ -162,7 +166,7 @@ async function makeUsualCalls(sandbox: Sandbox): Promise<void> {
   const usd = { currency: 'USD', merchant: { name: 'Books' } }
   for (let count = 0; count < 20; count++) {
     const { id: cardId } = (await asAgent('/agent-cards', { ...usd, maximumAmount: 1000 })).data
-    // One purchase in ten is declined and one is reversed; the others are captured.
+    // In every ten purchases, one is declined, one is reversed, and eight are captured.
     const amount = count % 10 === 9 ? 2000 : 500
     const { id, attributes } = (await asAgent(`/simulations/agent-cards/${cardId}/authorize`, { ...usd, amount })).data
     const path = `/simulations/card-transactions/${id}`

@@ -12,17 +12,17 @@ import { authorize, issueCard, openSandbox, rateOf, type Sandbox, send } from '.
 import { judge, measureMs, percentile, type Row, single } from './table.ts'
 
 const smallRows = 10_000
-/** The maximum number of rows on PostgreSQL, where cloning more would take too long. */
+/** The maximum number of rows in PostgreSQL. Cloning more would take too long there. */
 const maxRowsOnPostgres = 1_000_000
 const goal = { p50: 1.3, p99: 3 } as const
 const samples = { write: 150, list: 100 } as const
 /**
  * The maximum number of attempts at a comparison. A comparison that misses its goal is repeated, because other work may
- * have slowed down single calls.
+ * have slowed down individual calls.
  */
 const maxAttempts = 3
 
-/** Measures the disk space of a purchase, and compares calls on a large database with calls on a small one. */
+/** Measures how much disk space a purchase takes, and compares calls on a large database with calls on a small one. */
 export async function measureGrowth({ directory, rows, data }: Omit<Inputs, 'programs'>): Promise<Row[]> {
   const fileOf = async (count: number) => {
     const path = join(data ?? directory, `growth-${count}.sqlite`)
@@ -48,7 +48,7 @@ export async function measureGrowth({ directory, rows, data }: Omit<Inputs, 'pro
 const purchases = 2000
 const maxBytes = { purchase: 16_000, authorization: 6_600 } as const
 
-/** Measures the bytes that a purchase takes on disk: a card is issued, and its purchase is authorized and captured. */
+/** Measures how many bytes a purchase takes on disk: issuing a card, then authorizing and capturing its purchase. */
 async function measureBytes(url: string): Promise<Row[]> {
   const sandbox = await openSandbox(url)
   const engine = url.startsWith('sqlite:') ? 'SQLite' : 'PostgreSQL'
@@ -105,7 +105,7 @@ async function sizeOf(url: string): Promise<number> {
 
 interface Grown {
   sandbox: Sandbox
-  /** The busy party's ids and names, by the filter that accepts them. */
+  /** The values with which requests fill in path parameters and filters, by the parameter's name. */
   values: Readonly<Record<string, string>>
 }
 
@@ -158,27 +158,27 @@ function pay({ sandbox, values }: Grown): Promise<number> {
   return measureMs(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
-/** The length of a page. The small database has at least as many records, so both databases return equal pages. */
+/** The number of records on a page. The small database has this many of each kind, so both return full pages. */
 const pageLength = 10
-/** The maximum number of pages skipped to reach a page far down a list. A small database may have fewer full pages. */
+/** The maximum number of pages skipped to get far down a list. A short list has fewer full pages to skip. */
 const maxPagesSkipped = 20
-const credentials = { 'an API key': ({ apiKey }: Sandbox) => apiKey, 'an agent': ({ key }: Sandbox) => key }
+const credentials = { 'the API key': ({ apiKey }: Sandbox) => apiKey, 'the agent key': ({ key }: Sandbox) => key }
 
 /**
- * Returns the row for a list, with its slowest request among all filters, both credentials and a page far down the
- * list.
+ * Compares requests for a list on both databases: with each filter, with no filter, and for a page far down the list,
+ * each with both credentials. Returns the row of the request with the worst ratio.
  */
 async function rowOfList({ name, path, query }: OperationDefinition, against: string, grown: Sizes<Grown>) {
   const filters = Object.entries(query?.shape ?? {}).flatMap(([filter, schema]) => {
     if (['limit', 'cursor', 'partyId', 'customerPartyId'].includes(filter)) return []
     return (valuesOf(schema as z.ZodType) ?? ['']).map((value) => [filter, value] as const)
   })
-  let worst: { way: string; result: Compared } | undefined
+  let worst: { request: string; result: Compared } | undefined
   for (const [credential, keyOf] of Object.entries(credentials)) {
-    for (const [filter, value] of [['all', ''] as const, ['far within', ''] as const, ...filters]) {
+    for (const [filter, value] of [['no filter', ''] as const, ['a page far down', ''] as const, ...filters]) {
       const open = async ({ sandbox, values }: Grown, maxPages: number) => {
         const filled = path.replace(/\{(\w+)\}/g, (_, id: string) => values[id] ?? id)
-        const search = filters.some(([indexedFilter]) => indexedFilter === filter)
+        const search = filters.some(([candidate]) => candidate === filter)
           ? `&${filter}=${value || (values[filter] ?? 'none')}`
           : ''
         const address = `${filled}?limit=${pageLength}${search}`
@@ -191,7 +191,7 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
           return response.ok ? JSON.parse(text) : undefined
         }
         let [cursor, pages] = ['', 0]
-        for (; filter === 'far within' && pages < maxPages; pages++) {
+        for (; filter === 'a page far down' && pages < maxPages; pages++) {
           const next = `&cursor=${(await get(cursor))?.meta?.pagination?.nextCursor}`
           if ((await get(next))?.data.length !== pageLength) break
           cursor = next
@@ -199,18 +199,18 @@ async function rowOfList({ name, path, query }: OperationDefinition, against: st
         return { pages, isAllowed: (await get(cursor)) !== undefined, get: () => measureMs(() => get(cursor)) }
       }
       const small = await open(grown.small, maxPagesSkipped)
-      const ways = { small, large: await open(grown.large, small.pages) }
-      if (!ways.small.isAllowed || !ways.large.isAllowed) continue
-      const result = await compareSizes(samples.list, ways, ({ get }) => get())
-      const way = `${filter} ${value}, ${credential}`
-      if (worst === undefined || excess(result) > excess(worst.result)) worst = { way, result }
+      const requests = { small, large: await open(grown.large, small.pages) }
+      if (!requests.small.isAllowed || !requests.large.isAllowed) continue
+      const result = await compareSizes(samples.list, requests, ({ get }) => get())
+      const request = `${filter}${value && ` ${value}`} and ${credential}`
+      if (worst === undefined || excess(result) > excess(worst.result)) worst = { request, result }
     }
   }
-  if (worst === undefined) return single(`${name}, ${against}`, 'not measured: it lists nothing here', judge(0))
-  return rowOf(`${name}, ${against}: the slowest way, ${worst.way}`, worst.result)
+  if (worst === undefined) return single(`${name}, ${against}`, 'not measured: every request was refused', judge(0))
+  return rowOf(`${name}, ${against}: worst ratio, with ${worst.request}`, worst.result)
 }
 
-/** Returns the values that a filter accepts; undefined if they are not a fixed set. */
+/** Returns the values that a filter accepts; undefined if it accepts more than a fixed set of values. */
 function valuesOf(schema: z.ZodType): string[] | undefined {
   const { enum: values, type } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return type === 'boolean' ? ['true', 'false'] : values?.map(String)
@@ -224,7 +224,7 @@ interface Sizes<T> {
 type Figures = Record<'p50' | 'p99', number>
 type Compared = Sizes<Figures> & { ratio: Figures }
 
-/** Compares both databases call by call. Returns the best attempt, because other work only slows calls down. */
+/** Calls both databases alternately. Returns the best attempt, because other work may have disturbed the others. */
 async function compareSizes<T>(count: number, sizes: Sizes<T>, call: (item: T) => Promise<number>): Promise<Compared> {
   let best: Compared | undefined
   for (let attempt = 0; attempt < maxAttempts && (best === undefined || excess(best) > 1); attempt++) {
@@ -235,7 +235,7 @@ async function compareSizes<T>(count: number, sizes: Sizes<T>, call: (item: T) =
       small.push(await call(sizes.small))
       large.push(await call(sizes.large))
     }
-    const figures = (of: number[]) => ({ p50: percentile(of, 0.5), p99: percentile(of, 0.99) })
+    const figures = (times: number[]) => ({ p50: percentile(times, 0.5), p99: percentile(times, 0.99) })
     const [few, many] = [figures(small), figures(large)]
     const result = { small: few, large: many, ratio: { p50: many.p50 / few.p50, p99: many.p99 / few.p99 } }
     if (best === undefined || excess(result) < excess(best)) best = result
@@ -244,7 +244,7 @@ async function compareSizes<T>(count: number, sizes: Sizes<T>, call: (item: T) =
   return best
 }
 
-/** Returns a comparison's figure divided by the goal. The result is at most 1 if the goal is reached. */
+/** Divides each ratio by its goal and returns the larger quotient. It is at most 1 if both goals are reached. */
 function excess({ ratio }: Compared): number {
   return Math.max(ratio.p50 / goal.p50, ratio.p99 / goal.p99)
 }

@@ -14,7 +14,7 @@ const maxInFlight = 64
 const cardCount = (rounds + 1) * maxPerRound
 const crowdSize = 2_000
 
-/** Compares authorizations on one wallet, on PostgreSQL and on SQLite, in process and over HTTP. */
+/** Compares PostgreSQL with SQLite for authorizations on one wallet, in process and over HTTP. */
 export async function measureHotWallet(inProcess: Databases, overHttp: Databases): Promise<Row[]> {
   const sandboxes = [await openSandbox(inProcess.postgres), await openSandbox(inProcess.sqlite)]
   const works: Work[] = []
@@ -50,7 +50,7 @@ async function comparison(where: string, works: readonly Work[]): Promise<Row> {
   return compare({ measurement, unit: '/s', ours, other, goal: { atLeast: 0.5 } })
 }
 
-/** Starts `serve` from source on a new database with this many cards. */
+/** Starts `serve` from source on a new database with `count` unused cards. */
 async function startServer(databaseUrl: string, count: number) {
   const sandbox = await openSandbox(databaseUrl)
   const cards = await makeCards(sandbox, count)
@@ -66,8 +66,8 @@ async function startServer(databaseUrl: string, count: number) {
 }
 
 /**
- * Sends many authorizations on one wallet at once. Counts the successful ones, and measures health checks at the same
- * time.
+ * Sends many authorizations on one wallet at once and counts the refused ones. Meanwhile, measures how long health
+ * checks take.
  */
 export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Row[]> {
   const rows: Row[] = []
@@ -82,15 +82,15 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
       const startedAt = performance.now()
       const results = await Promise.allSettled(Array.from({ length: crowdSize }, server.authorizeNext))
       const seconds = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`
-      // Waits for the health check in progress, which is measured too.
+      // Waits for the health check in progress, so that it is measured too.
       await once(worker, 'message')
       const refused = results.filter(({ status }) => status === 'rejected').length
       const slowest = Math.max(...healthMs)
       const measurement = `${crowdSize} authorizations at once on one wallet over HTTP, ${dialect}`
-      rows.push(single(`${measurement}: refused`, String(refused), judge(refused, { atMost: 0 }), seconds))
+      rows.push(single(`${measurement}: number refused`, String(refused), judge(refused, { atMost: 0 }), seconds))
       const judgment = judge(slowest, { atMost: 50 }, ' ms')
-      const of = `of ${healthMs.length}`
-      rows.push(single(`${measurement}: the slowest health answer`, `${slowest.toFixed(0)} ms`, judgment, of))
+      const checks = `of ${healthMs.length} checks`
+      rows.push(single(`${measurement}: the slowest health check`, `${slowest.toFixed(0)} ms`, judgment, checks))
     } finally {
       await worker.terminate()
       await server.end()
@@ -100,8 +100,8 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
 }
 
 /**
- * Checks a server's health continuously in a separate thread, since the thread that loads the server is too busy to
- * measure it.
+ * Checks a server's health continuously and measures each check. This runs in a separate thread, because the thread that
+ * sends the authorizations is too busy to measure times accurately.
  */
 if (!isMainThread) {
   for (;;) {

@@ -2,13 +2,14 @@ import { type HttpServer, initializeParams, type Programs, processorMs } from '.
 import { cardAttributes, rateOf } from './sandbox.ts'
 import { compare, inTurns, type Row } from './table.ts'
 
-/** The HTTP calls of a host of one MCP version. */
+/** An MCP version: how its hosts call a tool over HTTP, and the goal for such calls. */
 interface Era {
   name: string
-  /** Sends the requests that a host makes before its first call. Returns the headers for calls of the tool. */
+  /** Sends the requests that a host makes before its first tool call. Returns the headers for calls to the tool. */
   greet(server: HttpServer, tool: string): Promise<Record<string, string>>
+  /** Parameters that are added to each call. */
   meta: object
-  /** The goal: the minimum ratio of our calls per second to those of the SDK's server, which only echoes a text. */
+  /** The minimum ratio of our calls per second to those of the one-tool server, which only echoes a string. */
   minRatioToEcho: number
 }
 
@@ -57,8 +58,8 @@ const calls = 1_500
 const limit = 64
 
 /**
- * Measures calls over HTTP. Each call to our server is authorized and durably issues a card; the SDK's server echoes a
- * text.
+ * Compares calls per second over HTTP. Each call to our server is authorized and durably issues a card; the one-tool
+ * server only echoes a string.
  */
 export function measureHttp(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name, minRatioToEcho }, { issue, echo }) => {
@@ -69,7 +70,7 @@ export function measureHttp(programs: Programs): Promise<Row[]> {
   })
 }
 
-/** Measures the CPU time that a call over MCP and a call over REST take in the serving process. */
+/** Compares the CPU time that our server's process needs to issue a card over MCP and over REST. */
 export function measureProcessor(programs: Programs): Promise<Row[]> {
   return measureEras(programs, async ({ name }, { ours, oneTool, issue, echo }) => {
     const rest = () => ours.rest('POST', '/agent-cards', cardAttributes)
@@ -78,14 +79,14 @@ export function measureProcessor(programs: Programs): Promise<Row[]> {
       () => processorMsOf(ours, rest),
       () => processorMsOf(oneTool, echo),
     ])
-    const less = mine.map((ms, round) => ms - (sdk?.[round] ?? 0))
+    const withoutEcho = mine.map((ms, round) => ms - (sdk?.[round] ?? 0))
     const measurement = `CPU of a tool call over HTTP, ${name}: issue_agent_card against REST`
     return [
       compare({ measurement, unit: 'ms', ours: mine, other }),
       compare({
-        measurement: `${measurement}, less the SDK's echo`,
+        measurement: `${measurement}, with the echo's CPU subtracted from ours`,
         unit: 'ms',
-        ours: less,
+        ours: withoutEcho,
         other,
         goal: { atMost: 1.2 },
       }),

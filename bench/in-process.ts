@@ -10,7 +10,7 @@ import { compare, inTurns, judge, measureMs, median, type Row } from './table.ts
 
 const resetsPerRound = 10
 
-/** Compares a reset of the default world with creating a new sandbox, in a file and in memory. */
+/** Compares resetting the default world with creating a sandbox and sending it one request, in a file and in memory. */
 export async function measureReset(directory: string): Promise<Row[]> {
   const rows: Row[] = []
   for (const where of ['a file', 'memory'] as const) {
@@ -44,7 +44,7 @@ async function createRecords({ url, fetch, keys }: Awaited<ReturnType<typeof cre
   await client.operations.simulateCardAuthorization({ cardId: data.id, ...purchase })
 }
 
-/** Compares a scripted agent's trial with a new sandbox that serves one request. */
+/** Compares the average trial of a scripted agent with creating a sandbox and sending it one request. */
 export async function measureRehearsals(): Promise<Row[]> {
   const scenarios = await loadScenarios()
   let number = 0
@@ -56,11 +56,11 @@ export async function measureRehearsals(): Promise<Row[]> {
     return tookMs / scenarios.length
   }
   const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => useNewSandbox('sqlite::memory:'))])
-  const measurement = `a trial of each of ${scenarios.length} scenarios by careful, against a new sandbox`
+  const measurement = `average trial of the agent careful in ${scenarios.length} scenarios, against a new sandbox`
   return [rowOf(measurement, ours, other, 600)]
 }
 
-/** Returns a row whose goal limits our own figure in milliseconds instead of the ratio. */
+/** Returns a row whose goal is a maximum for our own time in milliseconds, not for the ratio. */
 function rowOf(measurement: string, ours: number[], other: number[], atMost: number): Row {
   return { ...compare({ measurement, unit: 'ms', ours, other }), ...judge(median(ours), { atMost }, ' ms') }
 }
@@ -74,5 +74,5 @@ async function trial(scenario: Parameters<typeof runTrial>[0], number: number): 
     openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
     elapsed: () => performance.now(),
   })
-  if (!passed) throw new Error(`careful failed in ${scenario.id}: ${trouble}`)
+  if (!passed) throw new Error(`The scripted agent careful failed in ${scenario.id}: ${trouble}`)
 }

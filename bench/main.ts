@@ -6,7 +6,7 @@ import { explainMisses } from './misses.ts'
 import type { Programs } from './processes.ts'
 import { type Row, tableText } from './table.ts'
 
-/** Measurements load their code when they begin, so that `--help` answers at once. */
+/** The measurements, by name. Each loads its code only when it starts, so that `--help` prints its text immediately. */
 const measurements = {
   start: async ({ programs }) => (await import('./stdio.ts')).measureStart(await programs()),
   tools: async ({ programs }) => (await import('./stdio.ts')).measureTools(await programs()),
@@ -31,20 +31,20 @@ export interface Inputs {
   /** The folder for temporary files. */
   directory: string
   programs: () => Promise<Programs>
-  /** The number of rows that `growth` creates. */
+  /** The number of rows in the large database of `growth`. */
   rows: number
-  /** The folder in which `growth` keeps its SQLite files for later runs. */
+  /** The folder in which `growth` keeps its SQLite files, to use them again the next time. */
   data: string | undefined
 }
 
 const help = `npm run bench -- [--only NAME]… [--rows NUMBER] [--data FOLDER]
 
-Measures this package beside other programs on the same machine. All measurements take about an hour.
+Compares this package with other programs on the same machine. All measurements together take about an hour.
 
   --only NAME    one of ${names.join(', ')}; may be repeated
-  --rows NUMBER  how many rows growth grows to (default 1000000)
-  --data FOLDER  where growth keeps its SQLite databases, for the next time
-  --help         this text`
+  --rows NUMBER  the number of rows in the large database of growth (default 1000000)
+  --data FOLDER  the folder in which growth keeps its SQLite databases, to use them again the next time
+  --help         prints this text`
 
 await bench()
 
@@ -74,21 +74,21 @@ async function bench(): Promise<void> {
     const { marked, notes } = explainMisses(rows)
     console.log([tableText(marked), ...notes].join('\n'))
   }
-  console.log('\nMedians of the rounds (lowest–highest). The ratio is the median of the ratios of the rounds.')
+  console.log('\nFigures are medians of all rounds (lowest–highest); ratios are medians of the ratios per round.')
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
 
 function readOptions() {
-  const text = { type: 'string' } as const
+  const string = { type: 'string' } as const
   try {
-    const only = { ...text, multiple: true } as const
-    return parseArgs({ options: { only, rows: text, data: text, help: { type: 'boolean' } } }).values
+    const only = { ...string, multiple: true } as const
+    return parseArgs({ options: { only, rows: string, data: string, help: { type: 'boolean' } } }).values
   } catch (error) {
     return stop(`${error instanceof Error ? error.message : error}\n\n${help}`)
   }
 }
 
-/** Describes the machine and the programs that the figures were measured on. */
+/** Describes the machine, and the versions of Node and the database engines. */
 function machineText(): string {
   const { devDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB, load ${loadavg()[0]?.toFixed(1)}`

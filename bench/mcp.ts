@@ -11,7 +11,8 @@ import { compare, inTurns, judge, type Row, single } from './table.ts'
 const callsPerRound = 400
 
 /**
- * Compares a tool call in this process with the same request through `fetch`, and counts the SQL statements of a write.
+ * Compares the CPU time of a tool call in this process with that of the same request through `fetch`. Also counts the
+ * SQL statements of two kinds of write.
  */
 export async function measureMcp(): Promise<Row[]> {
   const sandbox = await openSandbox('sqlite::memory:')
@@ -29,7 +30,7 @@ export async function measureMcp(): Promise<Row[]> {
         read,
       ),
       await callRow('issue_agent_card', () => call('tools/call', issueTool), issue),
-      await callRow('issue_agent_card, remembered', () => callWithRepeats('tools/call', issueTool), issue),
+      await callRow('issue_agent_card with repeat detection', () => callWithRepeats('tools/call', issueTool), issue),
     ]
     return [...rows, ...(await countStatements(sandbox))]
   } finally {
@@ -40,11 +41,11 @@ export async function measureMcp(): Promise<Row[]> {
 async function callRow(what: string, tool: () => Promise<unknown>, direct: () => Promise<unknown>): Promise<Row> {
   const works = [tool, direct].map((work) => () => processorMsOf(work))
   const [ours, other] = await inTurns(9, works)
-  const measurement = `CPU of callTool in process, ${what}: against the same by fetch`
+  const measurement = `CPU of callTool in process, ${what}: against the same request by fetch`
   return compare({ measurement, unit: 'ms', ours, other, goal: { atMost: 1.4 } })
 }
 
-/** Returns settings that store each call before it is sent, so that a repeat of the call is recognized. */
+/** Returns settings with which the MCP server stores each call before sending it, to recognize a repeat of the call. */
 async function repeatSettings({ service, store, key }: Sandbox): Promise<mcp.RepeatSettings> {
   const { keyId: id, partyId } = (await service.identify(key)) ?? { keyId: '', partyId: '' }
   const memoryOf = databaseMemories(service, store)
@@ -61,29 +62,29 @@ async function processorMsOf(work: () => Promise<unknown>): Promise<number> {
 const countedCalls = 100
 
 /**
- * Counts the SQL statements during sequential calls, including those of background work. Does not count savepoints,
- * begins and commits.
+ * Counts the SQL statements during sequential calls, including those of background work. Leaves out pragmas and the
+ * statements that begin and end transactions and savepoints.
  */
 async function countStatements(sandbox: Sandbox): Promise<Row[]> {
   const cards: string[] = []
   const issued = await statementsOf(sandbox, async () => void cards.push(await issueCard(sandbox)))
   const authorized = await statementsOf(sandbox, () => authorize(sandbox, cards.pop() ?? ''))
   const row = (what: string, figure: number) =>
-    single(`statements per ${what}, SQLite, of ${countedCalls} sequential calls`, figure.toFixed(2), judge(figure))
-  return [row('card issued', issued), row('authorization', authorized)]
+    single(`SQL statements per ${what}, SQLite, average of ${countedCalls} calls`, figure.toFixed(2), judge(figure))
+  return [row('issued card', issued), row('authorization', authorized)]
 }
 
 async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>): Promise<number> {
   await service.runLog.flush()
   let count = 0
   const isCounted = (sql: string) => !/^\s*(begin|commit|rollback|savepoint|release|pragma)/i.test(sql)
-  const { all, get, iterate, run: runs } = StatementSync.prototype
-  const originals = { all, get, iterate, run: runs }
-  for (const [name, run] of Object.entries(originals)) {
+  const { all, get, iterate, run } = StatementSync.prototype
+  const originals = { all, get, iterate, run }
+  for (const [name, original] of Object.entries(originals)) {
     Object.assign(StatementSync.prototype, {
       [name](this: StatementSync, ...parameters: unknown[]) {
         if (isCounted(this.sourceSQL)) count++
-        return Reflect.apply(run, this, parameters)
+        return Reflect.apply(original, this, parameters)
       },
     })
   }
@@ -96,7 +97,7 @@ async function statementsOf({ service }: Sandbox, work: () => Promise<unknown>):
   }
 }
 
-/** Returns a function that calls the MCP server's tools through a transport within this process. */
+/** Starts an MCP server in this process. Returns a function that sends requests to it. */
 async function toolCaller({ service, key }: Sandbox, repeats: mcp.RepeatSettings) {
   const client = createClient({
     baseUrl: 'http://sandbox.invalid',

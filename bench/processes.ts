@@ -12,10 +12,10 @@ import { agentKey, openSandbox, serverSettings } from './sandbox.ts'
 
 type Environment = Readonly<Record<string, string>>
 
-/** How long the bench waits for a silent server, which is longer than any call takes. */
+/** The time after which the bench gives up on a server that does not respond. No call takes that long. */
 const hungMs = 60_000
 
-/** Starts Node without the environment variables that would change how Node or a server starts. */
+/** Starts Node with this process's environment, except the variables that configure Node or this package. */
 export function startNode(parameters: readonly string[], env: Environment = {}): ChildProcess {
   const plain = Object.entries(process.env).filter(([name]) => !/^(NODE_|PAYMENTS_)/.test(name))
   return spawn(process.execPath, [...parameters], {
@@ -42,7 +42,7 @@ export const initializeParams = {
   clientInfo: { name: 'bench', version: '1' },
 } as const
 
-/** Starts a process that exchanges lines of JSON-RPC. Both sides of a comparison use this code. */
+/** Starts an MCP server that communicates over stdio. Both sides of a comparison use this code. */
 export function startStdioServer(parameters: readonly string[], env: Environment) {
   const child = startNode(parameters, env)
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
@@ -55,18 +55,18 @@ export function startStdioServer(parameters: readonly string[], env: Environment
   })
   child.stdin?.on('error', () => {})
   child.once('exit', (code) => {
-    for (const { reject } of waiting.values()) reject(new Error(`${parameters[0]} ended with ${code}`))
+    for (const { reject } of waiting.values()) reject(new Error(`${parameters[0]} exited with code ${code}`))
   })
   const write = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   let lastId = 0
-  /** Sends a request. Rejects on an error, including an error of a tool. */
+  /** Sends a request. Rejects if the answer is an error or the tool reports one. */
   const request = (method: string, params: object) => {
     const call = Promise.withResolvers<Record<string, unknown>>()
     waiting.set(++lastId, call)
     write({ id: lastId, method, params })
     return call.promise
   }
-  /** Sends the first messages of a host of MCP 2025. */
+  /** Sends the messages with which an MCP 2025 host starts a session. */
   const greet = async () => {
     await request('initialize', initializeParams)
     write({ method: 'notifications/initialized' })
@@ -80,7 +80,7 @@ function readLines(child: ChildProcess, received: (line: string) => void): void 
 
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>
 
-/** Starts a program that prints the address of its MCP endpoint in its first lines. */
+/** Starts an HTTP server and waits until it prints the URL of its MCP endpoint. */
 export async function startHttpServer(
   parameters: readonly string[],
   { env, bearer = '' }: { env: Environment; bearer?: string },
@@ -108,7 +108,7 @@ export async function startHttpServer(
   return {
     pid: child.pid ?? 0,
     origin: url.origin,
-    /** Posts a message. Rejects on an error, including an error of a tool. */
+    /** Posts a JSON-RPC message. Rejects if the answer is an error or the tool reports one. */
     post: async (message: object, headers: Record<string, string> = {}) => {
       const {
         statusCode,
@@ -124,7 +124,7 @@ export async function startHttpServer(
       const id = answered['mcp-session-id']
       return { sessionId: typeof id === 'string' ? id : null }
     },
-    /** Calls the server's REST API. Returns the text of its answer. */
+    /** Calls the server's REST API. Returns the body of the response. */
     rest: async (method: 'GET' | 'POST', path: string, attributes?: object) => {
       const headers: Record<string, string> = attributes === undefined ? {} : { 'idempotency-key': randomUUID() }
       const { statusCode, text } = await send(method, path, headers, attributes && { data: { attributes } })
@@ -144,14 +144,14 @@ function waitForUrl(child: ChildProcess): Promise<URL> {
     const address = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(line)?.[0]
     if (address !== undefined) resolve(new URL(address))
   })
-  child.once('exit', (code) => reject(new Error(`A server ended with ${code}.`)))
-  const timer = setTimeout(() => reject(new Error(`A server printed no address within ${hungMs} ms.`)), hungMs)
+  child.once('exit', (code) => reject(new Error(`A server exited with code ${code}.`)))
+  const timer = setTimeout(() => reject(new Error(`A server printed no URL within ${hungMs} ms.`)), hungMs)
   return promise.finally(() => clearTimeout(timer))
 }
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-/** Builds the package's bundle. Returns its command. */
+/** Builds this package's bundle. Returns the path of its program. */
 export function ourBundle(): string {
   execFileSync('npm', ['run', '--silent', 'bundle'], { cwd: here('..'), stdio: ['ignore', 'ignore', 'inherit'] })
   return here('../bundle/server/cli.js')
@@ -159,9 +159,9 @@ export function ourBundle(): string {
 
 export type Programs = Awaited<ReturnType<typeof preparePrograms>>
 
-/** Prepares the programs that are compared. */
+/** Builds the programs to compare, and seeds a database for the stdio server. */
 export async function preparePrograms(directory: string) {
-  // The compile cache is in the folder for temporary files, so it starts empty and is deleted with the folder.
+  // Node puts its compile cache into this folder, so the cache starts empty and is deleted with the folder.
   const env = { TMPDIR: directory, TMP: directory, TEMP: directory }
   const ours = ourBundle()
   const folder = join(directory, 'one-tool')
@@ -179,17 +179,17 @@ export async function preparePrograms(directory: string) {
   const { PAYMENTS_RATE_LIMIT } = serverSettings
   const served = { ...env, ...serverSettings, ...fileOf('http'), PAYMENTS_PORT: '0' }
   return {
-    /** Starts this package's bundle on an existing sandbox file. */
+    /** Starts this package's bundle on a SQLite file that contains a seeded sandbox. */
     startOurs: () => startStdioServer([ours], { ...env, PAYMENTS_RATE_LIMIT, ...fileOf('stdio') }),
-    /** Starts a server with one tool that echoes a text, bundled in the same way, with the compile cache. */
+    /** Starts the one-tool server, which is bundled like this package and uses the compile cache too. */
     startOneTool: () => startStdioServer([cached], env),
-    /** Starts the one-tool server so that the tool also writes a row to its own SQLite file. */
+    /** Starts the one-tool server with a SQLite file, to which each call of the tool adds a row. */
     startOneToolDurable: () => startStdioServer([oneTool, join(directory, 'durable.sqlite')], env),
-    /** Starts `serve` of this package's bundle. Requests carry the agent's key. */
+    /** Starts this package's bundle with the command `serve`. Requests to it carry the agent's key. */
     startOursHttp: () => startHttpServer([ours, 'serve'], { env: served, bearer: agentKey }),
     /** Starts the one-tool server on the SDK's own HTTP transports. */
     startOneToolHttp: () => startHttpServer([oneTool, 'http'], { env }),
-    /** Starts a Node process that prints a line and ends. Returns the milliseconds until the line. */
+    /** Starts a Node process that only prints a line. Returns the milliseconds until the line arrives. */
     timeBareNode: async () => {
       const startedAt = performance.now()
       const child = startNode([bareNode], env)
@@ -209,14 +209,15 @@ export function residentMegabytes(pid: number): number {
 }
 
 /**
- * Returns the CPU time of a process with all its threads: exact to 10 ms on Linux, and as printed by `ps` elsewhere.
+ * Returns the CPU time of a process and all its threads. It is accurate to 10 ms on Linux; elsewhere, the accuracy is
+ * that of `ps`.
  */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') {
     const parts = ps('time', pid).trim().split(':')
     return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0) * 1000
   }
-  // Reads fields 14 and 15 of proc(5), in ticks of 10 ms. The command in parentheses before them may contain spaces.
+  // Adds fields 14 and 15 of proc(5), in ticks of 10 ms. Cuts off field 2 first: the command may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ')

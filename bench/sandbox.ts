@@ -14,20 +14,20 @@ export type Sandbox = Awaited<ReturnType<typeof openSandbox>>
 export const manyPerMinute = 1_000_000_000
 const secret = `bench-${'x'.repeat(24)}`
 export const agentKey = `ak_ntl_sandbox_${secret}`
-/** The settings of a server whose seeded agent has `agentKey`. */
+/** The settings of a server whose seeded agent has the key `agentKey`. */
 export const serverSettings = {
   PAYMENTS_LOG_LEVEL: 'error',
   PAYMENTS_RATE_LIMIT: String(manyPerMinute),
   PAYMENTS_SANDBOX_AGENT_KEY: secret,
 }
 
-/** The number of idempotency keys so far. With the start time, it makes each key unique across databases and runs. */
+/** The number of idempotency keys so far. Together with the start time of the bench, it makes each key unique. */
 let keyCount = 0
 
 /**
  * Opens the service in this process on a seeded database.
- * @param wrapStore wraps the store
- * @param keepsRuns whether run entries are written
+ * @param wrapStore wraps the store before the service uses it
+ * @param keepsRuns whether the service records run entries
  */
 export async function openSandbox(databaseUrl: string, wrapStore = (store: Store) => store, keepsRuns = true) {
   const store = wrapStore(await openStore({ url: databaseUrl, system: realSystem }))
@@ -37,7 +37,7 @@ export async function openSandbox(databaseUrl: string, wrapStore = (store: Store
   const service = createService({ store, system, environment, rateLimit: manyPerMinute, log, keepsRuns })
   const seeded = await service.seed({ apiKey: secret, agentKey: secret })
   const [key, apiKey] = [String(seeded.agentKey), String(seeded.apiKey)]
-  /** Returns a request that carries the seeded agent's key, or another key if one is given. */
+  /** Returns a request with the key `bearer`, by default the seeded agent's. */
   const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, attributes?: object, bearer = key) => {
     const headers: Record<string, string> = { Authorization: `Bearer ${bearer}`, 'X-Instance-ID': 'bench' }
     if (method !== 'GET') headers['Idempotency-Key'] = `bench ${performance.timeOrigin} ${++keyCount}`
@@ -55,7 +55,7 @@ export async function openSandbox(databaseUrl: string, wrapStore = (store: Store
 
 let issued = 0
 
-/** Attributes that are different in each request, because an equal call would count as a repeat. */
+/** The attributes of a new card. The amount always differs, because an identical call would count as a repeat. */
 export const cardAttributes = {
   merchant: { name: 'Books' },
   get maximumAmount() {
@@ -65,21 +65,21 @@ export const cardAttributes = {
   currency: 'USD',
 } as const
 
-/** One cent, so that no wallet is ever empty. */
+/** A purchase of one cent, so that no wallet runs out of money. */
 export const purchase = { amount: 1, currency: 'USD', merchant: { name: 'Books' } } as const
 
 export async function issueCard(sandbox: Sandbox, key?: string): Promise<string> {
   return (await send(sandbox, 'POST', '/agent-cards', cardAttributes, key)).data.id
 }
 
-/** Authorizes the card's one purchase in this process. */
+/** Authorizes the only purchase that a card allows. Returns the id of the purchase. */
 export async function authorize(sandbox: Sandbox, cardId: string, key?: string): Promise<string> {
   const { data } = await send(sandbox, 'POST', `/simulations/agent-cards/${cardId}/authorize`, purchase, key)
   if (data.attributes.status !== 'authorized') throw new Error(JSON.stringify(data))
   return data.id
 }
 
-/** Works on items, `limit` at a time, until the time is over. Returns how many were done per second. */
+/** Processes items, at most `limit` at a time, until the time is over or all are done. Returns the items per second. */
 export async function rateWithin<Item>(
   milliseconds: number,
   limit: number,
@@ -95,7 +95,7 @@ export async function rateWithin<Item>(
   return done / ((performance.now() - startedAt) / 1000)
 }
 
-/** Makes `count` calls, `limit` at a time. Returns how many were done per second. */
+/** Calls `work` `count` times, with at most `limit` calls at a time. Returns the calls per second. */
 export function rateOf(count: number, limit: number, work: () => Promise<unknown>): Promise<number> {
   return rateWithin(Number.POSITIVE_INFINITY, limit, Array.from({ length: count }), work)
 }
@@ -107,7 +107,7 @@ export async function send(
   path: string,
   attributes?: object,
   key?: string,
-  // biome-ignore lint/suspicious/noExplicitAny: answers of many kinds are read by name.
+  // biome-ignore lint/suspicious/noExplicitAny: each caller reads different fields of the answer.
 ): Promise<any> {
   const response = await sandbox.service.fetch(sandbox.request(method, path, attributes, key))
   const text = await response.text()
@@ -115,12 +115,12 @@ export async function send(
   return JSON.parse(text)
 }
 
-/** An organization with one wallet and one agent, which pays with cards. */
+/** An organization with one wallet and one agent. The agent pays with cards and has the key `key`. */
 type Buyer = { partyId: string; agentId: string; key: string }
 
 const manyCents = 1_000_000_000
 
-/** Creates organizations in the store directly, because no operation creates one with an agent and its key. */
+/** Creates buyers directly in the store, because no operation creates an organization with an agent and its key. */
 export async function makeBuyers({ store }: Sandbox, count: number): Promise<Buyer[]> {
   const buyers: Buyer[] = []
   for (let made = 0; made < count; made++) buyers.push(await store.transaction((tx) => makeBuyer(tx)))
@@ -149,7 +149,7 @@ async function makeBuyer(tx: Transaction): Promise<Buyer> {
   return { ...buyer, key }
 }
 
-/** Returns unused cards of the key's agent. All of them are copies of one issued card. */
+/** Creates `count` unused cards for the key's agent by issuing one card and copying its row. */
 export async function makeCards(sandbox: Sandbox, count: number, key?: string): Promise<string[]> {
   const issued = await issueCard(sandbox, key)
   const cards: string[] = []
