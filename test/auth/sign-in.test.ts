@@ -180,7 +180,11 @@ describe('invalid metadata and redirects', () => {
       /does not say how to sign in.*PAYMENTS_KEY/,
     ],
     ['another issuer', { serverMetadata: { issuer: 'https://other.example' } }, /issuer/],
-    ['an issuer that differs only by a slash at its end', { serverMetadata: { issuer: 'SAME/' } }, /states a different issuer/],
+    [
+      'an issuer that differs only by a slash at its end',
+      { serverMetadata: { issuer: 'SAME/' } },
+      /states a different issuer/,
+    ],
     ['no support for S256', { serverMetadata: { code_challenge_methods_supported: ['plain'] } }, /PKCE/],
     [
       'a token endpoint without https',
