@@ -87,8 +87,7 @@ export interface Client {
    * @param operation The operation, from the catalogue of `payments-mcp/catalogue`.
    * @param input Path parameters, query parameters and attributes in one object. Amounts are whole cents.
    * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
-   * @throws {ApiError} If the service refused the call, or never answered. `outcomeUnknown` says whether the change may
-   * have been made, and `next` says what to do.
+   * @throws {ApiError} If the service refused the call or never answered. `outcomeUnknown`: the change may have been made.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
   /**
