@@ -19,12 +19,12 @@ test.each(sampleOf(everyCommand, 6))(
     const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     const [ownHelp = '', rest = ''] = stdout.split('Settings, as flags or environment variables')
-    const [read = '', shown = ''] = rest.split('Examples:')
+    const [settingsHelp = '', examplesHelp = ''] = rest.split('Examples:')
     const flags = settings.filter(({ readBy }) => (readBy as readonly string[]).includes(name)).map(({ flag }) => flag)
-    expect(read.match(/--[\w-]+/g)).toEqual(flags)
+    expect(settingsHelp.match(/--[\w-]+/g)).toEqual(flags)
     for (const { flag } of settings) expect(ownHelp).not.toMatch(new RegExp(`^  ${flag} `, 'm'))
     for (const line of examples[name]) {
-      expect(shown).toContain(`  ${line}\n`)
+      expect(examplesHelp).toContain(`  ${line}\n`)
       for (const flag of line.match(/--[\w-]+/g) ?? [])
         expect([...flags, ...(ownHelp.match(/--[\w-]+/g) ?? [])]).toContain(flag)
     }

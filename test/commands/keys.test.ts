@@ -21,7 +21,7 @@ afterEach(() => rmSync(home, { recursive: true, force: true }))
 
 const file = () => join(home, 'sandbox.sqlite')
 
-function run(command: string, env: Record<string, string> = {}, user: { uid?: number } = {}, more: string[] = []) {
+function run(command: string, env: Record<string, string> = {}, user: { uid?: number } = {}, args: string[] = []) {
   const port = command === 'serve' ? { PAYMENTS_PORT: '0' } : {}
   const database = { PAYMENTS_DATABASE_URL: `sqlite:${file()}`, ...port }
   const options = {
@@ -30,7 +30,7 @@ function run(command: string, env: Record<string, string> = {}, user: { uid?: nu
     ...user,
   } as const
 
-  return spawnSync(process.execPath, [cli, command, ...more], { ...options, timeout: 60_000 })
+  return spawnSync(process.execPath, [cli, command, ...args], { ...options, timeout: 60_000 })
 }
 
 async function newestKey(secrets?: string[]): Promise<number> {
@@ -66,19 +66,19 @@ describe('rotate-keys --retire', () => {
         (await fetch(`${url}/wallets`, { headers: { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'run' } }))
           .status
       expect(await status()).toBe(200)
-      const old = rootSecret()
-      expect(old).toHaveLength(43)
-      const ended = await Promise.all([retiring(env), retiring(env)])
-      expect(ended.map(({ code }) => code)).toEqual([0, 0])
+      const oldSecret = firstRootKeySecret()
+      expect(oldSecret).toHaveLength(43)
+      const results = await Promise.all([runRetire(env), runRetire(env)])
+      expect(results.map(({ code }) => code)).toEqual([0, 0])
       // The process that ends last removes key 1, and maybe the other's new key.
-      expect(ended.map(({ output }) => output).join('')).toMatch(/Removed: (root key 1|root keys 1, 2)\./)
-      expect(rootSecret()).toBe('')
+      expect(results.map(({ output }) => output).join('')).toMatch(/Removed: (root key 1|root keys 1, 2)\./)
+      expect(firstRootKeySecret()).toBe('')
       expect(await status()).toBe(200)
-      const written = await fetch(`${url}/events?limit=1`, {
+      const events = await fetch(`${url}/events?limit=1`, {
         headers: { Authorization: `Bearer ${keys.agent}`, 'X-Instance-ID': 'run' },
       })
-      expect(written.status).toBe(200)
-      for (const path of [file(), `${file()}-wal`]) expect(readFileSync(path, 'latin1')).not.toContain(old)
+      expect(events.status).toBe(200)
+      for (const path of [file(), `${file()}-wal`]) expect(readFileSync(path, 'latin1')).not.toContain(oldSecret)
     } finally {
       const exited = once(server, 'exit')
       server.kill('SIGTERM')
@@ -97,7 +97,7 @@ describe('rotate-keys --retire', () => {
     expect(retired.stdout).toContain('Removed: root keys 1, 2. Everything made with older keys stays valid.')
   })
 
-  function rootSecret(): string {
+  function firstRootKeySecret(): string {
     const database = new DatabaseSync(file(), { readOnly: true, timeout: 5_000 })
     try {
       return String(database.prepare('select secret from rootKeys where id = 1').get()?.secret)
@@ -106,7 +106,7 @@ describe('rotate-keys --retire', () => {
     }
   }
 
-  async function retiring(env: Record<string, string>) {
+  async function runRetire(env: Record<string, string>) {
     const child = spawn(process.execPath, [cli, 'rotate-keys', '--retire'], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -123,16 +123,16 @@ describe('rotate-keys --retire', () => {
 describe('a database with encrypted keys', () => {
   test('is refused in one line with exit code 2 without its secret, with another one, and with an invalid one', async () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
-    const wrong = [
+    const cases = [
       [{}, 'got nothing, but the keys in the database are wrapped'],
       [{ PAYMENTS_SECRET: secret.replace('a', 'b') }, 'got a secret that cannot decrypt the keys'],
       [{ PAYMENTS_SECRET: 'too short' }, 'it accepts one or two secrets of 32 to 256'],
     ] as const
-    for (const [env, output] of wrong) {
+    for (const [env, message] of cases) {
       const { status, stderr } = run('serve', env)
       expect(status).toBe(2)
       expect(stderr).toMatch(/^payments-mcp: PAYMENTS_SECRET \(--secret\) got [^\n]+\n$/)
-      expect(stderr).toContain(output)
+      expect(stderr).toContain(message)
       expect(stderr).not.toMatch(/secret-that|too short/)
     }
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
 import { runResource } from '../support/run-resources.ts'
-import { runKilledProcesses } from './killed-processes.ts'
+import { callWhileKilling } from './killed-processes.ts'
 
 const cli = await runResource('cli')
 
@@ -12,10 +12,10 @@ const killEveryMs = calls > 10_000 ? 10_000 : 5_000
 test('three processes behind one address lose nothing and do nothing twice while they are killed in turn', async () => {
   const { url, drop } = await postgres.createEmpty()
   try {
-    const run = await runKilledProcesses({ cli, databaseUrl: url, calls, killEveryMs })
-    console.log(JSON.stringify(run))
-    expect(run.kills).toBeGreaterThan(0)
-    expect(run.repeats).toBeGreaterThan(calls / 8)
+    const counts = await callWhileKilling({ cli, databaseUrl: url, calls, killEveryMs })
+    console.log(JSON.stringify(counts))
+    expect(counts.kills).toBeGreaterThan(0)
+    expect(counts.repeats).toBeGreaterThan(calls / 8)
   } finally {
     await drop()
   }

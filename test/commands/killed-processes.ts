@@ -15,12 +15,12 @@ const workers = 32
 /** The amounts of each purchase and refund. One cent remains. */
 const purchase = { cents: 2, refundCents: 1 }
 
-export interface KilledRun {
+interface Counts {
   /** Answered calls, including repeats. */
   calls: number
   repeats: number
   /** Calls that were sent again after a broken connection or a temporary refusal. */
-  sentAgain: number
+  retries: number
   kills: number
   seconds: number
 }
@@ -30,7 +30,7 @@ export interface KilledRun {
  * kills one of them.
  * @throws if a call was lost or took effect twice
  */
-export async function runKilledProcesses({
+export async function callWhileKilling({
   cli,
   databaseUrl,
   calls,
@@ -40,16 +40,16 @@ export async function runKilledProcesses({
   databaseUrl: string
   calls: number
   killEveryMs: number
-}): Promise<KilledRun> {
+}): Promise<Counts> {
   const beganAtMs = performance.now()
-  const run: KilledRun = { calls: 0, repeats: 0, sentAgain: 0, kills: 0, seconds: 0 }
+  const counts: Counts = { calls: 0, repeats: 0, retries: 0, kills: 0, seconds: 0 }
   const processes: (Served | undefined)[] = []
   // Starts the processes one after another, because the first creates the schema.
   for (let count = 0; count < 3; count++) processes.push(await serve(cli, databaseUrl))
   const proxy = await startProxy(processes)
-  const load = new Load(proxy.url, run, calls)
+  const load = new Load(proxy.url, counts, calls)
   const ended = new AbortController()
-  const killing = killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal: ended.signal })
+  const killing = killInTurn({ cli, databaseUrl, processes, counts, killEveryMs, signal: ended.signal })
   try {
     await Promise.all(Array.from({ length: workers }, (_, worker) => load.work(worker)))
     ended.abort()
@@ -61,7 +61,7 @@ export async function runKilledProcesses({
     proxy.close()
     await Promise.all(processes.map((each) => each?.kill()))
   }
-  return { ...run, seconds: (performance.now() - beganAtMs) / 1000 }
+  return { ...counts, seconds: (performance.now() - beganAtMs) / 1000 }
 }
 
 interface Served {
@@ -98,10 +98,10 @@ async function serve(cli: string, databaseUrl: string): Promise<Served> {
  */
 async function startProxy(processes: readonly (Served | undefined)[]) {
   const agent = new Agent({ keepAlive: true })
-  let turn = 0
+  let requestCount = 0
   const server = createServer((request, response) => {
     const running = processes.filter((each) => each !== undefined)
-    const target = running[turn++ % running.length]
+    const target = running[requestCount++ % running.length]
     if (target === undefined) return response.destroy()
     const { hostname, port } = new URL(target.url)
     const { method, url: path, headers } = request
@@ -128,21 +128,21 @@ interface Killing {
   cli: string
   databaseUrl: string
   processes: (Served | undefined)[]
-  run: KilledRun
+  counts: Counts
   killEveryMs: number
   signal: AbortSignal
 }
 
-async function killInTurn({ cli, databaseUrl, processes, run, killEveryMs, signal }: Killing): Promise<void> {
-  for (let turn = 0; !signal.aborted; turn = (turn + 1) % processes.length) {
+async function killInTurn({ cli, databaseUrl, processes, counts, killEveryMs, signal }: Killing): Promise<void> {
+  for (let index = 0; !signal.aborted; index = (index + 1) % processes.length) {
     // The first kill comes early, so that even a short run on a fast machine has one.
-    await sleep(run.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
+    await sleep(counts.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
-    const victim = processes[turn]
+    const victim = processes[index]
     await victim?.kill()
-    processes[turn] = undefined
-    run.kills += 1
-    processes[turn] = await serve(cli, databaseUrl)
+    processes[index] = undefined
+    counts.kills += 1
+    processes[index] = await serve(cli, databaseUrl)
   }
 }
 
@@ -150,21 +150,21 @@ type Tool = 'issue_agent_card' | 'simulate_card_authorization'
 
 class Load {
   /** The names of the purchases, which are their cards' merchants. */
-  readonly names: string[] = []
-  captured = 0
+  readonly merchants: string[] = []
+  captureCount = 0
   readonly #url: string
-  readonly #run: KilledRun
+  readonly #counts: Counts
   readonly #maxCalls: number
 
-  constructor(url: string, run: KilledRun, maxCalls: number) {
+  constructor(url: string, counts: Counts, maxCalls: number) {
     this.#url = url
-    this.#run = run
+    this.#counts = counts
     this.#maxCalls = maxCalls
   }
 
   /** Makes purchases, and captures and refunds or reverses them. Every third one uses MCP. */
   async work(worker: number): Promise<void> {
-    for (let count = 0; this.#run.calls < this.#maxCalls; count++) {
+    for (let count = 0; this.#counts.calls < this.#maxCalls; count++) {
       const name = `worker ${worker} purchase ${count}`
       const byMcp = count % 3 === 0
       const merchant = { name }
@@ -179,7 +179,7 @@ class Load {
         tool: byMcp ? 'simulate_card_authorization' : undefined,
         arguments: { cardId: card },
       })
-      this.names.push(name)
+      this.merchants.push(name)
       const path = `/simulations/card-transactions/${bought}`
       if (count % 2 === 0) {
         await this.#do(`${name} reversal`, { path: `${path}/reverse`, attributes: {} })
@@ -193,22 +193,22 @@ class Load {
         path: `${path}/refund`,
         attributes: { amount: purchase.refundCents, currency: 'USD' },
       })
-      this.captured += 1
+      this.captureCount += 1
     }
   }
 
   /** Sends a call until it is answered, and repeats one in four. Returns the id in the answer. */
   async #do(key: string, call: Call): Promise<string> {
-    const first = await this.#answered(key, call)
-    if (this.#run.calls % 4 === 0) {
-      this.#run.repeats += 1
-      const again = await this.#answered(key, call)
+    const first = await this.#sendUntilAnswered(key, call)
+    if (this.#counts.calls % 4 === 0) {
+      this.#counts.repeats += 1
+      const again = await this.#sendUntilAnswered(key, call)
       if (again !== first) throw new Error(`${key} was answered ${first} and then ${again}.`)
     }
     return (JSON.parse(first) as { id: string }).id
   }
 
-  async #answered(key: string, call: Call): Promise<string> {
+  async #sendUntilAnswered(key: string, call: Call): Promise<string> {
     for (let attempt = 0; attempt < 400; attempt++) {
       const answer = await this.#send(key, call).catch((error: unknown) => {
         // The connection broke, so the result is unknown.
@@ -216,10 +216,10 @@ class Load {
         throw error
       })
       if (answer !== undefined) {
-        this.#run.calls += 1
+        this.#counts.calls += 1
         return answer
       }
-      this.#run.sentAgain += 1
+      this.#counts.retries += 1
       await sleep(25 + 25 * (attempt % 8))
     }
     throw new Error(`${key} was never answered.`)
@@ -273,23 +273,25 @@ interface Call {
  * Proves that each call took effect once: there is one card and one purchase for each, and the wallet has the correct
  * balance.
  */
-async function proveEffects(databaseUrl: string, { names, captured }: Load): Promise<void> {
+async function proveEffects(databaseUrl: string, { merchants, captureCount }: Load): Promise<void> {
   const store = await openStore({ url: databaseUrl, system: realSystem })
   try {
     const { transactions, wallets } = await proveBooks(store)
     const cards = await store.read(({ db }) => db.selectFrom('agentCards').select('merchantName').execute())
-    expect(cards.map(({ merchantName }) => merchantName).sort()).toEqual(names.toSorted())
-    const ofKind = (kind: string) => transactions.filter((transaction) => transaction.kind === kind)
+    expect(cards.map(({ merchantName }) => merchantName).sort()).toEqual(merchants.toSorted())
+    const transactionsOfKind = (kind: string) => transactions.filter((transaction) => transaction.kind === kind)
     expect(
-      ofKind('purchase')
+      transactionsOfKind('purchase')
         .map(({ merchantName }) => merchantName)
         .sort(),
-    ).toEqual(names.toSorted())
-    expect(ofKind('purchase').filter(({ status }) => status === 'captured').length).toBe(captured)
-    expect(ofKind('purchase').filter(({ status }) => status === 'reversed').length).toBe(names.length - captured)
-    expect(ofKind('refund').length).toBe(captured)
-    const left = 250_000 - captured * (purchase.cents - purchase.refundCents)
-    expect(wallets.map(({ availableCents }) => availableCents)).toContain(left)
+    ).toEqual(merchants.toSorted())
+    expect(transactionsOfKind('purchase').filter(({ status }) => status === 'captured').length).toBe(captureCount)
+    expect(transactionsOfKind('purchase').filter(({ status }) => status === 'reversed').length).toBe(
+      merchants.length - captureCount,
+    )
+    expect(transactionsOfKind('refund').length).toBe(captureCount)
+    const balanceCents = 250_000 - captureCount * (purchase.cents - purchase.refundCents)
+    expect(wallets.map(({ availableCents }) => availableCents)).toContain(balanceCents)
   } finally {
     await store.close()
   }

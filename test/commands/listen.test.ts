@@ -13,26 +13,26 @@ import { addParty, createWorld, type World } from '../support/world.ts'
 
 const cli = await runResource('cli')
 
-interface Ended {
+interface CommandResult {
   status: number | null
   stdout: string
   stderr: string
 }
 
 /** Control characters that would set a color and a title on a terminal. */
-const steering = '\u001b[31m\u001b]0;title\u0007\u009b31m'
+const escapes = '\u001b[31m\u001b]0;title\u0007\u009b31m'
 
 const event = {
   type: 'event',
-  id: `evt_${steering}`,
-  attributes: { eventType: steering, resourceId: steering, resourceType: 'x', createdAt: 'now', payload: { steering } },
+  id: `evt_${escapes}`,
+  attributes: { eventType: escapes, resourceId: escapes, resourceType: 'x', createdAt: 'now', payload: { escapes } },
 }
 
 /** Runs the command on a sandbox in memory, which begins with events of wallets, grants and more. */
 const listen = (...args: string[]) => listenWith({ PAYMENTS_DATABASE_URL: 'sqlite::memory:' }, ...args)
 
-function listenWith(more: Record<string, string>, ...args: string[]): Promise<Ended> {
-  const env = { ...process.env, ...more }
+function listenWith(extraEnv: Record<string, string>, ...args: string[]): Promise<CommandResult> {
+  const env = { ...process.env, ...extraEnv }
   const child = spawn(process.execPath, [cli, 'listen', ...args], { env })
   const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => {
@@ -91,7 +91,7 @@ test.each(
       [
         'a refusal',
         400,
-        { errors: [{ code: 'x', status: '400', detail: `No.${steering}`, meta: { supportId: steering } }] },
+        { errors: [{ code: 'x', status: '400', detail: `No.${escapes}`, meta: { supportId: escapes } }] },
       ],
       ['an event', 200, { data: [event], meta: { pagination: { nextCursor: null } } }],
     ] as const,
@@ -150,26 +150,26 @@ test.each(
 
 onEachDatabase('following events', (database) => {
   let world: World
-  let otherId: string
+  let recipientId: string
   beforeAll(async () => {
     world = await createWorld(database)
-    otherId = (await addParty(world)).partyId
+    recipientId = (await addParty(world)).partyId
   })
   afterAll(() => world.drop())
 
-  const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: otherId }))
+  const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: recipientId }))
 
   test('are yielded once each and in order, across pages and outages, and from any event on', async () => {
-    let isOut = false
+    let isDown = false
     const client = createClient({
-      fetch: (request) => (isOut ? Response.json({}, { status: 502 }) : world.service.fetch(request)),
+      fetch: (request) => (isDown ? Response.json({}, { status: 502 }) : world.service.fetch(request)),
       baseUrl: 'http://sandbox.test',
       credential: () => world.apiKey,
       instanceId: 'listening',
       system: world.system,
     })
     const paid: string[] = []
-    const troubles: unknown[] = []
+    const errors: unknown[] = []
     const follow = (since?: string) =>
       followEvents({
         client,
@@ -177,25 +177,25 @@ onEachDatabase('following events', (database) => {
         system: {
           sleep: async () => {
             paid.push(await pay(), await pay())
-            isOut = !isOut && paid.length % 4 === 0
+            isDown = !isDown && paid.length % 4 === 0
           },
         },
         since,
         signal: new AbortController().signal,
-        onTrouble: (error) => troubles.push(error),
+        onTrouble: (error) => errors.push(error),
       })
-    const some = async (count: number, since?: string) => {
+    const take = async (count: number, since?: string) => {
       const events: EventResource[] = []
       for await (const event of follow(since)) if (events.push(event) === count) break
       return events
     }
-    const events = await some(110)
+    const events = await take(110)
     const followed = events.map(({ attributes }) => `${attributes.eventType} ${attributes.resourceId}`)
     const expected = paid.flatMap((id) => [`payment.created ${id}`, `payment.completed ${id}`])
     expect(followed).toEqual(expected.slice(0, 110))
-    expect(troubles.length).toBeGreaterThan(5)
-    isOut = false
-    const again = (await some(105, events[4]?.id)).map(({ id }) => id)
+    expect(errors.length).toBeGreaterThan(5)
+    isDown = false
+    const again = (await take(105, events[4]?.id)).map(({ id }) => id)
     expect(again).toEqual(events.slice(5).map(({ id }) => id))
   })
 })

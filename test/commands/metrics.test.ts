@@ -8,7 +8,7 @@ import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 const address = 'http://127.0.0.1:4010'
-const here = { local: true, address: '127.0.0.1' }
+const localCaller = { local: true, address: '127.0.0.1' }
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 let world: World
 let site: Site | undefined
@@ -35,7 +35,7 @@ async function open(env: Record<string, string>): Promise<Site> {
   return site
 }
 
-const ask = (path: string, { caller = here, ...init }: RequestInit & { caller?: typeof here } = {}) =>
+const request = (path: string, { caller = localCaller, ...init }: RequestInit & { caller?: typeof localCaller } = {}) =>
   site?.fetch(
     new Request(`${address}${path}`, {
       ...init,
@@ -53,13 +53,13 @@ const ask = (path: string, { caller = here, ...init }: RequestInit & { caller?: 
 test('shows requests and load, without callers or contents', async () => {
   await open({ PAYMENTS_METRICS: 'true' })
   const card = { merchant: { name: 'Books' }, maximumAmount: 5432, currency: 'USD' }
-  const issued = await ask('/agent-cards', { method: 'POST', body: JSON.stringify({ data: { attributes: card } }) })
+  const issued = await request('/agent-cards', { method: 'POST', body: JSON.stringify({ data: { attributes: card } }) })
   const { data } = (await issued.json()) as { data: { id: string } }
-  await ask(`/agent-cards/${data.id}`)
-  await ask('/agent-cards/pcd_missing')
-  for (const path of ['/nowhere', `/made-up/${data.id}`, '/healthz', '/constructor']) await ask(path)
-  await ask('/mcp', { method: 'POST', body: JSON.stringify(initializeMessage()) })
-  const response = await ask('/metrics')
+  await request(`/agent-cards/${data.id}`)
+  await request('/agent-cards/pcd_missing')
+  for (const path of ['/nowhere', `/made-up/${data.id}`, '/healthz', '/constructor']) await request(path)
+  await request('/mcp', { method: 'POST', body: JSON.stringify(initializeMessage()) })
+  const response = await request('/metrics')
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
   const text = await response.text()
   const counted = text.match(/^payments_request_duration_seconds_count.*$/gm)
@@ -88,7 +88,7 @@ test('shows requests and load, without callers or contents', async () => {
 })
 
 test('the path answers only this machine, and nobody if metrics have their own port or are off', async () => {
-  const status = async (caller = here) => (await ask('/metrics', { caller })).status
+  const status = async (caller = localCaller) => (await request('/metrics', { caller })).status
   await open({ PAYMENTS_METRICS: 'true' })
   expect(await status()).toBe(200)
   expect(await status({ local: false, address: '127.0.0.1' })).toBe(404)

@@ -52,27 +52,27 @@ onEachDatabase('report and verify', (database) => {
 
   test('differences from the database are reported', async () => {
     const file = join(home, 'otherwise.json')
-    const report = await createWorld(database)
-    const env = { PAYMENTS_DATABASE_URL: report.url }
+    const otherWorld = await createWorld(database)
+    const env = { PAYMENTS_DATABASE_URL: otherWorld.url }
     const sent = { instanceId: 'cursor 7' }
-    await report.issueCard({}, sent)
-    const { partyId } = await report.whoami()
-    const [older] = await report.store.read(({ db }) =>
+    await otherWorld.issueCard({}, sent)
+    const { partyId } = await otherWorld.whoami()
+    const [olderHead] = await otherWorld.store.read(({ db }) =>
       db.selectFrom('partyHeads').selectAll().where('partyId', '=', partyId).execute(),
     )
-    await report.issueCard({}, sent)
-    await report.service.runLog.flush()
+    await otherWorld.issueCard({}, sent)
+    await otherWorld.service.runLog.flush()
     expect(run(['report', '--run', 'cursor 7', '--output', file, '--format', 'json'], '', env).status).toBe(0)
-    const rows = await report.store.read(({ db }) =>
+    const rows = await otherWorld.store.read(({ db }) =>
       db.selectFrom('activity').selectAll().where('instanceId', '=', 'cursor 7').orderBy('sequence').execute(),
     )
     const putHead = (head: object) =>
-      report.store.transaction(({ db }) =>
+      otherWorld.store.transaction(({ db }) =>
         db.updateTable('partyHeads').set(head).where('partyId', '=', partyId).execute(),
       )
     const [first, last] = [rows[0]?.sequence ?? 0, rows.at(-1)?.sequence ?? 0]
     const rewrite = (change: object, sequence: number) =>
-      report.store.transaction(({ db }) =>
+      otherWorld.store.transaction(({ db }) =>
         db.updateTable('activity').set(change).where('sequence', '=', sequence).execute(),
       )
     const cases = [
@@ -80,7 +80,7 @@ onEachDatabase('report and verify', (database) => {
       [() => rewrite({ hash: rows[0]?.hash }, first), undefined],
       [() => rewrite({ hash: 'f'.repeat(64) }, last), `entry ${last} differs in the database`],
       [() => rewrite({ hash: rows.at(-1)?.hash }, last), undefined],
-      [() => putHead({ ...older }), `the chain in the database ends before entry ${last}`],
+      [() => putHead({ ...olderHead }), `the chain in the database ends before entry ${last}`],
       [() => putHead({ activitySequence: last }), 'the chain in the database is not sealed'],
     ] as const
     for (const [change, output] of cases) {
@@ -90,7 +90,7 @@ onEachDatabase('report and verify', (database) => {
         output === undefined ? { status: 0, stderr: '' } : { status: 1, stderr: expect.stringContaining(output) },
       )
     }
-    await report.drop()
+    await otherWorld.drop()
   })
 
   test('every verification ends with one line', () => {
@@ -106,9 +106,9 @@ onEachDatabase('report and verify', (database) => {
     for (const [at, [content, status]] of cases.entries()) {
       writeFileSync(file, content)
       const output = run(['verify', file])
-      const place = `case ${at}: ${output.stderr}`
-      expect(output.status, place).toBe(status)
-      expect(status === 0 ? output.stdout : output.stderr, place).toMatch(/^[\x20-\x7e]+\n$/)
+      const label = `case ${at}: ${output.stderr}`
+      expect(output.status, label).toBe(status)
+      expect(status === 0 ? output.stdout : output.stderr, label).toMatch(/^[\x20-\x7e]+\n$/)
     }
   })
 

@@ -22,7 +22,7 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
   afterAll(() => world.drop())
 
   /** Connects a host to an endpoint that asks a person before each payment. */
-  async function connect(chosen: (typeof hosts)[number], instanceId: string, who?: Person) {
+  async function connect(chosen: (typeof hosts)[number], instanceId: string, person?: Person) {
     const env = { PAYMENTS_TOOLSETS: 'all', PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
     const { service, store, system } = world
     const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -31,7 +31,7 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
     const site = await createSite({ config, service, store, publicUrl: () => url, system, log })
     const listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
     url = listener.url
-    const host = chosen.open(who)
+    const host = chosen.open(person)
     const headers = { 'X-Instance-ID': instanceId }
     await host.connect(transportTo(chosen.sdk, `${url}/mcp`, world.agentKey, headers))
     closing.push(
@@ -42,26 +42,26 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
     return host
   }
 
-  const short = ({ kind, outcome, operation, code }: StoredEntry) => [kind, outcome, operation, code]
+  const summarize = ({ kind, outcome, operation, code }: StoredEntry) => [kind, outcome, operation, code]
 
   describe.each(hosts)('$host', (chosen) => {
     test('belong to the run of their calls, and name the agent and the host', async () => {
       const instanceId = `${chosen.host} over HTTP`
       const shop = await addParty(world)
-      const answering: Person = {
+      const person: Person = {
         modes: { form: {} },
         answer: () => {
           world.system.pass(1_000)
           return yes
         },
       }
-      const host = await connect(chosen, instanceId, answering)
+      const host = await connect(chosen, instanceId, person)
       const payment = { amount: 700, counterparty: { type: 'party_id', value: shop.partyId }, description: 'Tea' }
       const payments = [await host.callTool('create_payment', payment), await host.callTool('create_payment', payment)]
       expect(payments.map(({ isError }) => isError)).toEqual([undefined, undefined])
       await host.callTool('create_payment', { amount: 'much' })
       const entries = (await entriesOf(world, instanceId)).filter(({ operation }) => operation === 'create_payment')
-      expect(entries.map(short)).toEqual([
+      expect(entries.map(summarize)).toEqual([
         ['question', 'asked', 'create_payment', null],
         ['decision', 'agreed', 'create_payment', null],
         ['call', 'done', 'create_payment', null],

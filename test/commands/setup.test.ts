@@ -136,18 +136,18 @@ test.runIf(isDeep)('opencode is configured in its existing file, with or without
 
 describe("Continue's list of servers", () => {
   const path = () => join(home, '.continue/config.yaml')
-  const needs = { name: 'Local Assistant', version: '1.0.0', schema: 'v1' }
+  const requiredFields = { name: 'Local Assistant', version: '1.0.0', schema: 'v1' }
   const mine = 'name: Mine # me\nversion: 1.0.0\n\n# the best\nmodels:\n  - {name: a,   provider: x, model: y}\n'
-  const other = 'mcpServers:\n  - name: other # odd\n    command: x\n  - uses: a/b\n'
+  const otherServers = 'mcpServers:\n  - name: other # odd\n    command: x\n  - uses: a/b\n'
   const payments = { name: 'payments', ...start }
 
   test.runIf(isDeep).each([
     ['no file', undefined, [payments]],
     ['no list', mine, [payments]],
-    ['a list', mine + other, [{ name: 'other', command: 'x' }, { uses: 'a/b' }, payments]],
+    ['a list', mine + otherServers, [{ name: 'other', command: 'x' }, { uses: 'a/b' }, payments]],
     [
       'the server in the list',
-      `${mine}mcpServers:\n  - name: payments\n    command: /old\n    cwd: /mine\n${other.split('\n').slice(1).join('\n')}`,
+      `${mine}mcpServers:\n  - name: payments\n    command: /old\n    cwd: /mine\n${otherServers.split('\n').slice(1).join('\n')}`,
       [{ name: 'payments', cwd: '/mine', ...start }, { name: 'other', command: 'x' }, { uses: 'a/b' }],
     ],
   ])('%s', (_, text, servers) => {
@@ -156,7 +156,7 @@ describe("Continue's list of servers", () => {
     const written = read(path())
     const { mcpServers, ...others } = parseYaml(written)
     expect(mcpServers).toEqual(servers)
-    expect(others).toEqual(text === undefined ? needs : (({ mcpServers: _, ...all }) => all)(parseYaml(text)))
+    expect(others).toEqual(text === undefined ? requiredFields : (({ mcpServers: _, ...all }) => all)(parseYaml(text)))
     if (text !== undefined) for (const comment of text.match(/# .+/g) ?? []) expect(written).toContain(comment)
     expect(setup('continue', '--yes').stdout).toMatch(/ is already set up: /)
   })

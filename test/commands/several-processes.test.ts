@@ -17,14 +17,14 @@ let proxy: Server
 let address: string
 const processes: Served[] = []
 /** The number of requests that each process has received. */
-const taken = [0, 0]
+const requestCounts = [0, 0]
 
 beforeAll(async () => {
   database = await postgres.createEmpty()
   proxy = createServer((request, response) => {
-    const turn = (taken[0] as number) <= (taken[1] as number) || processes.length === 1 ? 0 : 1
-    taken[turn] = (taken[turn] as number) + 1
-    const { hostname, port } = new URL(processes[turn]?.url ?? '')
+    const index = (requestCounts[0] as number) <= (requestCounts[1] as number) || processes.length === 1 ? 0 : 1
+    requestCounts[index] = (requestCounts[index] as number) + 1
+    const { hostname, port } = new URL(processes[index]?.url ?? '')
     const { method, url: path, headers } = request
     const passed = forward({ hostname, port, method, path, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers)
@@ -81,7 +81,7 @@ test('a session continues at any process, even after one of them has ended', asy
   const instances = [await buy(), await buy(), await buy()]
   expect(questions).toHaveLength(3)
   expect(new Set(instances).size).toBe(1)
-  expect(Math.min(...taken)).toBeGreaterThan(3)
+  expect(Math.min(...requestCounts)).toBeGreaterThan(3)
 
   await processes.pop()?.stop()
   expect(await buy()).toBe(instances[0])

@@ -18,7 +18,7 @@ const cli = isDeep ? commandLineSource : await runResource('cli')
 
 const secret = 'given-secret-0123456789abcdef'
 
-const older = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
+const fakeOlderVersion = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
 
 let home: string
 const running: ChildProcess[] = []
@@ -166,7 +166,7 @@ describe('a start that cannot succeed ends with one line', () => {
     expect(exitCode).toBe(2)
   })
 
-  const unread: [string, string[], RegExp][] = [
+  const wrongArguments: [string, string[], RegExp][] = [
     [
       'an address of an API to serve',
       ['serve', '--base-url', 'https://x.example'],
@@ -186,7 +186,7 @@ describe('a start that cannot succeed ends with one line', () => {
       /"sreve" is not a command \(did you mean serve\?\); the commands are serve, setup/,
     ],
   ]
-  test.each(sampleOf(unread, 9))('a flag that the command does not read: %s', async (_, args, line) => {
+  test.each(sampleOf(wrongArguments, 9))('a flag that the command does not read: %s', async (_, args, line) => {
     const { exitCode, stderr, stdout } = await runCommand(process.execPath, [cli, ...args])
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
@@ -198,7 +198,7 @@ describe('a start that cannot succeed ends with one line', () => {
     const check = fileURLToPath(new URL('../../scripts/node-version.cjs', import.meta.url))
     const { exitCode, stderr } = await runCommand(process.execPath, [
       '-e',
-      `${older}; require(${JSON.stringify(check)})`,
+      `${fakeOlderVersion}; require(${JSON.stringify(check)})`,
     ])
     expect(stderr).toMatch(/^payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2. Run npm ci.*\n$/)
     expect(exitCode).toBe(1)
@@ -223,13 +223,13 @@ test('an unused variable is reported in one line, and the command starts', async
 })
 
 describe('on an older Node.js', () => {
-  const sentence = 'payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2.'
-  const args = ['--input-type=module', '-e', `${older}; await import(${JSON.stringify(cli)})`]
+  const message = 'payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2.'
+  const args = ['--input-type=module', '-e', `${fakeOlderVersion}; await import(${JSON.stringify(cli)})`]
 
   test('each command ends with one line', async () => {
     for (const command of [[], ['serve']]) {
       const { exitCode, stderr, stdout } = await runCommand(process.execPath, [...args, ...command])
-      expect({ exitCode, stderr, stdout }).toEqual({ exitCode: 1, stderr: `${sentence}\n`, stdout: '' })
+      expect({ exitCode, stderr, stdout }).toEqual({ exitCode: 1, stderr: `${message}\n`, stdout: '' })
     }
     const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
     expect(engines.node).toBe('>=22.19')
@@ -244,7 +244,7 @@ describe('on an older Node.js', () => {
     ],
   ])('a host of the %s era gets the same sentence as its answer', async (_, host, transport) => {
     const starting = host().connect(transport({ command: process.execPath, args, stderr: 'ignore' }) as never)
-    await expect(starting).rejects.toThrow(sentence)
+    await expect(starting).rejects.toThrow(message)
   })
 })
 

@@ -70,7 +70,7 @@ async function whoami(url: string, key: string | null) {
   return data?.attributes
 }
 
-const small = `
+const smallWorld = `
 name: Small
 parties:
   acme:
@@ -96,7 +96,7 @@ describe('serve --json', () => {
   })
 
   test('prints the keys of a world on every start, and null for a key that it does not know', async () => {
-    const file = write('w.yaml', small)
+    const file = write('w.yaml', smallWorld)
     const first = await startServe(['--world', file])
     expect(first.keys).toEqual({ api: `sk_ntl_sandbox_${apiSecret}`, agent: `ak_ntl_sandbox_${agentSecret}` })
     const headers = { Authorization: `Bearer ${first.keys.api}` }
@@ -144,7 +144,7 @@ describe('a world file that cannot be used', () => {
   test('that begins in the past leaves the clock in the past, which doctor reports', () => {
     const on = [
       '--world',
-      write('past.yaml', `${small}clock: 2026-01-31T09:00:00Z\n`),
+      write('past.yaml', `${smallWorld}clock: 2026-01-31T09:00:00Z\n`),
       '--database-url',
       'sqlite:past.db',
     ]
@@ -172,7 +172,7 @@ describe('a world file that cannot be used', () => {
   test('is reported with the line of an impossible entry', () => {
     const file = write(
       'poor.yaml',
-      `${small}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
+      `${smallWorld}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
     )
     const { status, stderr } = run(['serve', '--world', file])
     expect(status).toBe(2)
@@ -184,7 +184,7 @@ describe('a world file that cannot be used', () => {
 
 describe('a database with another world', () => {
   test('prevents the start, and each suggested remedy works', async () => {
-    const [one, other] = [write('one.yaml', small), write('other.yaml', small.replace('Small', 'Other'))]
+    const [one, other] = [write('one.yaml', smallWorld), write('other.yaml', smallWorld.replace('Small', 'Other'))]
     const database = join(folder, 'sandbox.sqlite')
     const on = ['--database-url', `sqlite:${database}`]
     const { child } = await startServe([...on, '--world', one])
@@ -208,7 +208,7 @@ describe('a database with another world', () => {
   })
 
   test('accepts the keys of its file, even in the first process', () => {
-    const file = write('w.yaml', small)
+    const file = write('w.yaml', smallWorld)
     const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
     expect(status).toBe(0)
     expect(stdout).toMatch(/^Acts as {4}the party$/m)
@@ -216,7 +216,7 @@ describe('a database with another world', () => {
 })
 
 test('setup writes the full path of the world file', () => {
-  const file = write('my world.yaml', small)
+  const file = write('my world.yaml', smallWorld)
   const { status } = run(['setup', 'cursor', '--yes', '--world', file])
   expect(status).toBe(0)
   const { payments } = JSON.parse(readFileSync(join(folder, '.cursor/mcp.json'), 'utf8')).mcpServers
@@ -234,14 +234,14 @@ describe('init', () => {
     expect(text).toBe(line + worldTemplate('world.yaml'))
     const { url, keys } = await startServe(['--world', 'world.yaml', '--database-url', 'sqlite::memory:'])
     expect(await whoami(url, keys.agent)).toMatchObject({ actorType: 'agent' })
-    writeFileSync(join(folder, 'world.yaml'), small)
+    writeFileSync(join(folder, 'world.yaml'), smallWorld)
     expect(run(['init'])).toEqual({
       status: 2,
       stdout: '',
       stderr:
         'payments-mcp: init got "world.yaml", which already exists and was not changed; it accepts the name of a new file.\n',
     })
-    expect(readFileSync(join(folder, 'world.yaml'), 'utf8')).toBe(small)
+    expect(readFileSync(join(folder, 'world.yaml'), 'utf8')).toBe(smallWorld)
     expect(run(['init', 'other.yaml']).status).toBe(0)
   })
 
