@@ -14,7 +14,7 @@ function run(...args: string[]) {
 }
 
 test.each(sampleOf(everyCommand, 6))(
-  'the help of %s shows its own options first, then the settings that it reads and two examples',
+  'the help of the command %s lists the options of that command, then the settings that it reads, then examples',
   (name) => {
     const { status, stdout, stderr } = run(...(name === 'stdio' ? [] : [name]), '--help')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
@@ -31,7 +31,7 @@ test.each(sampleOf(everyCommand, 6))(
   },
 )
 
-test('help COMMAND shows the help of a command, and help settings lists every setting', () => {
+test('`help COMMAND` prints the same help as `COMMAND --help`, and `help settings` lists every setting', () => {
   expect(run('help', 'setup').stdout).toBe(run('setup', '--help').stdout)
   const { status, stdout } = run('help', 'settings')
   expect(status).toBe(0)
@@ -45,7 +45,7 @@ test('help COMMAND shows the help of a command, and help settings lists every se
 test.each([
   [['sevre'], 'did you mean serve?'],
   [['help', 'doktor'], 'did you mean doctor?'],
-])('%j is answered with the nearest command', (args, advice) => {
+])('with the arguments %j, the error message suggests the most similar command', (args, advice) => {
   const { status, stdout, stderr } = run(...args)
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   expect(stderr).toMatch(/^payments-mcp: "\w+" is not a command \(.*\); the commands are serve, [^\n]+\n$/)

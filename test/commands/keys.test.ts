@@ -40,8 +40,8 @@ async function newestKey(secrets?: string[]): Promise<number> {
   return newestId
 }
 
-describe('rotate-keys', () => {
-  test('creates new keys in the database, encrypted if a secret is set', async () => {
+describe('new keys', () => {
+  test('rotate-keys creates new keys in the database, and encrypts them if a secret is set', async () => {
     const first = run('rotate-keys')
     expect({ status: first.status, stderr: first.stderr }).toEqual({ status: 0, stderr: '' })
     expect(first.stdout).toMatch(/^Root key 2 and signing key [\w-]{43} are in use from now on\./)
@@ -52,8 +52,8 @@ describe('rotate-keys', () => {
   })
 })
 
-describe('rotate-keys --retire', () => {
-  test('removes the older root keys of a running service, even twice at once, and credentials keep working', async () => {
+describe('the removal of older keys', () => {
+  test('rotate-keys --retire removes older root keys, even if run twice at once; credentials still work', async () => {
     const env = { PATH: process.env.PATH ?? '', HOME: home, PAYMENTS_DATABASE_URL: `sqlite:${file()}` }
     const server = spawn(process.execPath, [cli, 'serve', '--json', '--port', '0'], {
       env,
@@ -70,7 +70,7 @@ describe('rotate-keys --retire', () => {
       expect(oldSecret).toHaveLength(43)
       const results = await Promise.all([runRetire(env), runRetire(env)])
       expect(results.map(({ code }) => code)).toEqual([0, 0])
-      // The process that ends last removes key 1, and maybe the other's new key.
+      // One of the commands removes key 1, and possibly the new key of the other command too.
       expect(results.map(({ output }) => output).join('')).toMatch(/Removed: (root key 1|root keys 1, 2)\./)
       expect(firstRootKeySecret()).toBe('')
       expect(await status()).toBe(200)
@@ -86,7 +86,7 @@ describe('rotate-keys --retire', () => {
     }
   })
 
-  test('changes nothing if the secret does not decrypt the keys', () => {
+  test('rotate-keys --retire changes nothing if the secret does not decrypt the keys', () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const before = readFileSync(file())
     const { status, stderr } = run('rotate-keys', { PAYMENTS_SECRET: secret.replace('a', 'b') }, {}, ['--retire'])
@@ -120,8 +120,8 @@ describe('rotate-keys --retire', () => {
   }
 })
 
-describe('a database with encrypted keys', () => {
-  test('is refused in one line with exit code 2 without its secret, with another one, and with an invalid one', async () => {
+describe('the secret of a database with encrypted keys', () => {
+  test('serve with a missing, wrong or invalid secret ends with a one-line message and exit code 2', async () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const cases = [
       [{}, 'got nothing, but the keys in the database are wrapped'],
@@ -138,9 +138,9 @@ describe('a database with encrypted keys', () => {
   })
 })
 
-/** Only root can start a process as another user. */
-describe.runIf(process.getuid?.() === 0)("another user's database that everybody can read and write", () => {
-  test('is refused in one line with exit code 2', async () => {
+// Only root can start a process as another user, so otherwise this test is skipped.
+describe.runIf(process.getuid?.() === 0)('databases of other users', () => {
+  test("serve refuses another user's database that everyone can write, with one line and exit code 2", async () => {
     await newestKey()
     chmodSync(home, 0o777)
     for (const name of [file(), `${file()}-wal`, `${file()}-shm`]) {

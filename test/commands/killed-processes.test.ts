@@ -5,11 +5,14 @@ import { callWhileKilling } from './killed-processes.ts'
 
 const cli = await runResource('cli')
 
-/** For a longer run: `KILLED_CALLS=100000 TEST_DEPTH=deep npx vitest run test/commands/killed-processes.test.ts`. */
+/**
+ * The number of calls to send. For a longer test:
+ * `KILLED_CALLS=100000 TEST_DEPTH=deep npx vitest run test/commands/killed-processes.test.ts`.
+ */
 const calls = Number(process.env.KILLED_CALLS ?? 1_500)
 const killEveryMs = calls > 10_000 ? 10_000 : 5_000
 
-test('three processes behind one address lose nothing and do nothing twice while they are killed in turn', async () => {
+test('every call takes effect exactly once while three processes behind one address are killed in turn', async () => {
   const { url, drop } = await postgres.createEmpty()
   try {
     const counts = await callWhileKilling({ cli, databaseUrl: url, calls, killEveryMs })

@@ -12,22 +12,23 @@ import { modernRequest } from '../mcp-http/hosting.ts'
 
 const secret = 'killed-processes-secret-0123456789'
 const workers = 32
-/** The amounts of each purchase and refund. One cent remains. */
+/** The amounts of each captured purchase and of its refund. Each such pair costs the wallet one cent. */
 const purchase = { cents: 2, refundCents: 1 }
 
 interface Counts {
-  /** Answered calls, including repeats. */
+  /** The number of answered calls, including repeats. */
   calls: number
+  /** The number of calls sent a second time after they were answered. */
   repeats: number
-  /** Calls that were sent again after a broken connection or a temporary refusal. */
+  /** The number of times that a call was sent again after a broken connection or a temporary refusal. */
   retries: number
   kills: number
   seconds: number
 }
 
 /**
- * Sends mixed calls over REST and MCP, with many repeats, to three `serve` processes behind one address, and sometimes
- * kills one of them.
+ * Sends calls over REST and MCP to three `serve` processes behind one address, and sends many of the calls twice.
+ * Meanwhile, kills and restarts the processes in turn.
  * @throws if a call was lost or took effect twice
  */
 export async function callWhileKilling({
@@ -84,17 +85,17 @@ async function serve(cli: string, databaseUrl: string): Promise<Served> {
     child.kill('SIGKILL')
     await exited
   }
-  if (child.stdout === null) throw new Error('Bug: its output is a pipe.')
+  if (child.stdout === null) throw new Error('Bug: stdout is not a pipe.')
   for await (const line of createInterface({ input: child.stdout })) {
     const url = /listening on (http:\/\/\S+)/.exec(line)?.[1]
     if (url !== undefined) return { url, kill }
   }
-  throw new Error('It ended before it listened.')
+  throw new Error('serve ended before it was listening.')
 }
 
 /**
- * Starts a proxy that forwards each request to the next process. If a process dies, the client has to find out the
- * result.
+ * Starts a proxy that forwards requests to the running processes in turn. If a process dies during a request, the proxy
+ * closes the client's connection.
  */
 async function startProxy(processes: readonly (Served | undefined)[]) {
   const agent = new Agent({ keepAlive: true })
@@ -135,7 +136,7 @@ interface Killing {
 
 async function killInTurn({ cli, databaseUrl, processes, counts, killEveryMs, signal }: Killing): Promise<void> {
   for (let index = 0; !signal.aborted; index = (index + 1) % processes.length) {
-    // The first kill comes early, so that even a short run on a fast machine has one.
+    // The first kill comes early, so that even a short test on a fast machine has one.
     await sleep(counts.kills === 0 ? killEveryMs / 10 : killEveryMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const victim = processes[index]
@@ -149,7 +150,7 @@ async function killInTurn({ cli, databaseUrl, processes, counts, killEveryMs, si
 type Tool = 'issue_agent_card' | 'simulate_card_authorization'
 
 class Load {
-  /** The names of the purchases, which are their cards' merchants. */
+  /** The merchants of the purchases, a different one for each purchase. */
   readonly merchants: string[] = []
   captureCount = 0
   readonly #url: string
@@ -162,7 +163,10 @@ class Load {
     this.#maxCalls = maxCalls
   }
 
-  /** Makes purchases, and captures and refunds or reverses them. Every third one uses MCP. */
+  /**
+   * Makes purchases until enough calls are answered. Reverses every second purchase, and captures and refunds the
+   * others. Issues the card and authorizes the purchase over MCP every third time.
+   */
   async work(worker: number): Promise<void> {
     for (let count = 0; this.#counts.calls < this.#maxCalls; count++) {
       const name = `worker ${worker} purchase ${count}`
@@ -197,13 +201,13 @@ class Load {
     }
   }
 
-  /** Sends a call until it is answered, and repeats one in four. Returns the id in the answer. */
+  /** Sends a call until it is answered, and checks a repeat of one call in four. Returns the id in the answer. */
   async #do(key: string, call: Call): Promise<string> {
     const first = await this.#sendUntilAnswered(key, call)
     if (this.#counts.calls % 4 === 0) {
       this.#counts.repeats += 1
       const again = await this.#sendUntilAnswered(key, call)
-      if (again !== first) throw new Error(`${key} was answered ${first} and then ${again}.`)
+      if (again !== first) throw new Error(`The answer to ${key} was first ${first} and then ${again}.`)
     }
     return (JSON.parse(first) as { id: string }).id
   }
@@ -225,7 +229,7 @@ class Load {
     throw new Error(`${key} was never answered.`)
   }
 
-  /** Sends a call once. Returns the answered resource as text; `undefined` if the call must be sent again. */
+  /** Sends a call once. Returns the resource in the answer as JSON; `undefined` if the call must be sent again. */
   async #send(key: string, { path, attributes, tool, arguments: more }: Call): Promise<string | undefined> {
     const headers: Record<string, string> = {
       Authorization: `Bearer ak_ntl_sandbox_${secret}`,
@@ -241,7 +245,7 @@ class Load {
     const text = await response.text()
     if (response.status === 200) return JSON.stringify((JSON.parse(text) as { data: unknown }).data)
     if (response.status === 503 || response.status === 409) return undefined
-    throw new Error(`${key} was answered ${response.status} ${text}`)
+    throw new Error(`The answer to ${key} was ${response.status} ${text}`)
   }
 
   async #sendByMcp(tool: Tool, args: object, headers: Record<string, string>): Promise<string | undefined> {
@@ -257,21 +261,22 @@ class Load {
     if (result?.structuredContent?.data !== undefined && !result.isError)
       return JSON.stringify(result.structuredContent.data)
     if (/retryable|conflict|unavailable|reached/.test(text)) return undefined
-    throw new Error(`${tool} was answered ${response.status} ${text}`)
+    throw new Error(`The answer to ${tool} was ${response.status} ${text}`)
   }
 }
 
 interface Call {
   path: string
   attributes: object
-  /** The name of the MCP tool. */
+  /** The MCP tool to call. If it is undefined, the call is a REST request. */
   tool?: Tool | undefined
+  /** Arguments of the tool in addition to the attributes. */
   arguments?: object
 }
 
 /**
- * Proves that each call took effect once: there is one card and one purchase for each, and the wallet has the correct
- * balance.
+ * Proves that each call took effect exactly once: every merchant has one card and one purchase, no capture, reversal or
+ * refund is missing or extra, and the wallet has the correct balance.
  */
 async function proveEffects(databaseUrl: string, { merchants, captureCount }: Load): Promise<void> {
   const store = await openStore({ url: databaseUrl, system: realSystem })

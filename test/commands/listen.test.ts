@@ -19,7 +19,7 @@ interface CommandResult {
   stderr: string
 }
 
-/** Control characters that would set a color and a title on a terminal. */
+/** Control sequences that would change the color and the title of a terminal. */
 const escapes = '\u001b[31m\u001b]0;title\u0007\u009b31m'
 
 const event = {
@@ -28,7 +28,7 @@ const event = {
   attributes: { eventType: escapes, resourceId: escapes, resourceType: 'x', createdAt: 'now', payload: { escapes } },
 }
 
-/** Runs the command on a sandbox in memory, which begins with events of wallets, grants and more. */
+/** Runs the command on a new in-memory sandbox, which already has events about wallets, grants and more. */
 const listen = (...args: string[]) => listenWith({ PAYMENTS_DATABASE_URL: 'sqlite::memory:' }, ...args)
 
 function listenWith(extraEnv: Record<string, string>, ...args: string[]): Promise<CommandResult> {
@@ -44,14 +44,14 @@ function listenWith(extraEnv: Record<string, string>, ...args: string[]): Promis
   return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...output })))
 }
 
-test('forwards events signed like a webhook, retries failures, and ends with the command to continue', async () => {
+test('listen forwards events signed like webhooks, retries failures, and finally prints how to continue', async () => {
   const received: { headers: Record<string, string>; body: string }[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       received.push({ headers: request.headers as Record<string, string>, body: Buffer.concat(chunks).toString() })
-      // The first try gets an error, so it is repeated.
+      // The first attempt gets an error, so the command must send the event again.
       response.writeHead(received.length === 1 ? 503 : 204).end()
     })
   })
@@ -89,7 +89,7 @@ test.each(
   sampleOf(
     [
       [
-        'a refusal',
+        'an error response',
         400,
         { errors: [{ code: 'x', status: '400', detail: `No.${escapes}`, meta: { supportId: escapes } }] },
       ],
@@ -97,7 +97,7 @@ test.each(
     ] as const,
     2,
   ),
-)('%s of a malicious service does not control the terminal', async (_, status, answer) => {
+)('%s from a malicious service cannot control the terminal', async (_, status, answer) => {
   let requestCount = 0
   const server = createServer((_request, response) => {
     requestCount += 1
@@ -139,12 +139,12 @@ test.each(
     3,
     1,
   ),
-)('%j ends with one line', async (args, exitCode, line) => {
+)('with the arguments %j, listen ends with a one-line message', async (args, exitCode, line) => {
   const { status, stdout, stderr } = await listen(...args)
   expect({ status, stdout }).toEqual({ status: exitCode, stdout: '' })
   const lines = stderr.trim().split('\n')
   expect(lines.pop()).toContain(line)
-  // After a successful start, the first line says which API the command follows.
+  // With exit code 1, the command had already started and printed which events it follows.
   expect(lines).toEqual(exitCode === 2 ? [] : [expect.stringContaining(`after ${unknownEvent}; without --forward-to`)])
 })
 
@@ -159,7 +159,7 @@ onEachDatabase('following events', (database) => {
 
   const pay = async () => created(await payer(world).pay(1, { type: 'party_id', value: recipientId }))
 
-  test('are yielded once each and in order, across pages and outages, and from any event on', async () => {
+  test('every new event, or every event after a given one, is yielded once and in order, despite outages', async () => {
     let isDown = false
     const client = createClient({
       fetch: (request) => (isDown ? Response.json({}, { status: 502 }) : world.service.fetch(request)),
@@ -173,7 +173,7 @@ onEachDatabase('following events', (database) => {
     const follow = (since?: string) =>
       followEvents({
         client,
-        // During each wait of the command, two payments are made, and sometimes an outage begins or ends.
+        // During each pause between polls, two payments are made, and an outage sometimes begins or ends.
         system: {
           sleep: async () => {
             paid.push(await pay(), await pay())
@@ -200,7 +200,7 @@ onEachDatabase('following events', (database) => {
   })
 })
 
-test('an unknown credential ends the command', async () => {
+test('following events with an unknown credential fails with status 401', async () => {
   const world = await createWorld(sqlite)
   const client = createClient({
     fetch: (request) => world.service.fetch(request),

@@ -50,7 +50,7 @@ const request = (path: string, { caller = localCaller, ...init }: RequestInit & 
     caller,
   ) as Promise<Response>
 
-test('shows requests and load, without callers or contents', async () => {
+test('/metrics shows request counts and load, but nothing about callers and no data from requests', async () => {
   await open({ PAYMENTS_METRICS: 'true' })
   const card = { merchant: { name: 'Books' }, maximumAmount: 5432, currency: 'USD' }
   const issued = await request('/agent-cards', { method: 'POST', body: JSON.stringify({ data: { attributes: card } }) })
@@ -83,11 +83,11 @@ test('shows requests and load, without callers or contents', async () => {
     expect(text).toContain(`\npayments_${line}\n`)
   }
   for (const secret of [data.id, world.agentKey, 'Books', 'run 1', 'made-up']) expect(text).not.toContain(secret)
-  // Memory figures may contain these digits within a longer number.
+  // The amount must not appear, but a longer number, such as a memory size, may contain its digits.
   expect(text).not.toMatch(/(?<!\d)5432(?!\d)/)
 })
 
-test('the path answers only this machine, and nobody if metrics have their own port or are off', async () => {
+test('/metrics is open only to local callers, and to nobody if metrics have a separate port or are off', async () => {
   const status = async (caller = localCaller) => (await request('/metrics', { caller })).status
   await open({ PAYMENTS_METRICS: 'true' })
   expect(await status()).toBe(200)

@@ -18,9 +18,9 @@ test.each([
   { language: 'js', command: process.execPath, flags: ['--input-type=module', '--eval'] },
   { language: 'python', command: 'python3', flags: ['-W', 'error', '-c'] },
 ])(
-  'the program of docs/quickstart.md in $language makes the described purchase',
+  'the $language program in docs/quickstart.md makes the purchase that the document describes',
   async ({ language, command, flags }) => {
-    if (spawnSync(command, ['--version']).status !== 0) throw new Error(`${command} is needed to run the document.`)
+    if (spawnSync(command, ['--version']).status !== 0) throw new Error(`${command} is not installed.`)
     const world = await createWorld(sqlite)
     const { fetch } = world.service
     const listener = await listen({ fetch, host: '127.0.0.1', port: await freePort(), system: realSystem, log })

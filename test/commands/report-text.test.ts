@@ -6,7 +6,7 @@ async function* parts() {
   yield 'C:\\\\folder\n'
 }
 
-test('a report on a terminal shows foreign text without the backslashes of Markdown', async () => {
+test('a report on a terminal shows foreign text without the backslashes that Markdown needs', async () => {
   let shown = ''
   for await (const part of asPlainText(parts())) shown += part
   expect(shown).toBe('Paid at <b>Plain_Goods</b>: $36.00 C:\\folder\n')

@@ -34,7 +34,7 @@ onEachDatabase('report and verify', (database) => {
     return { status, stdout, stderr }
   }
 
-  test('a report is written and verified, also against the database', () => {
+  test('a report passes verification, also against the database, until one of its figures is changed', () => {
     const file = join(home, 'run.html')
     expect(run(['report', '--run', 'cursor 7', '--output', file])).toStrictEqual({ status: 0, stdout: '', stderr: '' })
     const output = run(['verify', file, '--against-database'])
@@ -50,8 +50,8 @@ onEachDatabase('report and verify', (database) => {
     )
   })
 
-  test('differences from the database are reported', async () => {
-    const file = join(home, 'otherwise.json')
+  test('verify --against-database reports where a report differs from the database', async () => {
+    const file = join(home, 'report.json')
     const otherWorld = await createWorld(database)
     const env = { PAYMENTS_DATABASE_URL: otherWorld.url }
     const sent = { instanceId: 'cursor 7' }
@@ -93,7 +93,7 @@ onEachDatabase('report and verify', (database) => {
     await otherWorld.drop()
   })
 
-  test('every verification ends with one line', () => {
+  test('verify prints one line of printable ASCII, even for unusual and hostile files', () => {
     const { stdout: json } = run(['report', '--run', 'cursor 7', '--format', 'json'])
     const file = join(home, 'hostile')
     const head = json.slice(0, json.indexOf('"chain":['))
@@ -112,13 +112,13 @@ onEachDatabase('report and verify', (database) => {
     }
   })
 
-  test('a party is required if several have runs with the same instance id', async () => {
+  test('report requires --party if several parties have runs with the same instance id', async () => {
     const sent = { instanceId: 'shared' }
     const other = await addParty(world)
     await world.issueCard({}, sent)
     await world.issueCard({}, { ...sent, key: other.agentKey })
     const { partyId } = await world.whoami()
-    // Another party's run whose instance id is the id of the first.
+    // The other party has a run whose instance id equals the run id of the first party's run.
     await world.issueCard({}, { instanceId: runIdOf(partyId, 'shared'), key: other.agentKey })
     await world.service.runLog.flush()
     const { status, stderr } = run(['report', '--run', 'shared'])
@@ -133,7 +133,7 @@ onEachDatabase('report and verify', (database) => {
     expect(run(['report', '--run', 'shared', '--party', 'pty_nobody']).status).toBe(2)
   })
 
-  test('a path that is not a file is refused immediately', () => {
+  test('verify immediately refuses a path that is not a file, and a file with an overlong line', () => {
     const [fifo, big] = [join(home, 'fifo'), join(home, 'big')]
     spawnSync('mkfifo', [fifo])
     writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')
@@ -151,7 +151,7 @@ onEachDatabase('report and verify', (database) => {
     }
   })
 
-  test('invalid arguments are reported in one line, with exit code 2', () => {
+  test('report and verify refuse invalid arguments with a one-line message and exit code 2', () => {
     const wrong = [
       [run(['report', '--run', 'nothing']), 'which is not a run of this database; the newest are '],
       [run(['report', '--run', 'cursor 7', '--format', 'pdf']), 'it accepts html, md, json.'],

@@ -12,7 +12,7 @@ const cli = await runResource('cli')
 onEachDatabase('reset-second-factor', (database) => {
   let site: PersonSite
   beforeAll(async () => {
-    // The command uses the machine's clock, so the app's codes must use it too.
+    // The command uses the machine's clock, so the fake clock of the service must show the same time.
     site = await createPersonSite(database, { system: fakeSystem({ now: Date.now() }) })
   })
   afterAll(() => site.world.drop())
@@ -25,7 +25,7 @@ onEachDatabase('reset-second-factor', (database) => {
     return { status, stdout, stderr }
   }
 
-  test('removes a lost app, says so in the activity, and lets the user set up another', async () => {
+  test('reset-second-factor removes a lost app, records this as activity, and allows a new app', async () => {
     const { world, owner } = site
     const first = await setUpApp(await site.visitor(owner), world.system)
     expect(reset(String(owner.email).toUpperCase())).toMatchObject({ status: 0, stderr: '' })
@@ -37,7 +37,7 @@ onEachDatabase('reset-second-factor', (database) => {
     expect(second).not.toBe(first)
   })
 
-  test.runIf(isDeep)('changes nothing without an app, for an unknown user, and without a database', async () => {
+  test.runIf(isDeep)('reset-second-factor changes nothing if the user, app or database is missing', async () => {
     const { email } = await site.addUser()
     expect(reset(email)).toMatchObject({ status: 0, stdout: expect.stringContaining('nothing was changed') })
     const refusals = [

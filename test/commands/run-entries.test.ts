@@ -10,7 +10,7 @@ import { entriesOf, runOf, type StoredEntry } from '../runs/stored-entries.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
 
-onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
+onEachDatabase('run entries from the MCP endpoint of serve', (database) => {
   let world: World
   const closing: (() => Promise<unknown>)[] = []
   beforeAll(async () => {
@@ -21,7 +21,7 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Connects a host to an endpoint that asks a person before each payment. */
+  /** Creates an MCP endpoint that asks the person before each payment, and connects a host to it. */
   async function connect(chosen: (typeof hosts)[number], instanceId: string, person?: Person) {
     const env = { PAYMENTS_TOOLSETS: 'all', PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
     const { service, store, system } = world
@@ -45,7 +45,7 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
   const summarize = ({ kind, outcome, operation, code }: StoredEntry) => [kind, outcome, operation, code]
 
   describe.each(hosts)('$host', (chosen) => {
-    test('belong to the run of their calls, and name the agent and the host', async () => {
+    test('questions, decisions and calls are recorded in the run, with the agent and the host', async () => {
       const instanceId = `${chosen.host} over HTTP`
       const shop = await addParty(world)
       const person: Person = {
@@ -74,8 +74,8 @@ onEachDatabase('run entries of the MCP endpoint of serve', (database) => {
     })
   })
 
-  test('appear once if a host sends the same answer twice', async () => {
-    const instanceId = 'said twice'
+  test("a person's decision is recorded once, even if the host sends the answer twice", async () => {
+    const instanceId = 'sent twice'
     const { partyId, agentId } = await world.whoami()
     const entry = { partyId, agentId, instanceId, operation: 'create_payment' }
     for (const outcome of ['agreed', 'agreed', 'disagreed'] as const) {

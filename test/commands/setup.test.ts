@@ -50,7 +50,7 @@ function put(path: string, text: string): void {
 
 const read = (path: string) => readFileSync(path, 'utf8')
 
-test('writes an entry for this program, and a host that reads it lists the tools', async () => {
+test('setup writes an entry that starts this program, and a host that uses the entry lists the tools', async () => {
   const { status, stdout, stderr } = setup('cursor', '--yes', '--read-only', 'true')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toContain(`${cursor()} will get, under mcpServers`)
@@ -66,7 +66,7 @@ test('writes an entry for this program, and a host that reads it lists the tools
   expect(tools.map(({ name }) => name)).toContain('list_wallets')
 })
 
-test.runIf(isDeep)('each host has its own file and format, and a second run changes nothing', () => {
+test.runIf(isDeep)('setup uses the file and the format of each host, and changes nothing the second time', () => {
   const machine = { platform: process.platform, home, env: {} }
   for (const name of hostNames) {
     const path = hostFiles[name].path(machine)
@@ -77,42 +77,39 @@ test.runIf(isDeep)('each host has its own file and format, and a second run chan
     expect(read(path)).toBe(before)
     expect(readdirSync(dirname(path))).not.toContain(`${path}.payments-mcp`)
   }
-  // Claude Code and Codex are told to wait for the tools before their first turn.
+  // The entries of Claude Code and Codex make these hosts wait for the tools before a session's first turn.
   const claude = { type: 'stdio', ...start, alwaysLoad: true }
   expect(JSON.parse(read(join(home, '.claude.json'))).mcpServers.payments).toEqual(claude)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: true } } })
 })
 
-test.runIf(isDeep)('over HTTP no host waits for the tools, because the server may be down', () => {
+test.runIf(isDeep)('setup --http does not make a host wait for the tools, because the server may be down', () => {
   expect(setup('codex', '--yes', '--http').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { url: 'http://127.0.0.1:4010/mcp' } } })
   expect(setup('claude-code', '--yes', '--http').status).toBe(0)
   expect(read(join(home, '.claude.json'))).not.toContain('alwaysLoad')
 })
 
-test.runIf(isDeep)("the person's setting for whether the host waits for the server is kept", () => {
+test.runIf(isDeep)("setup does not change the user's choice of whether the host waits for the server", () => {
   put(codex(), '[mcp_servers.payments]\ncommand = "/old"\nargs = []\nrequired = false\n')
   expect(setup('codex', '--yes').status).toBe(0)
   expect(parseToml(read(codex()))).toEqual({ mcp_servers: { payments: { ...start, required: false } } })
 })
 
-test.runIf(isDeep)(
-  'a copy of the previous file is kept next to it, with its mode, and the output names the copy',
-  () => {
-    const copy = `${codex()}.payments-mcp-backup`
-    expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
-    expect(existsSync(copy)).toBe(false)
-    for (const toolsets of ['all', 'default,payments']) {
-      const before = read(codex())
-      chmodSync(codex(), 0o640)
-      const { stdout } = setup('codex', '--yes', '--toolsets', toolsets)
-      expect(stdout).toContain(`The previous file was copied to ${copy}\n`)
-      expect([read(copy), statSync(copy).mode & 0o777]).toEqual([before, 0o640])
-    }
-  },
-)
+test.runIf(isDeep)('setup keeps a backup with the same mode next to the changed file, and prints its path', () => {
+  const copy = `${codex()}.payments-mcp-backup`
+  expect(setup('codex', '--yes').stdout).not.toContain('payments-mcp-backup')
+  expect(existsSync(copy)).toBe(false)
+  for (const toolsets of ['all', 'default,payments']) {
+    const before = read(codex())
+    chmodSync(codex(), 0o640)
+    const { stdout } = setup('codex', '--yes', '--toolsets', toolsets)
+    expect(stdout).toContain(`The previous file was copied to ${copy}\n`)
+    expect([read(copy), statSync(copy).mode & 0o777]).toEqual([before, 0o640])
+  }
+})
 
-test.runIf(isDeep)('a VS Code entry that uses an input variable is reported as unavailable to Copilot sessions', () => {
+test.runIf(isDeep)('setup warns that Copilot sessions do not get a VS Code entry with an input variable', () => {
   const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
   expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
   const written = read(path)
@@ -123,7 +120,7 @@ test.runIf(isDeep)('a VS Code entry that uses an input variable is reported as u
   )
 })
 
-test.runIf(isDeep)('opencode is configured in its existing file, with or without comments', () => {
+test.runIf(isDeep)('for opencode, setup changes an existing opencode.jsonc and does not create opencode.json', () => {
   const folder = join(home, '.config/opencode')
   put(join(folder, 'opencode.jsonc'), '{\n  // mine\n  "mcp": {}\n}\n')
   expect(setup('opencode', '--yes', '--toolsets', 'all').status).toBe(0)
@@ -142,15 +139,15 @@ describe("Continue's list of servers", () => {
   const payments = { name: 'payments', ...start }
 
   test.runIf(isDeep).each([
-    ['no file', undefined, [payments]],
-    ['no list', mine, [payments]],
-    ['a list', mine + otherServers, [{ name: 'other', command: 'x' }, { uses: 'a/b' }, payments]],
+    ['no file exists', undefined, [payments]],
+    ['the file has no list', mine, [payments]],
+    ['the list has other servers', mine + otherServers, [{ name: 'other', command: 'x' }, { uses: 'a/b' }, payments]],
     [
-      'the server in the list',
+      'the list already has this server',
       `${mine}mcpServers:\n  - name: payments\n    command: /old\n    cwd: /mine\n${otherServers.split('\n').slice(1).join('\n')}`,
       [{ name: 'payments', cwd: '/mine', ...start }, { name: 'other', command: 'x' }, { uses: 'a/b' }],
     ],
-  ])('%s', (_, text, servers) => {
+  ])('setup puts the server into the list if %s', (_, text, servers) => {
     if (text !== undefined) put(path(), text)
     expect(setup('continue', '--yes').status).toBe(0)
     const written = read(path())
@@ -161,7 +158,7 @@ describe("Continue's list of servers", () => {
     expect(setup('continue', '--yes').stdout).toMatch(/ is already set up: /)
   })
 
-  test.runIf(isDeep)('a file that is not YAML is refused, and stays unchanged', () => {
+  test.runIf(isDeep)('a file that is not valid YAML is refused and stays unchanged', () => {
     put(path(), 'models: [\n')
     const { status, stderr } = setup('continue', '--yes')
     expect({ status, stderr }).toEqual({
@@ -178,12 +175,12 @@ test.each([
   ['linux', 'vscode', '/u/.config/Code/User/mcp.json'],
   ['win32', 'vscode', 'C:\\Roaming\\Code\\User\\mcp.json'],
   ['win32', 'claude-desktop', 'C:\\Roaming\\Claude\\claude_desktop_config.json'],
-] as const)('on %s the file of %s is %s', (platform, name, path) => {
+] as const)('on %s, the configuration file of %s is %s', (platform, name, path) => {
   const env = platform === 'win32' ? { APPDATA: 'C:\\Roaming' } : {}
   expect(hostFiles[name].path({ platform, home: platform === 'win32' ? 'C:\\u' : '/u', env })).toBe(path)
 })
 
-describe('all other content of the file is kept unchanged:', () => {
+describe('the unchanged parts of a configuration file', () => {
   const jsonc = `{
 \t// mine
 \t"mcpServers": {
@@ -192,7 +189,7 @@ describe('all other content of the file is kept unchanged:', () => {
 \t"theme" : "dark" /* yes */
 }
 `
-  test('comments and spaces of JSON', () => {
+  test('setup preserves comments and spaces in a JSON file', () => {
     put(cursor(), jsonc)
     expect(setup('cursor', '--yes').status).toBe(0)
     const [before, after] = jsonc.split('\n\t},\n') as [string, string]
@@ -202,19 +199,19 @@ describe('all other content of the file is kept unchanged:', () => {
   })
 
   test.runIf(isDeep).each([
-    ['the rest of the line after a new member', '{"a": 1}', '{"a": 1, "mcpServers": {"payments":'],
+    ['a file on one line', '{"a": 1}', '{"a": 1, "mcpServers": {"payments":'],
     [
-      'lines that end with CR LF',
+      'a file with CR LF at line ends',
       '{\r\n    "a": 1\r\n}\r\n',
       '{\r\n    "a": 1,\r\n    "mcpServers": {\r\n        "payments": {\r\n',
     ],
-    ['a byte order mark', '\uFEFF{\n  "a": 1\n}', '\uFEFF{\n  "a": 1,\n  "mcpServers"'],
+    ['a file with a byte order mark', '\uFEFF{\n  "a": 1\n}', '\uFEFF{\n  "a": 1,\n  "mcpServers"'],
     [
-      'a comment after the last member',
+      'a file with a comment after the last member',
       '{\n  "a": 1 // one\n  // two\n}',
       '{\n  "a": 1, // one\n  // two\n  "mcpServers"',
     ],
-  ])('%s', (_, text, beginning) => {
+  ])('setup preserves the formatting of %s', (_, text, beginning) => {
     put(cursor(), text)
     expect(setup('cursor', '--yes').status).toBe(0)
     expect(read(cursor()).slice(0, beginning.length)).toBe(beginning)
@@ -229,7 +226,7 @@ ratio = 1.0
 command = "x"
 args = [ "a",   "b" ] # odd
 `
-  test('comments and spaces of TOML', () => {
+  test('setup preserves comments and spaces in a TOML file', () => {
     put(codex(), toml)
     expect(setup('codex', '--yes').status).toBe(0)
     expect(read(codex()).startsWith(`${toml}\n[mcp_servers.payments]\n`)).toBe(true)
@@ -239,7 +236,7 @@ args = [ "a",   "b" ] # odd
     expect(parseToml(read(codex()))).toMatchObject({ mcp_servers: { payments: { env: { PAYMENTS_TOOLSETS: 'all' } } } })
   })
 
-  test.runIf(isDeep)("a person's additions to the entry", () => {
+  test.runIf(isDeep)("setup preserves the user's additions to the entry", () => {
     const entry = { command: '/old', args: ['x'], env: { MINE: '1' }, trust: true }
     put(cursor(), JSON.stringify({ mcpServers: { payments: entry } }, null, 4))
     const { stdout } = setup('cursor', '--yes', '--toolsets', 'all')
@@ -248,7 +245,7 @@ args = [ "a",   "b" ] # odd
     expect(JSON.parse(read(cursor()))).toEqual({ mcpServers: { payments: { ...start, env, trust: true } } })
   })
 
-  test.runIf(isDeep)('the mode of the file, and a symbolic link to it', () => {
+  test.runIf(isDeep)('setup preserves the mode of the file and a symbolic link to it', () => {
     const real = join(home, 'dotfiles.json')
     put(real, '{}')
     chmodSync(real, 0o640)
@@ -273,7 +270,7 @@ test.each(
     ] as const,
     3,
   ),
-)('a file with %s is refused in one line, and stays unchanged', (_, text, line) => {
+)('a file with %s is refused with a one-line message and stays unchanged', (_, text, line) => {
   put(cursor(), text)
   const { status, stderr, stdout } = setup('cursor', '--yes')
   expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
@@ -281,14 +278,14 @@ test.each(
   expect(read(cursor())).toBe(text)
 })
 
-test.runIf(isDeep)('without a terminal and without --yes it shows the change and writes nothing', () => {
+test.runIf(isDeep)('without a terminal and without --yes, setup shows the change and writes nothing', () => {
   const { status, stdout } = setup('cursor')
   expect(stdout).toContain(JSON.stringify(cli))
   expect(stdout).toContain('Nothing was written')
   expect([status, existsSync(cursor())]).toEqual([0, false])
 })
 
-test('no secret is written into a file or shown', () => {
+test('setup refuses --key, and never shows the secrets in an existing file', () => {
   const { status, stderr } = setup('cursor', '--yes', '--key', 'ak_ntl_sandbox_0123456789abcdef01')
   expect(stderr).toMatch(/^payments-mcp: --key is not read by setup, but by [^\n]+\n$/)
   expect([status, existsSync(cursor())]).toEqual([2, false])
@@ -298,7 +295,7 @@ test('no secret is written into a file or shown', () => {
   expect(read(cursor())).toMatch(/0123456789abcdef01.*foreign-secret/s)
 })
 
-test.runIf(isDeep)('with --http it writes the address of serve, and without it the command again', () => {
+test.runIf(isDeep)('setup --http writes the address of serve, and setup alone writes the command again', () => {
   const { stdout } = setup('gemini', '--yes', '--http', '--port', '4123')
   expect(stdout).toContain('The server must be running')
   const path = join(home, '.gemini/settings.json')
@@ -311,7 +308,7 @@ test.runIf(isDeep)('with --http it writes the address of serve, and without it t
   })
 })
 
-test.runIf(isDeep)('an unknown host is refused with the nearest name, and without a host all hosts are listed', () => {
+test.runIf(isDeep)('setup suggests the nearest name for an unknown host, and lists all hosts if none is given', () => {
   expect(setup('cursr')).toMatchObject({
     status: 2,
     stderr: expect.stringMatching(
@@ -327,7 +324,7 @@ test.runIf(isDeep)('an unknown host is refused with the nearest name, and withou
   for (const name of hostNames) expect(stdout).toContain(`  ${name} `)
 })
 
-test("--skills copies the skills into the host's folder, and keeps a copy of each file that a person changed", () => {
+test("setup --skills copies the skills into the host's folder, and backs up files that the user changed", () => {
   const folder = join(home, '.claude/skills')
   const packageSkills = fileURLToPath(new URL('../../skills/', import.meta.url))
   const names = readdirSync(packageSkills)
@@ -349,11 +346,11 @@ test("--skills copies the skills into the host's folder, and keeps a copy of eac
   expect(setup('claude-desktop', '--yes', '--skills').stdout).toContain('Claude Desktop has no folder for skills.')
 })
 
-describe.runIf(isDeep && hasTerminal)('on a terminal', () => {
+describe.runIf(isDeep && hasTerminal)('questions on a terminal', () => {
   const runSetup = (typed: string, ...args: string[]) =>
     onTerminal([process.execPath, cli, 'setup', ...args], { env: { HOME: home }, typed })
 
-  test('it asks, and writes only after the person agrees', () => {
+  test('setup asks on a terminal, and writes only after the user agrees', () => {
     expect(runSetup('n\n', 'cursor').text).toMatch(/Write it\? \[y\/N\][\s\S]*Nothing was written\./)
     expect(existsSync(cursor())).toBe(false)
     const agreed = runSetup('y\ny\n', 'cursor').text

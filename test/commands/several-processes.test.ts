@@ -57,7 +57,7 @@ afterAll(async () => {
   await database.drop()
 }, 30_000)
 
-test('a session continues at any process, even after one of them has ended', async () => {
+test('an MCP session continues in any process, even after one process has stopped', async () => {
   const questions: string[] = []
   const host = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: { form: {} } } })
   host.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -71,13 +71,13 @@ test('a session continues at any process, even after one of them has ended', asy
   await host.connect(transport as Transport)
   let cents = 500
   const buy = async () => {
-    // Each call has another amount, because an equal call would be answered as a repeat, without a question.
+    // Each call has a different amount, because an identical call would count as a repeat and ask no question.
     const card = { merchant: { name: 'Books' }, maximumAmount: cents++, currency: 'USD' }
     const { structuredContent, isError, content } = await host.callTool({ name: 'issue_agent_card', arguments: card })
     if (isError) throw new Error(JSON.stringify(content))
     return (structuredContent as { data: { attributes: { instanceId: string } } }).data.attributes.instanceId
   }
-  // One process sends the question, and the other receives the person's answer.
+  // The requests alternate, so one process sends the question and the other receives the person's answer.
   const instances = [await buy(), await buy(), await buy()]
   expect(questions).toHaveLength(3)
   expect(new Set(instances).size).toBe(1)
@@ -88,7 +88,7 @@ test('a session continues at any process, even after one of them has ended', asy
   await host.close()
 })
 
-test('one process accepts signatures of the other', async () => {
+test('the OAuth metadata contains the common address of the processes', async () => {
   const metadata = async () => (await fetch(`${address}/.well-known/oauth-authorization-server`)).json()
   expect(await metadata()).toMatchObject({ issuer: address, token_endpoint: `${address}/oauth/token` })
   const resource = await fetch(`${address}/.well-known/oauth-protected-resource/mcp`)

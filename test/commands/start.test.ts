@@ -37,8 +37,8 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-describe('serve', () => {
-  test('prints its addresses to a pipe, in three lines without a secret', async () => {
+describe('the serve command', () => {
+  test('serve prints three lines with its addresses and without secrets if stdout is a pipe', async () => {
     const sandbox = `sqlite:${join(home, 'payments-mcp', 'sandbox.sqlite')}`
     for (const extraEnv of [{}, { PAYMENTS_SANDBOX_AGENT_KEY: secret, PAYMENTS_SANDBOX_PASSWORD: secret }]) {
       const { text, url } = await startServe(extraEnv)
@@ -53,7 +53,7 @@ describe('serve', () => {
     }
   })
 
-  test('shares its sandbox with the process that an AI host starts', async () => {
+  test('serve shares its sandbox with the MCP server that an AI host starts', async () => {
     const { url } = await startServe({ PAYMENTS_SANDBOX_API_KEY: secret })
     const host = new Client({ name: 'test', version: '1' })
     await host.connect(
@@ -80,7 +80,7 @@ describe('serve', () => {
     expect(data[0]?.attributes.balance).toEqual({ available: 245_800, total: 245_800, currency: 'USD' })
   })
 
-  test('with an identity provider, prints its address and the command that trusts it', async () => {
+  test('serve with an identity provider prints the command that makes the sandbox trust this provider', async () => {
     const { text } = await startServe({ PAYMENTS_WITH_IDP: 'true' })
     const issuer = /identity provider is at (http:\/\/127\.0\.0\.1:\d+)\./.exec(text)?.[1]
     const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json()
@@ -88,7 +88,7 @@ describe('serve', () => {
     expect(text).toMatch(new RegExp(`  curl -s http://.*/trusted-issuers .*"issuer":"${issuer}".*"claim":"email"`))
   })
 
-  test('accepts given secrets, with or without their prefix, even in a sandbox that has others', async () => {
+  test('serve accepts configured keys, with or without a prefix, even if the sandbox has other keys', async () => {
     await startServe()
     const again = await startServe({
       PAYMENTS_SANDBOX_API_KEY: secret,
@@ -98,14 +98,14 @@ describe('serve', () => {
     expect(await whoami(again.url, `ak_ntl_sandbox_${secret}`)).toMatchObject({ actorType: 'agent' })
   })
 
-  test('in production has no simulations, and its keys are production keys', async () => {
+  test('serve in production has no simulations, and accepts production keys', async () => {
     const { url } = await startServe({ PAYMENTS_ENVIRONMENT: 'production', PAYMENTS_SANDBOX_AGENT_KEY: secret })
     expect(await whoami(url, `ak_ntl_prod_${secret}`)).toMatchObject({ actorType: 'agent' })
     const headers = { Authorization: `Bearer ak_ntl_prod_${secret}` }
     expect((await fetch(`${url}/simulations/clock`, { headers })).status).toBe(404)
   })
 
-  test('answers /healthz and /openapi.json without a credential', async () => {
+  test('serve answers /healthz and /openapi.json without a credential', async () => {
     const { url } = await startServe()
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: 'ok', environment: 'sandbox' })
     const document = await (await fetch(`${url}/openapi.json`)).json()
@@ -115,17 +115,17 @@ describe('serve', () => {
   keepEach(4)
 })
 
-describe('a start that cannot succeed ends with one line', () => {
+describe('starts that cannot succeed', () => {
   const cases: [string, string[], Record<string, string>, number, RegExp][] = [
-    ['a bad port', ['serve'], { PAYMENTS_PORT: '99999' }, 2, /PAYMENTS_PORT \(--port\) got "99999"; it accepts/],
+    ['an invalid port', ['serve'], { PAYMENTS_PORT: '99999' }, 2, /PAYMENTS_PORT \(--port\) got "99999"; it accepts/],
     [
-      'a key of the other environment',
+      'a key for the other environment',
       [],
       { PAYMENTS_KEY: 'ak_ntl_prod_0123456789abcdef' },
       2,
       /PAYMENTS_KEY .* got ak_ntl_prod_\[masked\]/,
     ],
-    ['a bad address', [], { PAYMENTS_BASE_URL: 'http://api.example' }, 2, /PAYMENTS_BASE_URL/],
+    ['a remote address without TLS', [], { PAYMENTS_BASE_URL: 'http://api.example' }, 2, /PAYMENTS_BASE_URL/],
     ['production without an address', [], { PAYMENTS_ENVIRONMENT: 'production' }, 2, /PAYMENTS_BASE_URL/],
     [
       'a database that cannot be opened',
@@ -142,14 +142,14 @@ describe('a start that cannot succeed ends with one line', () => {
       /PAYMENTS_WITH_IDP \(--with-idp\) got true in production .* accepts true only in a sandbox/,
     ],
     [
-      'a database that does not answer',
+      'an unreachable database server',
       ['serve'],
       { PAYMENTS_DATABASE_URL: 'postgres://u:hidden-word@127.0.0.1:1/x' },
       2,
       /127\.0\.0\.1:1/,
     ],
   ]
-  test.each(sampleOf(cases, 7))('%s', async (_, args, env, code, line) => {
+  test.each(sampleOf(cases, 7))('%s prevents the start with a one-line message', async (_, args, env, code, line) => {
     const { exitCode, stderr, stdout } = await runCommand(process.execPath, [cli, ...args], env)
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
@@ -157,7 +157,7 @@ describe('a start that cannot succeed ends with one line', () => {
     expect(exitCode).toBe(code)
   })
 
-  test.runIf(isDeep)('a port that is in use', async () => {
+  test.runIf(isDeep)('a port that is in use prevents the start with a one-line message', async () => {
     const { url } = await startServe()
     const { exitCode, stderr } = await runCommand(process.execPath, [cli, 'serve'], {
       PAYMENTS_PORT: new URL(url).port,
@@ -168,25 +168,25 @@ describe('a start that cannot succeed ends with one line', () => {
 
   const wrongArguments: [string, string[], RegExp][] = [
     [
-      'an address of an API to serve',
+      '--base-url as a flag of serve',
       ['serve', '--base-url', 'https://x.example'],
       /--base-url is not read by serve, but/,
     ],
     [
-      'a password to the MCP server',
+      '--sandbox-password as a flag of the MCP server',
       ['--sandbox-password', 'hidden-word-hidden'],
       /--sandbox-password is not read by the/,
     ],
-    ['a flag before the command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
-    ['a flag that no command reads', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
+    ['a flag before the wrong command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
+    ['an unknown flag', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
     [
-      'a word that is not a command',
+      'an unknown command',
       ['sreve'],
       /"sreve" is not a command \(did you mean serve\?\); the commands are serve, setup/,
     ],
   ]
-  test.each(sampleOf(wrongArguments, 9))('a flag that the command does not read: %s', async (_, args, line) => {
+  test.each(sampleOf(wrongArguments, 9))('%s is refused with a one-line message', async (_, args, line) => {
     const { exitCode, stderr, stdout } = await runCommand(process.execPath, [cli, ...args])
     expect(stderr.trimEnd().split('\n')).toEqual([expect.stringMatching(line)])
     expect(stderr).not.toContain('hidden-word')
@@ -194,7 +194,7 @@ describe('a start that cannot succeed ends with one line', () => {
     expect(exitCode).toBe(2)
   })
 
-  test('npm start without npm ci on an older Node.js', async () => {
+  test('the check before npm start refuses an older Node.js with a one-line message', async () => {
     const check = fileURLToPath(new URL('../../scripts/node-version.cjs', import.meta.url))
     const { exitCode, stderr } = await runCommand(process.execPath, [
       '-e',
@@ -206,7 +206,7 @@ describe('a start that cannot succeed ends with one line', () => {
   })
 })
 
-test('an unused variable is reported in one line, and the command starts', async () => {
+test('each variable that serve does not read is reported in one line, and serve starts', async () => {
   const wrongEnv = {
     PAYMENTS_PROT: '1',
     PAYMENTS_BASE_URL: 'https://x.example',
@@ -222,11 +222,11 @@ test('an unused variable is reported in one line, and the command starts', async
   ])
 })
 
-describe('on an older Node.js', () => {
+describe('an older Node.js', () => {
   const message = 'payments-mcp needs Node.js 22.19 or newer; this is Node.js 20.20.2.'
   const args = ['--input-type=module', '-e', `${fakeOlderVersion}; await import(${JSON.stringify(cli)})`]
 
-  test('each command ends with one line', async () => {
+  test('each command ends with a one-line message on an older Node.js', async () => {
     for (const command of [[], ['serve']]) {
       const { exitCode, stderr, stdout } = await runCommand(process.execPath, [...args, ...command])
       expect({ exitCode, stderr, stdout }).toEqual({ exitCode: 1, stderr: `${message}\n`, stdout: '' })
@@ -242,7 +242,7 @@ describe('on an older Node.js', () => {
       () => new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } }),
       (options: Launch) => new ModernTransport(options),
     ],
-  ])('a host of the %s era gets the same sentence as its answer', async (_, host, transport) => {
+  ])('an MCP %s host gets the message about Node.js as its connection error', async (_, host, transport) => {
     const starting = host().connect(transport({ command: process.execPath, args, stderr: 'ignore' }) as never)
     await expect(starting).rejects.toThrow(message)
   })
@@ -270,7 +270,7 @@ async function startServe(env: Record<string, string> = {}) {
     if (text.endsWith('\n')) break
   }
   const url = /listening on (\S+)/.exec(text)?.[1]
-  if (url === undefined) throw new Error(`It did not start: ${text}`)
+  if (url === undefined) throw new Error(`serve did not start: ${text}`)
   return { text, url, stderr: () => errors }
 }
 

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const environment = () => ({ PATH: process.env.PATH ?? '', HOME: folder })
 
-/** Runs a command until it ends. Its stdin is empty, so a server on stdio sees its host disconnect at once. */
+/** Runs a command until it ends. Its stdin is empty, so the MCP server on stdio ends as if its host disconnected. */
 function run(args: string[], env: Record<string, string> = {}) {
   const options = { env: { ...environment(), ...env }, cwd: folder, encoding: 'utf8', input: '' } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
@@ -37,7 +37,7 @@ interface Ready {
   keys: { api: string | null; agent: string | null }
 }
 
-/** Starts `serve`, and resolves when it is ready. `stdout` returns all its standard output so far. */
+/** Starts `serve` and resolves when it is ready. `stdout()` returns everything that `serve` has printed so far. */
 async function startServe(args: string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'serve', '--port', '0', '--json', ...args], {
     env: { ...environment(), PAYMENTS_LOG_LEVEL: 'silent', ...env },
@@ -54,7 +54,7 @@ async function startServe(args: string[], env: Record<string, string> = {}) {
 }
 
 function failStart(): never {
-  throw new Error('It did not start')
+  throw new Error('serve ended before it was ready')
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -84,8 +84,8 @@ function write(name: string, text: string): string {
   return name
 }
 
-describe('serve --json', () => {
-  test('prints one line with a working address and keys when it is ready, and nothing else', async () => {
+describe('the output of serve --json', () => {
+  test('serve --json prints only one line, with a working address and working keys', async () => {
     const { url, mcpUrl, keys, child, stdout } = await startServe(['--database-url', 'sqlite::memory:'])
     expect(mcpUrl).toBe(`${url}/mcp`)
     expect(await whoami(url, keys.api)).toMatchObject({ actorType: 'party' })
@@ -95,7 +95,7 @@ describe('serve --json', () => {
     expect(stdout()).toBe(`${JSON.stringify({ url, mcpUrl, keys })}\n`)
   })
 
-  test('prints the keys of a world on every start, and null for a key that it does not know', async () => {
+  test('serve --json prints the keys of a world on every start, and null for a key that was replaced', async () => {
     const file = write('w.yaml', smallWorld)
     const first = await startServe(['--world', file])
     expect(first.keys).toEqual({ api: `sk_ntl_sandbox_${apiSecret}`, agent: `ak_ntl_sandbox_${agentSecret}` })
@@ -103,7 +103,7 @@ describe('serve --json', () => {
     const { data } = (await (await fetch(`${first.url}/wallets`, { headers })).json()) as { data: object[] }
     expect(data).toMatchObject([{ attributes: { balance: { available: 12_345 } } }])
     await end(first.child)
-    // A secret in the environment overrides the file's.
+    // A secret in the environment replaces the secret in the file.
     const secret = 'another-secret-0123456789ab'
     const second = await startServe(['--world', file], { PAYMENTS_SANDBOX_AGENT_KEY: secret })
     expect(second.keys).toEqual({ api: first.keys.api, agent: `ak_ntl_sandbox_${secret}` })
@@ -114,11 +114,11 @@ describe('serve --json', () => {
   })
 })
 
-describe('a world file that cannot be used', () => {
+describe('problems with a world file', () => {
   const text = 'parties:\n  acme:\n        walets: { main: { balance: 1250 } }\n        type: Org\n'
 
   test.each(sampleOf([[['serve']], [[]], [['setup', 'cursor', '--yes']], [['whoami']], [['simulate']]], 2))(
-    'stops %j with a line for each mistake',
+    'with the arguments %j, the command stops with a line for each mistake in the world file',
     (command) => {
       const { status, stdout, stderr } = run([...command, '--world', write('bad.yaml', text)])
       expect({ status, stdout, stderr: stderr.trimEnd().split('\n') }).toEqual({
@@ -133,7 +133,7 @@ describe('a world file that cannot be used', () => {
     },
   )
 
-  test('is found by doctor', () => {
+  test('doctor reports each mistake in a world file', () => {
     const { status, stdout } = run(['doctor', '--world', write('bad.yaml', text)])
     expect(status).toBe(1)
     expect(stdout).toMatch(/^BAD {2}World {11}bad\.yaml:3:9 parties\.acme\.walets is not a known field; did you/m)
@@ -141,7 +141,7 @@ describe('a world file that cannot be used', () => {
     expect(stdout).toContain('Problems to fix: 2.')
   })
 
-  test('that begins in the past leaves the clock in the past, which doctor reports', () => {
+  test('doctor reports that the sandbox clock is behind if the world file sets it to the past', () => {
     const on = [
       '--world',
       write('past.yaml', `${smallWorld}clock: 2026-01-31T09:00:00Z\n`),
@@ -152,7 +152,7 @@ describe('a world file that cannot be used', () => {
     expect(run(['doctor', ...on]).stdout).toMatch(/^note Sandbox clock +is \d+ days behind real time: it shows 2026/m)
   })
 
-  test('is reported in one line if it cannot be read', () => {
+  test('a world file that cannot be read is reported in one line', () => {
     writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x61, 0x3a, 0xff]))
     writeFileSync(join(folder, 'large.yaml'), '#'.repeat(1_048_577))
     for (const [file, reason] of [
@@ -169,7 +169,7 @@ describe('a world file that cannot be used', () => {
     }
   })
 
-  test('is reported with the line of an impossible entry', () => {
+  test('an impossible entry in a world file is reported with its line number', () => {
     const file = write(
       'poor.yaml',
       `${smallWorld}    payments: [{ to: ann, amount: 99999, status: FAILED, at: -1d }]\n  ann:\n    wallets: { main: { status: closed, balance: 1 } }\n`,
@@ -182,8 +182,8 @@ describe('a world file that cannot be used', () => {
   })
 })
 
-describe('a database with another world', () => {
-  test('prevents the start, and each suggested remedy works', async () => {
+describe('the world in a database', () => {
+  test('a database with another world prevents the start, and each suggested remedy works', async () => {
     const [one, other] = [write('one.yaml', smallWorld), write('other.yaml', smallWorld.replace('Small', 'Other'))]
     const database = join(folder, 'sandbox.sqlite')
     const on = ['--database-url', `sqlite:${database}`]
@@ -207,7 +207,7 @@ describe('a database with another world', () => {
     expect(run(['whoami', ...on, '--world', other]).status).toBe(0)
   })
 
-  test('accepts the keys of its file, even in the first process', () => {
+  test('the keys in a world file are accepted, even by the process that fills the database from it', () => {
     const file = write('w.yaml', smallWorld)
     const { status, stdout } = run(['whoami', '--world', file], { PAYMENTS_KEY: `sk_ntl_sandbox_${apiSecret}` })
     expect(status).toBe(0)
@@ -215,7 +215,7 @@ describe('a database with another world', () => {
   })
 })
 
-test('setup writes the full path of the world file', () => {
+test("setup writes the full path of the world file into the host's configuration", () => {
   const file = write('my world.yaml', smallWorld)
   const { status } = run(['setup', 'cursor', '--yes', '--world', file])
   expect(status).toBe(0)
@@ -223,8 +223,8 @@ test('setup writes the full path of the world file', () => {
   expect(payments.env).toMatchObject({ PAYMENTS_WORLD: expect.stringMatching(/^\/.*\/my world\.yaml$/) })
 })
 
-describe('init', () => {
-  test('writes a world file that serve accepts, and never overwrites one', async () => {
+describe('new world files', () => {
+  test('init writes a world file that serve accepts, and never overwrites a file', async () => {
     const { status, stdout } = run(['init'])
     expect(status).toBe(0)
     expect(stdout).toContain('--world world.yaml')
@@ -245,7 +245,7 @@ describe('init', () => {
     expect(run(['init', 'other.yaml']).status).toBe(0)
   })
 
-  test('prints the file to stdout for -, and reports an unwritable path', () => {
+  test('init - prints the world file to stdout, and init reports a path that it cannot write', () => {
     expect(run(['init', '-'])).toEqual({ status: 0, stdout: expect.stringContaining(worldTemplate('-')), stderr: '' })
     expect(run(['init', 'no/such/folder.yaml'])).toMatchObject({
       status: 2,
