@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { arrive, type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
 import { entriesOf } from '../runs/stored-entries.ts'
-import { fits, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
+import { type Looks, openConsole, restart, waitUntilLive, waitUntilPageFits } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -157,7 +157,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
       await expectContrast(page)
       await shoot(page, `console-${name}-${colorScheme}`)
       await page.setViewportSize({ width: 360, height: 740 })
-      await fits(page)
+      await waitUntilPageFits(page)
       await shoot(page, `console-${name}-${colorScheme}-phone`)
       expect(complaints).toEqual([])
       await context.close()

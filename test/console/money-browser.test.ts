@@ -3,7 +3,7 @@ import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../
 import { expectContrast } from '../pages/contrast.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { addParty } from '../support/world.ts'
-import { inReview, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
+import { createPaymentInReview, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -139,7 +139,7 @@ describe.each([true, false])('with the script: %s', (script) => {
       ['Approve', /PENDING|COMPLETED|PROCESSING/],
       ['Deny', /DENIED|CANCELED|DECLINED|REJECTED/],
     ] as const) {
-      const id = await inReview(site, `To be decided: ${name}`)
+      const id = await createPaymentInReview(site, `To be decided: ${name}`)
       const { page, context, complaints } = await open('/console/money', { script })
       const item = page
         .getByRole('region', { name: 'Pending decisions' })
@@ -160,7 +160,7 @@ test('new pending decisions, and decisions made elsewhere, appear without a relo
   const { approvalOf, deny } = payer(site.world)
   const { page, context, complaints } = await open('/console/money')
   await waitUntilLive(page)
-  const id = await inReview(site, 'Decided elsewhere')
+  const id = await createPaymentInReview(site, 'Decided elsewhere')
   const waiting = page.getByRole('region', { name: 'Pending decisions' })
   await waiting.getByText('Decided elsewhere').waitFor()
   ok(await deny((await approvalOf(id)).id, undefined, { key: site.world.apiKey }))

@@ -13,7 +13,7 @@ import { balancePlot, balanceTable, type Step } from '../../src/service/pages/co
 import type { Resource } from '../../src/service/pages/console/money/read-money.ts'
 import { subscriptionsSection } from '../../src/service/pages/console/money/subscriptions-view.ts'
 import { waitingPart, walletPart, walletsPart } from '../../src/service/pages/console/money/view.ts'
-import { likeOf } from '../../src/service/pages/console/money/words.ts'
+import { toneOf } from '../../src/service/pages/console/money/words.ts'
 import { decoded } from '../pages/decoded.ts'
 import { ok } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -99,17 +99,17 @@ test("a movement has a sign, and a link to its run if the run is the party's; a 
     { ...entry, amountCents: -250, instanceId: 'a run', name: 'Books' },
     { ...entry, amountCents: 250, instanceId: undefined, name: null },
   ] as never
-  const opened = (more: object) =>
+  const walletHtml = (more: object) =>
     String(walletPart({ ...seen, entries, next: null, ...more }, { partyId: 'pty_1', nowMs: 100 }))
-  const [ours = [], others = []] = rowsOf(opened({}))
+  const [ours = [], others = []] = rowsOf(walletHtml({}))
   expect([ours[2], others[2]]).toEqual(['-$2.50', '$2.50'])
   expect([ours[4], others[4]]).toEqual(['Books …txn_1', 'txn_1'])
   expect(ours[5]).toContain('View run')
   expect(others[5]).toBe('–')
-  expect(opened({})).not.toContain('Older entries')
-  expect(opened({ isCut: true })).toContain('Based on the newest 1000 ledger entries. Older entries are not shown.')
-  expect(opened({ entries: [] })).toContain('No transactions yet.')
-  expect(opened({ entries: [], next: 'led_9' })).toMatch(/No transactions among the newest[\s\S]*\?before=led_9"/)
+  expect(walletHtml({})).not.toContain('Older entries')
+  expect(walletHtml({ isCut: true })).toContain('Based on the newest 1000 ledger entries. Older entries are not shown.')
+  expect(walletHtml({ entries: [] })).toContain('No transactions yet.')
+  expect(walletHtml({ entries: [], next: 'led_9' })).toMatch(/No transactions among the newest[\s\S]*\?before=led_9"/)
 })
 
 test('a purchase shows held, captured and refunded money, and the reason for a decline', () => {
@@ -135,12 +135,12 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
 
 test('a payment is outgoing or incoming; an incoming one links to no run', () => {
   const payment: PaymentAttributes = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
-  const [out = [], into = []] = rowsOf(
+  const [outgoing = [], incoming = []] = rowsOf(
     paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), owners),
   )
-  expect([out[3], into[3]]).toEqual(['out', 'in'])
-  expect(out[5]).toContain('Shopper')
-  expect(into[5]).toBe('–')
+  expect([outgoing[3], incoming[3]]).toEqual(['out', 'in'])
+  expect(outgoing[5]).toContain('Shopper')
+  expect(incoming[5]).toBe('–')
   const unnamed = resource({ ...payment, description: null }, 'pty_1')
   const payments = new Map([[unnamed.id, 'payee@example.com']])
   expect(rowsOf(paymentsSection(list(unnamed), { ...owners, payments }))[0]?.[0]).toBe('payee@example.com')
@@ -176,9 +176,9 @@ test('a subscription shows its interval, next payment and problems; a note menti
   const subscription = {
     subscription: resource({ status: 'active', terms, nextPayment, attention: { reason: 'past_due' } }),
   }
-  const due = (paymentNumber: number, dueDate: string | null) =>
+  const payment = (paymentNumber: number, dueDate: string | null) =>
     resource({ paymentNumber, dueDate, status: 'scheduled', amount: 2000 })
-  const payments = [due(3, '2026-03-01'), due(2, null), due(1, '2026-01-31')]
+  const payments = [payment(3, '2026-03-01'), payment(2, null), payment(1, '2026-01-31')]
   const text = String(subscriptionsSection([{ ...subscription, payments }], true))
   for (const words of ['every 2 months; next due $20.00 on 2026-03-01', '>past due<', 'Showing the newest 1.'])
     expect(text).toContain(words)
@@ -191,8 +191,8 @@ test.each([
   ['open', ['authorized', 'OPEN', 'PENDING', 'pending_claim', 'PROCESSING', 'in_review', 'scheduled', 'frozen']],
   ['bad', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
   ['over', ['used', 'canceled', 'expired', 'inactive']],
-])('statuses of the kind “%s” look alike', (like, statuses) => {
-  expect(statuses.map(likeOf)).toEqual(statuses.map(() => like))
+])('statuses of the kind “%s” look alike', (tone, statuses) => {
+  expect(statuses.map(toneOf)).toEqual(statuses.map(() => tone))
 })
 
 test('only a user who signed in with a password gets the approve button', () => {

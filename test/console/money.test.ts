@@ -140,7 +140,7 @@ onEachDatabase('the console shows money', (database) => {
 
   const agentName = async () =>
     (await site.world.get('/agents', { key: site.world.apiKey })).json.data[0].attributes.name as string
-  const savings = async () =>
+  const createSavingsWallet = async () =>
     ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
 
   test('each card, purchase, transfer and payment request names its agent and links to its run', async () => {
@@ -148,7 +148,7 @@ onEachDatabase('the console shows money', (database) => {
     // Lists begin with later records, so these come first even if many earlier records have the same time.
     ok(await world.post('/simulations/clock/advance', { seconds: 60 }))
     const [wallet] = ok(await world.get('/wallets')).json.data
-    const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await savings() }
+    const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await createSavingsWallet() }
     const description = '\u202ePut <i>aside'
     ok(await world.post('/transfers/internal', { ...move, description }, { key: world.apiKey, instanceId: 'moving' }))
     const payer = { type: 'email', value: 'payer@example.com' }
@@ -157,25 +157,25 @@ onEachDatabase('the console shows money', (database) => {
     const card = await world.issueCard({ merchant: { name: 'Named' }, maximumAmount: 100 }, { instanceId: 'naming' })
     ok(await world.authorize(card, 100, { instanceId: 'naming' }))
     const text = await textAt('/console/money')
-    const rowOf = (words: string) =>
+    const rowsWith = (words: string) =>
       [...text.matchAll(/<tr id[\s\S]*?<\/tr>|<li class="card[\s\S]*?<\/li>/g)]
         .map(String)
         .filter((row) => row.includes(words))
     const name = await agentName()
-    for (const [words, run, more] of [
+    for (const [words, run, agent] of [
       [site.runPath('naming'), 'naming', name],
       ['Lunch &lt;b&gt;', 'asking', name],
       ['Put &lt;i&gt;aside', 'moving', 'No agent'],
     ] as const) {
-      const rows = rowOf(words)
+      const rows = rowsWith(words)
       expect(rows.length, words).toBe(run === 'naming' ? 2 : 1)
       for (const row of rows) {
         expect(row).toContain(`href="${site.runPath(run)}"`)
-        expect(row).toContain(more)
+        expect(row).toContain(agent)
       }
     }
-    expect(rowOf('Put &lt;i&gt;aside').join()).toContain('between wallets')
-    expect(rowOf('Lunch &lt;b&gt;').join()).toContain('Pat &lt;b&gt;')
+    expect(rowsWith('Put &lt;i&gt;aside').join()).toContain('between wallets')
+    expect(rowsWith('Lunch &lt;b&gt;').join()).toContain('Pat &lt;b&gt;')
     expect(text).not.toContain('\u202e')
   })
 
@@ -193,7 +193,7 @@ onEachDatabase('the console shows money', (database) => {
   test('transfers and payment requests continue after their first page', async () => {
     const { world } = site
     const [wallet] = ok(await world.get('/wallets')).json.data
-    const move = { amount: 1, sourceWalletId: wallet.id, destWalletId: await savings() }
+    const move = { amount: 1, sourceWalletId: wallet.id, destWalletId: await createSavingsWallet() }
     const payer = { type: 'email', value: 'payer@example.com' }
     for (let count = 0; count < 21; count++) {
       ok(await world.post('/transfers/internal', move, { key: world.apiKey }))

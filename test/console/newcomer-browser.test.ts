@@ -69,14 +69,14 @@ async function playRun(): Promise<typeof results> {
   const { data } = await sandbox
     .fetch(new Request(`${sandbox.publicUrl()}/whoami`, { headers }))
     .then((answer) => answer.json() as Promise<{ data: { attributes: { agentId: string } } }>)
-  const limited = await sandbox.fetch(
+  const limitsAnswer = await sandbox.fetch(
     new Request(`${sandbox.publicUrl()}/agents/${data.attributes.agentId}`, {
       method: 'PATCH',
       headers: { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'limits' },
       body: JSON.stringify({ data: { attributes: { limits: { perTransaction: 100 } } } }),
     }),
   )
-  expect(limited.status).toBe(200)
+  expect(limitsAnswer.status).toBe(200)
   await call('create_payment', { amount: 4200, counterparty: { type: 'email', value: 'host@example.com' } })
   await client.close()
   return { purchase, refused }
@@ -84,7 +84,7 @@ async function playRun(): Promise<typeof results> {
 
 const idOf = ({ structured }: ToolResult) => String(structured?.data.id)
 
-const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ')
+const collapseSpaces = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 /**
  * Opens the root address, clicks these elements one after the other, and returns the text of the page reached. Each
@@ -103,7 +103,7 @@ async function answerAfter(name: string, ...clicks: ((page: Page) => Locator)[])
   const text: string = await page.evaluate('document.querySelector("main").innerText')
   await shoot(page, `newcomer-${name}`)
   await page.close()
-  return squeezed(text)
+  return collapseSpaces(text)
 }
 
 const main = (page: Page) => page.getByRole('main')
@@ -140,13 +140,13 @@ test('what the model saw', async () => {
   const toPurchase = toEntry('Authorized $54.80 at Harbor Books')
   const bought = await answerAfter('model', toConsole, toRun, toPurchase)
   const { text, structured } = results.purchase
-  expect(bought).toContain(squeezed(text))
-  expect(bought).toContain(squeezed(JSON.stringify(structured, null, 2)))
+  expect(bought).toContain(collapseSpaces(text))
+  expect(bought).toContain(collapseSpaces(JSON.stringify(structured, null, 2)))
 
   const toRefusal = toEntry(/Refund a card purchase.*Refused/)
   const refused = await answerAfter('model-refused', toConsole, toRun, toRefusal)
   const [detail = '', error = '{}'] = results.refused.text.split('\n')
-  expect(refused).toContain(squeezed(`What the model saw ${detail}`))
+  expect(refused).toContain(collapseSpaces(`What the model saw ${detail}`))
   expect(refused).toContain(`Next step: ${JSON.parse(error).error.next}`)
 })
 

@@ -30,7 +30,7 @@ export async function openConsole(
 export const waitUntilLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 
 /** Waits until no part of the page overflows sideways. */
-export const fits = (page: Page) =>
+export const waitUntilPageFits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
 /**
@@ -47,13 +47,13 @@ export async function restart(
   await meanwhile()
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const port = Number(new URL(listener.url).port)
-  const again = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port, system: realSystem, log })
+  const newListener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port, system: realSystem, log })
   await waitUntilLive(page)
-  return () => again.close()
+  return () => newListener.close()
 }
 
 /** Makes a payment that waits for a person's approval. Returns its id. */
-export async function inReview({ world }: Site, description: string): Promise<string> {
+export async function createPaymentInReview({ world }: Site, description: string): Promise<string> {
   const { setLimits, pay } = payer(world)
   const agentId = String((await world.whoami()).agentId)
   await setLimits('agents', agentId, { perTransaction: 100 })

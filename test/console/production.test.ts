@@ -9,7 +9,7 @@ import { addParty, type OtherParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
 /** A party with a record of every kind that the console shows, and its signed-in user. */
-interface Lived {
+interface PartyWithRecords {
   visitor: Visitor
   agentId: string
   /** The ids for the parameters of page addresses, by parameter name. */
@@ -26,21 +26,21 @@ const views = ['', '?fragment=1', '?newest=1&fragment=1', '?part=wallet', '?form
 
 onEachDatabase('the console in production', (database) => {
   let site: ConsoleSite
-  let parties: readonly [Lived, Lived]
+  let parties: readonly [PartyWithRecords, PartyWithRecords]
   beforeAll(async () => {
     site = await createConsoleSite(database, { environment: 'production' })
     parties = [
-      await lived(await addParty(site.world), 'Oak', 1357),
-      await lived(await addParty(site.world), 'Birch', 2468),
+      await addRecords(await addParty(site.world), 'Oak', 1357),
+      await addRecords(await addParty(site.world), 'Birch', 2468),
     ]
   })
   afterAll(() => site.world.drop())
 
-  async function lived(
+  async function addRecords(
     { partyId, agentId, walletId, apiKey, agentKey }: OtherParty,
     word: string,
     amount: number,
-  ): Promise<Lived> {
+  ): Promise<PartyWithRecords> {
     const { world } = site
     const { setLimits } = payer(world)
     const name = `${word}${cardNumber}`
@@ -91,7 +91,7 @@ onEachDatabase('the console in production', (database) => {
     }
   }
 
-  const pairs = () => [parties, parties.toReversed() as [Lived, Lived]] as const
+  const pairs = () => [parties, parties.toReversed() as [PartyWithRecords, PartyWithRecords]] as const
   const paths = () =>
     site.world.service.routes.flatMap(({ method, path }) =>
       method === 'GET' && path.startsWith('/console') && !['/console/stream', '/console/*'].includes(path)
@@ -100,8 +100,8 @@ onEachDatabase('the console in production', (database) => {
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   /** Returns the traces of a party in a text, except for those in the requested address. */
-  const tracesIn = (text: string, { traces }: Lived, asked = '') =>
-    traces.filter((trace) => text.replaceAll(asked === '' ? '\0' : asked, '').includes(trace))
+  const tracesIn = (text: string, { traces }: PartyWithRecords, requestedId = '') =>
+    traces.filter((trace) => text.replaceAll(requestedId === '' ? '\0' : requestedId, '').includes(trace))
 
   function fillPath(path: string, ids: Record<string, string>): string {
     return path.replace(/:(\w+)/g, (_, name: string) => {
@@ -147,15 +147,15 @@ onEachDatabase('the console in production', (database) => {
   })
 
   test("shows only the user's own party on every page, no card number in a name, and no mention of a sandbox", async () => {
-    for (const [ownSite, other] of pairs()) {
+    for (const [own, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
-          const shown = await ownSite.visitor.open(fillPath(path, ownSite.ids) + view)
+          const shown = await own.visitor.open(fillPath(path, own.ids) + view)
           const where = `${path}${view}`
           expect(shown.status, where).toBe(/find|requests/.test(path) ? 303 : 200)
           // A search for nothing shows no records.
           if (shown.status !== 200 || path.endsWith('search')) continue
-          expect(tracesIn(shown.text, ownSite).length, where).toBeGreaterThan(0)
+          expect(tracesIn(shown.text, own).length, where).toBeGreaterThan(0)
           expect(tracesIn(shown.text, other), where).toEqual([])
           expect(shown.text, where).not.toContain(cardNumber)
           const words = shown.text
@@ -169,16 +169,16 @@ onEachDatabase('the console in production', (database) => {
 
   test("does not find another party's id, wherever the id occurs in an address", async () => {
     let tried = 0
-    for (const [ownSite, other] of pairs()) {
+    for (const [own, other] of pairs()) {
       for (const path of paths().filter((one) => namesIn(one).length > 0)) {
         for (const foreign of subsetsOf(namesIn(path))) {
-          const ids = { ...ownSite.ids, ...Object.fromEntries(foreign.map((name) => [name, other.ids[name] ?? ''])) }
+          const ids = { ...own.ids, ...Object.fromEntries(foreign.map((name) => [name, other.ids[name] ?? ''])) }
           for (const view of views) {
             const address = fillPath(path, ids) + view
-            const { status, text } = await ownSite.visitor.open(address)
+            const { status, text } = await own.visitor.open(address)
             expect(status, address).toBe(404)
-            const left = tracesIn(text, other).filter((trace) => !address.includes(trace))
-            expect(left, address).toEqual([])
+            const foreignTraces = tracesIn(text, other).filter((trace) => !address.includes(trace))
+            expect(foreignTraces, address).toEqual([])
             expect(text, address).toContain('<nav aria-label="Pages">')
             tried++
           }
@@ -190,11 +190,11 @@ onEachDatabase('the console in production', (database) => {
 
   test('shows nothing of another party when its ids are filters or cursors', async () => {
     const names = ['id', 'agent', 'host', 'before', 'after', 'cursor', 'list', 'text', 'calls', 'money', 'events']
-    for (const [ownSite, other] of pairs()) {
+    for (const [own, other] of pairs()) {
       for (const [at, path] of paths().entries()) {
         for (const name of names) {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
-            const { text, location } = await ownSite.visitor.open(`${fillPath(path, ownSite.ids)}?${name}=${id}`)
+            const { text, location } = await own.visitor.open(`${fillPath(path, own.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
             // Find leads to the address of the id that was entered, whether it exists or not.
             expect((location ?? '').replaceAll(id, '')).not.toContain(other.ids.runId)
@@ -205,16 +205,16 @@ onEachDatabase('the console in production', (database) => {
   })
 
   test("streams the topics of the user's own party, and none of others or of a sandbox", async () => {
-    for (const [ownSite, other] of pairs()) {
+    for (const [own, other] of pairs()) {
       const ask = async (...topics: string[]) => {
         const query = new URLSearchParams(topics.map((topic): [string, string] => ['topic', topic]))
-        const Cookie = [...ownSite.visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+        const Cookie = [...own.visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
         const request = new Request(`http://127.0.0.1:4010/console/stream?${query}`, { headers: { Cookie } })
         const { status, body } = await site.world.service.fetch(request)
         await body?.cancel()
         return status
       }
-      expect(await ask('runs', 'money', `run:${ownSite.ids.runId}`)).toBe(200)
+      expect(await ask('runs', 'money', `run:${own.ids.runId}`)).toBe(200)
       for (const topic of ['sandbox', `run:${other.ids.runId}`, `run:${other.ids.entryId}`, other.ids.walletId ?? '']) {
         expect(await ask(topic), topic).toBe(404)
         expect(await ask('runs', topic), topic).toBe(404)

@@ -122,11 +122,14 @@ onEachDatabase('the console finds records', (database) => {
       ),
     )
     await site.world.service.runLog.flush()
-    const one = theirs.json.data.id as string
-    const none = `prq_${'0'.repeat(32)}`
-    const [their, nobodys] = [await owner.open(`/console/records/${one}`), await owner.open(`/console/records/${none}`)]
-    expect([their.status, nobodys.status]).toEqual([404, 404])
-    expect(their.text.replaceAll(one, 'ID')).toBe(nobodys.text.replaceAll(none, 'ID'))
+    const theirId = theirs.json.data.id as string
+    const missingId = `prq_${'0'.repeat(32)}`
+    const [theirPage, missingPage] = [
+      await owner.open(`/console/records/${theirId}`),
+      await owner.open(`/console/records/${missingId}`),
+    ]
+    expect([theirPage.status, missingPage.status]).toEqual([404, 404])
+    expect(theirPage.text.replaceAll(theirId, 'ID')).toBe(missingPage.text.replaceAll(missingId, 'ID'))
     expect((await owner.open('/console/search?text=Theirs')).text).not.toContain('payment_request')
   })
 
@@ -146,12 +149,12 @@ onEachDatabase('the console finds records', (database) => {
 
   test('a search reads a limited number of entries, and continues where it ended', async () => {
     const { world } = site
-    const long = 'a long run'
-    await world.get('/wallets', { instanceId: long })
-    const [first] = await site.entries(long)
+    const longRun = 'a long run'
+    await world.get('/wallets', { instanceId: longRun })
+    const [first] = await site.entries(longRun)
     if (first === undefined) throw new Error('There is no entry.')
     const { partyId, runId, kind, operation, outcome, keyHash, atMs } = first
-    const nothing = {
+    const unusedColumns = {
       agentId: null,
       status: 200,
       code: null,
@@ -160,15 +163,26 @@ onEachDatabase('the console finds records', (database) => {
       fault: null,
       ms: 1,
     }
-    const noted = Array.from({ length: maxEntriesSearched }, (_, at) => ({
+    const entries = Array.from({ length: maxEntriesSearched }, (_, at) => ({
       row: {
-        ...{ partyId, runId, kind, operation, outcome, keyHash, atMs, ...nothing, supportId: null, toolCall: null },
+        ...{
+          partyId,
+          runId,
+          kind,
+          operation,
+          outcome,
+          keyHash,
+          atMs,
+          ...unusedColumns,
+          supportId: null,
+          toolCall: null,
+        },
         id: `ent_${(atMs + 1).toString(16).padStart(12, '0')}${at.toString(16).padStart(20, '0')}`,
         detail: JSON.stringify({ answer: '{}' }),
       },
-      ...{ instanceId: long, host: null, spentCents: 0 },
+      ...{ instanceId: longRun, host: null, spentCents: 0 },
     }))
-    await world.store.transaction((tx) => insertRunEntries(tx, noted))
+    await world.store.transaction((tx) => insertRunEntries(tx, entries))
     const begun = await owner.open('/console/search?text=stoneware')
     expect(begun.text).toContain('so far')
     const [, onward = ''] = /<a href="([^"]*)">Continue the search/.exec(begun.text) ?? []

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { ok, payer } from '../payments/payer.ts'
-import { inReview, openConsole, waitUntilLive } from './open-console.ts'
+import { createPaymentInReview, openConsole, waitUntilLive } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -14,7 +14,7 @@ beforeAll(async () => {
   browser = await startBrowser()
   walletPath = `/console/money/wallets/${ok(await site.world.get('/wallets')).json.data[0].id}`
   await purchaseOf(100)
-  await inReview(site, 'Waits first')
+  await createPaymentInReview(site, 'Waits first')
   await setFault('first')
   await save('first')
 })
@@ -31,12 +31,12 @@ const setFault = async (id: string) =>
 const save = async (name: string) => ok(await site.world.post('/simulations/snapshots', { name }))
 
 /** Stores the first matching element for later checks, and acts on it. */
-const take = (page: Page, selector: string, does = 'it.focus()') =>
-  page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${does} }`)
+const take = (page: Page, selector: string, action = 'it.focus()') =>
+  page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${action} }`)
 const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
 
 /** Rows that contain focusable elements, but have no id to be found by after a redraw. */
-const nameless = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
+const rowsWithoutId = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
   .filter((it) => !it.id).map((it) => it.outerHTML)`
 
 const [money, sandbox] = ['/console/money', '/console/sandbox']
@@ -54,7 +54,7 @@ test.each([
     part: 'what waits',
     path: () => money,
     element: '[data-source*="waiting"] button[value="approve"]',
-    change: () => inReview(site, 'Waits besides'),
+    change: () => createPaymentInReview(site, 'Waits besides'),
     shown: (page: Page) => page.getByText('Waits besides').first(),
   },
   {
@@ -99,7 +99,7 @@ test.each([
     await waitUntilLive(page)
     await take(page, element)
     await expect.poll(() => isFocused(page)).toBe(true)
-    await expect.poll(() => page.evaluate(nameless)).toEqual([])
+    await expect.poll(() => page.evaluate(rowsWithoutId)).toEqual([])
     await change()
     await shown(page).waitFor()
     await expect.poll(() => isFocused(page)).toBe(true)
@@ -120,8 +120,8 @@ test('buttons of the clock keep the focus although their hidden fields changed',
 
 test('the focus of a removed button does not move to a button for something else', async () => {
   const { approvalOf, deny } = payer(site.world)
-  const { id } = await approvalOf(await inReview(site, 'Decided elsewhere'))
-  await inReview(site, 'Waits still')
+  const { id } = await approvalOf(await createPaymentInReview(site, 'Decided elsewhere'))
+  await createPaymentInReview(site, 'Waits still')
   const { page, context } = await open(money)
   await waitUntilLive(page)
   await take(page, `form[action*="${id}"] button[value="approve"]`)
@@ -138,11 +138,11 @@ test("the focus of a deleted snapshot's button does not move to another snapshot
   await save('second')
   const { page, context } = await open(sandbox)
   await waitUntilLive(page)
-  const deletes = '[data-source*="snapshots"] form[action$="/delete"]'
-  await take(page, `${deletes} button`)
-  const [deletedName, ...others] = await page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)
+  const deleteForms = '[data-source*="snapshots"] form[action$="/delete"]'
+  await take(page, `${deleteForms} button`)
+  const [deletedName, ...others] = await page.locator(`${deleteForms} input[name="name"]`).evaluateAll(valuesOf)
   ok(await site.world.send('DELETE', `/simulations/snapshots/${deletedName}`))
-  await expect.poll(() => page.locator(`${deletes} input[name="name"]`).evaluateAll(valuesOf)).toEqual(others)
+  await expect.poll(() => page.locator(`${deleteForms} input[name="name"]`).evaluateAll(valuesOf)).toEqual(others)
   expect(others.length).toBeGreaterThan(0)
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('body')
   await context.close()
@@ -181,28 +181,28 @@ test('the visible text keeps its position when more is added above', async () =>
   await waitUntilLive(page)
   await page.locator('#subscriptions').scrollIntoViewIfNeeded()
   await take(page, '#subscriptions', '')
-  const place = () => page.evaluate('window.taken.getBoundingClientRect().top') as Promise<number>
-  const before = await place()
+  const topOfTaken = () => page.evaluate('window.taken.getBoundingClientRect().top') as Promise<number>
+  const before = await topOfTaken()
   await purchaseOf(4444)
   await row(page, /\$44\.44/).waitFor()
   await expect.poll(() => page.evaluate('window.taken.isConnected')).toBe(true)
-  await expect.poll(async () => Math.abs((await place()) - before)).toBeLessThan(3)
+  await expect.poll(async () => Math.abs((await topOfTaken()) - before)).toBeLessThan(3)
   await context.close()
 })
 
 /** Returns whether a button stays when its form is redrawn with other hidden fields. */
-const buttonStays = `async (sent) => {
+const keepsButton = `async (sent) => {
   const { redraw } = await import('/scripts/redraw.js')
-  const made = (into, value) => {
+  const append = (into, value) => {
     const [form, input, button] = ['form', 'input', 'button'].map((name) => document.createElement(name))
     for (const [name, text] of Object.entries({ type: 'hidden', name: 'name', value })) input.setAttribute(name, text)
     form.append(input, button)
     into.append(form)
     return into
   }
-  const part = made(document.createElement('div'), 'one')
+  const part = append(document.createElement('div'), 'one')
   const button = part.querySelector('button')
-  redraw(part, made(document.createDocumentFragment(), sent))
+  redraw(part, append(document.createDocumentFragment(), sent))
   return part.contains(button)
 }`
 
@@ -211,7 +211,7 @@ test.each([
   ['two', false],
 ])('a button whose form sent "one" stays the same when it sends "%s": %s', async (sent, stays) => {
   const { page, context } = await open(money)
-  await expect.poll(() => page.evaluate(`(${buttonStays})(${JSON.stringify(sent)})`)).toBe(stays)
+  await expect.poll(() => page.evaluate(`(${keepsButton})(${JSON.stringify(sent)})`)).toBe(stays)
   await context.close()
 })
 
@@ -220,7 +220,7 @@ interface Drawn {
   id: string
   href: string
   text: string
-  within: readonly Drawn[]
+  children: readonly Drawn[]
 }
 
 const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
@@ -229,27 +229,27 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
     id: fc.constantFrom('', '', 'one', 'two', 'three'),
     href: fc.constantFrom('', '/one', '/two'),
     text: fc.constantFrom('', 'words', 'others'),
-    within: fc.oneof({ maxDepth: 3 }, fc.constant([]), fc.array(tie('drawn'), { maxLength: 4 })),
+    children: fc.oneof({ maxDepth: 3 }, fc.constant([]), fc.array(tie('drawn'), { maxLength: 4 })),
   }),
 }))
 
 /** Redraws the first element of each pair as the second. Returns the pairs that differ afterwards. */
 const redrawPairs = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
-  const made = (into, { tag, id, href, text, within }) => {
+  const append = (into, { tag, id, href, text, children }) => {
     const it = document.createElement(tag)
     if (id) it.id = id
     if (href) it.setAttribute('href', href)
     it.append(text)
-    for (const one of within) made(it, one)
+    for (const one of children) append(it, one)
     into.append(it)
     return into
   }
   return pairs.filter(([before, after]) => {
-    const part = made(document.createElement('div'), before)
-    redraw(part, made(document.createDocumentFragment(), after))
+    const part = append(document.createElement('div'), before)
+    redraw(part, append(document.createDocumentFragment(), after))
     part.normalize()
-    const wanted = made(document.createElement('div'), after)
+    const wanted = append(document.createElement('div'), after)
     wanted.normalize()
     return !part.isEqualNode(wanted)
   })

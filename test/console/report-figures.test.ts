@@ -23,7 +23,7 @@ interface Transaction {
 
 onEachDatabase('the figures of a report', (database) => {
   let site: PersonSite
-  let on: Grounds
+  let grounds: Grounds
   let count = 0
 
   beforeAll(async () => {
@@ -35,7 +35,7 @@ onEachDatabase('the figures of a report', (database) => {
     const [first] = (await world.get('/wallets', { key })).json.data
     const second = ok(await world.post('/wallets', { displayName: 'Second' }, { key })).json.data
     const linked = await world.send('POST', '/simulations/external-accounts/link', { key })
-    on = {
+    grounds = {
       world,
       payer: await addParty(world),
       walletIds: [first.id, second.id],
@@ -55,7 +55,7 @@ onEachDatabase('the figures of a report', (database) => {
   const all = async (ids: readonly string[], path: string) =>
     Promise.all(ids.map(async (id) => ok(await site.world.get(`${path}/${id}`, { key: site.world.apiKey })).json.data))
 
-  async function boughtOn(cards: readonly string[]): Promise<Transaction[]> {
+  async function transactionsOn(cards: readonly string[]): Promise<Transaction[]> {
     const lists = await Promise.all(
       cards.map(async (cardId) => {
         const { data } = ok(await site.world.get(`/card-transactions?cardId=${cardId}&limit=100`)).json
@@ -66,7 +66,7 @@ onEachDatabase('the figures of a report', (database) => {
   }
 
   /** Returns the ledger's total for all records of a run, by wallet. */
-  async function movedIn({ sources }: RunMade) {
+  async function ledgerChanges({ sources }: RunMade) {
     const entries = await site.world.store.read(({ db }) =>
       db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', site.owner.partyId).execute(),
     )
@@ -83,7 +83,7 @@ onEachDatabase('the figures of a report', (database) => {
   async function expectFigures(instanceId: string, made: RunMade) {
     // A request first applies due effects, so it comes before the report.
     const cards = await all(made.cards, '/agent-cards')
-    const bought = await boughtOn(made.cards)
+    const bought = await transactionsOn(made.cards)
     const report = await reportOf(instanceId)
     const approved = bought.filter(({ kind, status }) => kind === 'purchase' && status !== 'declined')
     const declined = bought.filter(({ status }) => status === 'declined')
@@ -113,7 +113,7 @@ onEachDatabase('the figures of a report', (database) => {
       differences,
     } of report.cards) {
       const ofCard = approved.filter(({ cardId }) => cardId === id)
-      expect({ capturedCents, heldCents, refundedCents }).toStrictEqual(omitted(sums(ofCard)))
+      expect({ capturedCents, heldCents, refundedCents }).toStrictEqual(withoutAuthorized(sums(ofCard)))
       expect(actualMerchants).toStrictEqual(ofCard.map((one) => one.merchant.name))
       expect(differences.includes('another merchant')).toBe(ofCard.some((one) => one.merchant.name !== merchant))
     }
@@ -123,9 +123,9 @@ onEachDatabase('the figures of a report', (database) => {
     )
     expect(new Map(report.merchants.map(({ merchant, ...figures }) => [merchant, figures]))).toStrictEqual(
       new Map(
-        [...byName].map(([merchant, of]) => {
-          const paid = of.filter((one) => approved.includes(one))
-          return [merchant, { purchases: paid.length, declined: of.length - paid.length, ...sums(paid) }]
+        [...byName].map(([merchant, purchases]) => {
+          const paid = purchases.filter((one) => approved.includes(one))
+          return [merchant, { purchases: paid.length, declined: purchases.length - paid.length, ...sums(paid) }]
         }),
       ),
     )
@@ -148,7 +148,7 @@ onEachDatabase('the figures of a report', (database) => {
     expect(report.customers).toStrictEqual(
       made.forCustomer.length === 0
         ? []
-        : [expect.objectContaining({ partyId: on.customerPartyId, cards: made.forCustomer.length })],
+        : [expect.objectContaining({ partyId: grounds.customerPartyId, cards: made.forCustomer.length })],
     )
     const approvals = ok(await site.world.get('/approvals?limit=100', { key: site.world.apiKey })).json.data
     const ours = approvals.filter((one: { attributes: { target: { id: string } } }) =>
@@ -160,7 +160,7 @@ onEachDatabase('the figures of a report', (database) => {
         attributes.status,
       ]),
     )
-    expect(changedWallets(report.wallets)).toStrictEqual(await movedIn(made))
+    expect(changedWallets(report.wallets)).toStrictEqual(await ledgerChanges(made))
     expect(report.calls).toBe(made.calls)
     expect(report.evaluated).toMatchObject({ calls: made.calls, complete: true })
     expect(sum(report.repeats.map((one) => one.count))).toBe(made.replays)
@@ -174,7 +174,7 @@ onEachDatabase('the figures of a report', (database) => {
       fc.asyncProperty(histories, async (acts) => {
         count++
         const names = [`run ${count} a`, `run ${count} b`] as const
-        const history = new History(on, names)
+        const history = new History(grounds, names)
         for (const act of acts) await history.take(act)
         for (const [at, made] of history.runs.entries()) {
           if (made.calls === 0) continue
@@ -204,21 +204,21 @@ const sums = (bought: readonly Transaction[]) => ({
   refundedCents: sum(bought.map(({ refunded }) => refunded)),
 })
 
-const omitted = ({ capturedCents, heldCents, refundedCents }: ReturnType<typeof sums>) => {
+const withoutAuthorized = ({ capturedCents, heldCents, refundedCents }: ReturnType<typeof sums>) => {
   return { capturedCents, heldCents, refundedCents }
 }
 
 const sorted = <One extends { id: string }>(records: readonly One[]) =>
   records.toSorted((one, other) => (one.id < other.id ? -1 : 1))
 
-interface Moved {
+interface BalanceChange {
   walletId: string
   availableCents: number
   heldCents: number
 }
 
 /** Returns the wallets whose balances changed, sorted. */
-const changedWallets = (wallets: readonly Moved[]) =>
+const changedWallets = (wallets: readonly BalanceChange[]) =>
   wallets
     .filter(({ availableCents, heldCents }) => availableCents !== 0 || heldCents !== 0)
     .toSorted((one, other) => (one.walletId < other.walletId ? -1 : 1))

@@ -14,7 +14,7 @@ import { addDelegation, addParty } from '../support/world.ts'
 async function* linesIn(text: string) {
   yield* text.split('\n')
 }
-const verified = (text: string) => verifyReport(linesIn(text))
+const verify = (text: string) => verifyReport(linesIn(text))
 
 const hostile = 'Evil | `x` [a](http://evil.test) <script>alert(1)</script> \u202e# **b**'
 
@@ -33,10 +33,10 @@ onEachDatabase('run reports', (database) => {
     await world.post(`/simulations/card-transactions/${purchase}/refund`, { amount: 500, currency: 'USD' }, sent)
     const other = await world.issueCard({ merchant: { name: hostile } }, sent)
     await world.authorize(other, 6000, sent)
-    const again = { ...sent, idempotencyKey: 'once' }
+    const repeat = { ...sent, idempotencyKey: 'once' }
     const card = { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' }
-    await world.post('/agent-cards', card, again)
-    await world.post('/agent-cards', card, again)
+    await world.post('/agent-cards', card, repeat)
+    await world.post('/agent-cards', card, repeat)
     expect((await world.get('/agent-cards/pcd_missing', sent)).status).toBe(404)
     await setFault(world, { id: 'wrong', operation: 'get_agent_card', fault: 'error', code: 'bad_gateway' })
     expect((await world.get('/agent-cards/pcd_missing', sent)).status).toBe(502)
@@ -69,7 +69,7 @@ onEachDatabase('run reports', (database) => {
       expect(text, address).not.toContain(number)
     }
     const { text } = await visitor.open(`${runPath}/report?format=json`)
-    expect(await verified(text)).toMatchObject({ result: 'verified' })
+    expect(await verify(text)).toMatchObject({ result: 'verified' })
     expect((JSON.parse(text) as { report: RunReport }).report.cards).toMatchObject([{ differences: [] }])
   })
 
@@ -162,8 +162,8 @@ onEachDatabase('run reports', (database) => {
     expect(text).not.toContain('4242 4242')
     const { report } = JSON.parse(text) as { report: RunReport }
     expect(report.payments).toMatchObject(ids.toSorted().map((id) => ({ id, kind: 'payment', amountCents: 1001 })))
-    const [agreed, denied] = ids.map((id) => report.approvals.find(({ paymentId }) => paymentId === id))
-    expect(agreed).toMatchObject({ paymentId: ids[0], status: 'approved', decidedBy: owner.name, by: 'page' })
+    const [approved, denied] = ids.map((id) => report.approvals.find(({ paymentId }) => paymentId === id))
+    expect(approved).toMatchObject({ paymentId: ids[0], status: 'approved', decidedBy: owner.name, by: 'page' })
     expect(denied).toMatchObject({ paymentId: ids[1], status: 'denied', by: 'api', decidedAt: expect.any(String) })
   })
 
@@ -195,10 +195,10 @@ onEachDatabase('run reports', (database) => {
   test('can be verified in each format, and verification fails if a figure, row or word was changed', async () => {
     for (const format of ['json', 'md', 'html']) {
       const { text } = await open(`?format=${format}`)
-      expect(await verified(text)).toMatchObject({ result: 'verified', entries: expect.any(Number) })
-      expect(await verified(text.replaceAll('\n', '\r\n'))).toMatchObject({ result: 'verified' })
+      expect(await verify(text)).toMatchObject({ result: 'verified', entries: expect.any(Number) })
+      expect(await verify(text.replaceAll('\n', '\r\n'))).toMatchObject({ result: 'verified' })
       const captured = text.replace('"capturedCents": 2000', '"capturedCents": 2001')
-      expect(await verified(captured)).toMatchObject({
+      expect(await verify(captured)).toMatchObject({
         result: 'broken',
         what: expect.stringContaining('capturedCents'),
       })
@@ -207,18 +207,18 @@ onEachDatabase('run reports', (database) => {
       for (const [row] of rows) {
         const at = Math.floor(row.length / 2)
         const changed = `${row.slice(0, at)}${row[at] === '1' ? '2' : '1'}${row.slice(at + 1)}`
-        expect(await verified(text.replace(row, () => changed))).toMatchObject({
+        expect(await verify(text.replace(row, () => changed))).toMatchObject({
           result: 'broken',
           what: expect.stringContaining('of the chain'),
         })
       }
       if (format === 'json') continue
-      expect(await verified(text.replace('$20.00', '$21.00'))).toMatchObject({
+      expect(await verify(text.replace('$20.00', '$21.00'))).toMatchObject({
         result: 'broken',
         what: expect.stringMatching(/the visible text does not match the data, at line \d+: .*\$21\.00/),
       })
     }
-    expect(await verified('hello\nworld\n')).toStrictEqual({ result: 'no report' })
+    expect(await verify('hello\nworld\n')).toStrictEqual({ result: 'no report' })
   })
 
   test('names the line in which any figure of the data was changed', async () => {
@@ -226,17 +226,17 @@ onEachDatabase('run reports', (database) => {
     const lines = text.split('\n')
     const [from, to] = [lines.indexOf('"report":{'), lines.indexOf('"chain":[')]
     expect(to - from).toBeGreaterThan(100)
-    expect(await verified(text.replace('\n "calls": 10,', ''))).toStrictEqual({
+    expect(await verify(text.replace('\n "calls": 10,', ''))).toStrictEqual({
       ...{ result: 'broken', what: 'the figure calls is missing' },
     })
-    expect(await verified(text.replace(/^"digest":"./m, '"digest":"x'))).toMatchObject({
+    expect(await verify(text.replace(/^"digest":"./m, '"digest":"x'))).toMatchObject({
       ...{ result: 'broken', what: expect.stringContaining('line 3 of the data does not match') },
     })
     for (let at = from + 1; at < to; at++) {
       const line = lines[at] ?? ''
       const changed = line.replace(/[0-9a-z](?=[^0-9a-z]*$)/i, (last) => (last === '7' ? '8' : '7'))
       if (changed === line) continue
-      const verdict = await verified(lines.with(at, changed).join('\n'))
+      const verdict = await verify(lines.with(at, changed).join('\n'))
       expect(verdict, line).toMatchObject({
         result: 'broken',
         what: expect.stringMatching(/figure|line \d+ of the data/),
@@ -279,7 +279,7 @@ onEachDatabase('run reports', (database) => {
       [text.slice(0, text.lastIndexOf(']}')), 'broken'],
     ]
     for (const [at, [input, result]] of cases.entries()) {
-      const verdict = await verified(input)
+      const verdict = await verify(input)
       expect(verdict, `case ${at}`).toMatchObject({ result })
       if (verdict.result === 'broken') expect(verdict.what).toMatch(/^[\x20-\x7e]+$/)
     }
@@ -290,19 +290,19 @@ onEachDatabase('run reports', (database) => {
     const { partyId } = site.owner
     const run = await store.read((tx) => findRun(tx, partyId, runIdOf(partyId, instanceId)))
     if (run === undefined) throw new Error('There is no run.')
-    const of = async (entries: number, changes: number) => {
+    const reportWithin = async (entries: number, changes: number) => {
       const bounds = { entries, changes }
       return runReport(store, run, { bounds, nowMs: site.world.system.now(), environment: 'sandbox' })
     }
-    const whole = await of(1000, 1000)
+    const whole = await reportWithin(1000, 1000)
     const { entries, changes } = whole.evaluated
-    expect(await of(entries, changes)).toStrictEqual(whole)
+    expect(await reportWithin(entries, changes)).toStrictEqual(whole)
     expect(missingParts(whole)).toStrictEqual([])
     for (const [limits, evaluated] of [
       [[entries - 1, changes], { entries: entries - 1, changes, complete: false }],
       [[entries, changes - 1], { entries, changes: changes - 1, complete: false }],
     ] as const) {
-      const part = await of(...limits)
+      const part = await reportWithin(...limits)
       expect(part.evaluated).toMatchObject(evaluated)
       expect(missingParts(part)).toStrictEqual([expect.stringContaining(`first ${evaluated.entries} entries`)])
     }

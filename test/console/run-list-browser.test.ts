@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Site, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { ok } from '../payments/payer.ts'
-import { fits, openConsole } from './open-console.ts'
+import { openConsole, waitUntilPageFits } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -43,7 +43,7 @@ test.each([1280, 390])(
     // A browser leaves out seconds that are zero.
     const shown = await page.getByLabel('From (UTC)').inputValue()
     expect(Date.parse(shown)).toBe(Date.parse(String(searchParams.get('from'))))
-    await fits(page)
+    await waitUntilPageFits(page)
     await context.close()
   },
 )

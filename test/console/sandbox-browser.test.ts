@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Site, shoot, startBrowser, startSite, type TestBrowser } from '../pages/browser.ts'
 import { expectContrast } from '../pages/contrast.ts'
-import { fits, type Looks, openConsole, restart, waitUntilLive } from './open-console.ts'
+import { type Looks, openConsole, restart, waitUntilLive, waitUntilPageFits } from './open-console.ts'
 
 let site: Site
 let browser: TestBrowser
@@ -158,7 +158,7 @@ test('names given by others stay text, in their place and direction', async () =
   await page.getByText('<b id="evil">WW').first().waitFor()
   expect(await page.locator('#evil').count()).toBe(0)
   await expect.poll(() => page.getByRole('main').textContent()).not.toMatch(/[\u202a-\u202e\u2066]/)
-  await fits(page)
+  await waitUntilPageFits(page)
   await shoot(page, 'console-sandbox-hostile-phone')
   expect(complaints).toEqual([])
   await site.world.send('DELETE', '/simulations/faults')
@@ -174,7 +174,7 @@ test.each(['light', 'dark'] as const)('in %s mode everything has contrast and fi
   await expectContrast(page)
   await shoot(page, `console-sandbox-${colorScheme}`)
   await page.setViewportSize({ width: 360, height: 740 })
-  await fits(page)
+  await waitUntilPageFits(page)
   await shoot(page, `console-sandbox-${colorScheme}-phone`)
   expect(complaints).toEqual([])
   await context.close()

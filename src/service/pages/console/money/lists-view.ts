@@ -7,7 +7,7 @@ import type { Html } from '../../frame/document.ts'
 import { recordAddress } from '../../frame/ids.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import type { Resource, ResourceList } from './read-money.ts'
-import { type ListName, likeOf, merchantName, statusText } from './words.ts'
+import { type ListName, merchantName, statusText, toneOf } from './words.ts'
 
 interface Cause {
   agentId: string | null
@@ -61,7 +61,7 @@ export interface Whose {
 }
 
 const status = (text: string, why: string | null | undefined = null) =>
-  html`<span class="state ${likeOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
+  html`<span class="state ${toneOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
 /** Renders the name of the agent that created a record, with a link to the agent's run. */
 function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, noun: string): Html {

@@ -4,7 +4,7 @@ import type { Html } from '../../frame/document.ts'
 import { recordAddress } from '../../frame/ids.ts'
 import { dollars } from '../../frame/texts.ts'
 import type { Resource } from './read-money.ts'
-import { likeOf, statusText } from './words.ts'
+import { statusText, toneOf } from './words.ts'
 
 export interface SubscriptionAttributes {
   status: string
@@ -41,7 +41,7 @@ function subscriptionItem({ subscription: { id, attributes }, payments }: Subscr
   const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
   const dated = payments.filter(({ attributes: { dueDate } }) => dueDate !== null)
   return html`<li id="${id}"><h3><a href="${recordAddress(id)}" id="open-${id}"><bdi>${foreignName(description, 'Without a description', 120)}</bdi></a></h3>
-<p><span class="state ${likeOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="state bad">${statusText(attention.reason)}</span>`}</p>
+<p><span class="state ${toneOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="state bad">${statusText(attention.reason)}</span>`}</p>
 ${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }
 
@@ -50,7 +50,7 @@ function dayItem({
   attributes: { dueDate, status, amount, paymentNumber },
 }: Resource<SubscriptionPaymentAttributes>): Html {
   const [year = '', month = '', day = ''] = (dueDate ?? '').split('-')
-  return html`<li class="sheet box ${likeOf(status)}"><time datetime="${dueDate ?? ''}"><span class="aside">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="state ${likeOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`
+  return html`<li class="sheet box ${toneOf(status)}"><time datetime="${dueDate ?? ''}"><span class="aside">${months[Number(month) - 1] ?? ''} ${year}</span><span class="day">${Number(day)}</span></time><span>${dollars(amount)}</span><span class="state ${toneOf(status)}">${statusText(status)}<span class="unseen">, payment ${paymentNumber}</span></span></li>`
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const

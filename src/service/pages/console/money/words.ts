@@ -4,7 +4,7 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 export const statusText = (status: string) => status.replaceAll('_', ' ').toLowerCase()
 
 /** Returns the tone of a status, which selects its color. */
-export function likeOf(status: string): 'good' | 'open' | 'bad' | 'over' {
+export function toneOf(status: string): 'good' | 'open' | 'bad' | 'over' {
   if (/^(active|captured|completed|paid|marked_paid|approved)$/i.test(status)) return 'good'
   if (/^(authorized|open|pending|pending_claim|processing|in_review|scheduled|trial|frozen)$/i.test(status))
     return 'open'

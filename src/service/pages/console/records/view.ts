@@ -9,7 +9,7 @@ import type { Html } from '../../frame/document.ts'
 import { idLink, recordAddress, shortIdLink, withLinkedIds } from '../../frame/ids.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
-import { likeOf, statusText } from '../money/words.ts'
+import { statusText, toneOf } from '../money/words.ts'
 import { declineText, deedOf } from '../runs/deeds.ts'
 import { addressOf, readableJson, runName, stateOf } from '../runs/words.ts'
 import type { EntriesFound, EntryFound, RecordPage, RecordSeen } from './read-record.ts'
@@ -90,7 +90,7 @@ function figures(attributes: Attributes, payee: string | null): Html {
       : []),
     ...(payee === null ? [] : [fact('To', html`<bdi>${foreignName(payee, 'Without a readable name', 120)}</bdi>`)]),
     ...(typeof status === 'string'
-      ? [fact('Status', html`<span class="state ${likeOf(status)}">${statusText(status)}</span>`)]
+      ? [fact('Status', html`<span class="state ${toneOf(status)}">${statusText(status)}</span>`)]
       : []),
     ...amounts.flatMap(([key, title]) => {
       const cents = attributes[key]
