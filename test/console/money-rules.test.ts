@@ -27,7 +27,7 @@ const resource = <Attributes>(attributes: Attributes, sender = ''): Resource<Att
   relationships: { sender: { data: { id: sender } } },
 })
 const list = <Attributes>(...rows: Resource<Attributes>[]) => ({ rows, next: null })
-/** The cells of each row, as texts. */
+/** Returns the text of each cell in each table row that has an id. */
 const rowsOf = (text: unknown) =>
   [...String(text).matchAll(/<tr id[\s\S]*?<\/tr>/g)].map(([row]) =>
     [...row.matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => cell.replace(/<[^>]*>/g, '').trim()),
@@ -41,7 +41,7 @@ const steps: Step[] = [
 const plotOf = (steps: readonly Step[], nowMs: number, isCut = false) =>
   String(balancePlot({ id: 'wal_1', name: 'Main', steps, isCut }, nowMs))
 
-test('a plot rises with the amount and continues with time; held money is on top of available money', () => {
+test('a plot draws the available amount as a solid line, and the total with held money as a dashed line', () => {
   const text = plotOf(steps, 100)
   const path = (name: string) => new RegExp(`path class="${name}" d="([^"]*)"`).exec(text)?.[1]
   expect(path('solid')).toBe('M0 0H500V800H1000')
@@ -50,13 +50,13 @@ test('a plot rises with the amount and continues with time; held money is on top
   for (const label of ['>$0<', '>$10<', '>now<']) expect(text).toContain(label)
 })
 
-test('a plot of a nearly constant amount begins near that amount', () => {
+test('the amount axis of a plot does not start at $0 if the amount hardly changes', () => {
   const text = plotOf([{ atMs: 0, availableCents: 1000, heldCents: 100 }], 100)
   expect(text).not.toContain('>$0<')
   expect(text).toMatch(/path class="solid" d="M0 333H1000"/)
 })
 
-test('a wallet without movements says whether it never had any or none recently', () => {
+test('an empty plot says “No transactions yet.”, or “No recent transactions.” if older ones exist', () => {
   expect(plotOf([], 1)).toContain('No transactions yet.')
   expect(plotOf([], 1, true)).toContain('No recent transactions.')
 })
@@ -83,7 +83,7 @@ const wallet = {
 } as const
 const seen = { ...wallet, steps, isCut: false }
 
-test('a wallet shows available, held and total money, and whether it is the default or frozen; a note mentions more wallets', () => {
+test('a wallet shows its amounts, and whether it is the default or frozen; a note says if there are more wallets', () => {
   const text = String(walletsPart({ wallets: [seen], failed: [], nowMs: 100, hasMore: false }))
   expect(text).toMatch(/Available<\/dt><dd><strong>\$5\.00[\s\S]*Held<\/dt><dd>\$3\.00[\s\S]*Total<\/dt><dd>\$8\.00/)
   for (const words of ['(default)', 'state bad', 'list_wallets']) expect(text).not.toContain(words)
@@ -93,7 +93,7 @@ test('a wallet shows available, held and total money, and whether it is the defa
     expect(other).toContain(words)
 })
 
-test("a movement has a sign, and a link to its run if the run is the party's; a note mentions older movements", () => {
+test("a wallet transaction has a signed amount, and links to its run only if the run is the party's own; a note says if older entries are not shown", () => {
   const entry = { id: 'led_1', reason: 'hold', account: 'available', createdAtMs: 0, sourceId: 'txn_1' }
   const entries = [
     { ...entry, amountCents: -250, instanceId: 'a run', name: 'Books' },
@@ -133,7 +133,7 @@ test('a purchase shows held, captured and refunded money, and the reason for a d
   expect(shown({ decline: { code: 'c', detail: 'Too late.' } })?.[1]).toBe('capturedToo late.')
 })
 
-test('a payment is outgoing or incoming; an incoming one links to no run', () => {
+test('the list of payments marks each payment “out” or “in”, and only outgoing payments link to a run', () => {
   const payment: PaymentAttributes = { ...cause, amount: 100, status: 'COMPLETED', description: 'Rent' }
   const [outgoing = [], incoming = []] = rowsOf(
     paymentsSection(list(resource(payment, 'pty_1'), resource(payment, 'pty_2')), owners),
@@ -161,7 +161,7 @@ test('a transfer shows its kind and why it failed or was returned', () => {
   ])
 })
 
-test('usable cards come first, each with its limit; empty lists are omitted', () => {
+test('usable cards come first, each with its limit; the empty list “Requested from you” is omitted', () => {
   const card = (name: string, status: string) =>
     resource({ ...cause, status, merchant: { name }, maximumAmount: 4321, expiresAt: createdAt })
   const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), owners))
@@ -170,7 +170,7 @@ test('usable cards come first, each with its limit; empty lists are omitted', ()
   expect(String(askedSection(list()))).toBe('')
 })
 
-test('a subscription shows its interval, next payment and problems; a note mentions more subscriptions', () => {
+test('a subscription shows its interval, next payment, problems and calendar; a note says if there are more subscriptions', () => {
   const terms = { description: 'Gym', every: { unit: 'month', count: 2 } }
   const nextPayment = { paymentNumber: 2, dueDate: '2026-03-01', amount: 2000 }
   const subscription = {
@@ -191,11 +191,11 @@ test.each([
   ['open', ['authorized', 'OPEN', 'PENDING', 'pending_claim', 'PROCESSING', 'in_review', 'scheduled', 'frozen']],
   ['bad', ['declined', 'FAILED', 'missed', 'past_due', 'returned', 'denied', 'suspended']],
   ['over', ['used', 'canceled', 'expired', 'inactive']],
-])('statuses of the kind “%s” look alike', (tone, statuses) => {
+])('the tone “%s” applies to the statuses %j', (tone, statuses) => {
   expect(statuses.map(toneOf)).toEqual(statuses.map(() => tone))
 })
 
-test('only a user who signed in with a password gets the approve button', () => {
+test('a session that may not approve gets no “yes” button, and is asked to sign in with a password', () => {
   const words = { facts: [], effect: '', asks: false, ends: '', outcome: [], yes: 'Pay it' } as never
   const shown = (mayAgree: boolean) =>
     String(waitingPart({ approvals: [], decisions: [{ id: 'dec_1', words, token: 't' }], mayAgree }))
@@ -204,14 +204,14 @@ test('only a user who signed in with a password gets the approve button', () => 
   expect(shown(false)).toMatch(/Sign in with your password<[\s\S]*value="no"/)
 })
 
-onEachDatabase('the money pages show', (database) => {
+onEachDatabase('the money pages', (database) => {
   let site: ConsoleSite
   beforeAll(async () => {
     site = await createConsoleSite(database)
   })
   afterAll(() => site.world.drop())
 
-  test('only the newest of many wallets, subscriptions and movements, each movement with its own wallet', async () => {
+  test('only the newest of many wallets and subscriptions are shown, and each transaction is listed under its own wallet', async () => {
     const { world } = site
     const owner = await site.visitor()
     const [{ id: sourceWalletId }] = ok(await world.get('/wallets')).json.data
@@ -235,7 +235,7 @@ onEachDatabase('the money pages show', (database) => {
     expect(new Set(all).size).toBe(51)
   })
 
-  test('a payment request in their list even after it has ended', async () => {
+  test('a canceled payment request stays in the list of payment requests', async () => {
     const { world } = site
     const request = { amount: 3100, payer: { type: 'email', value: 'payer@example.com' }, description: 'Withdrawn' }
     const paymentRequest = await world.post('/payment-requests', request)

@@ -8,7 +8,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-onEachDatabase('the console shows money', (database) => {
+onEachDatabase('the money pages of the console', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   beforeAll(async () => {
@@ -27,7 +27,7 @@ onEachDatabase('the console shows money', (database) => {
     return ok(await site.world.authorize(card, amount, { instanceId: 'shopping' })).json.data.id as string
   }
 
-  test('wallets with their history and the same available and held money as the API', async () => {
+  test('wallets show their transactions, and the same available and held amounts as the API', async () => {
     const id = await purchase('Blue Bottle', 1234)
     await purchase('Held Books', 400)
     ok(await site.world.post(`/simulations/card-transactions/${id}/capture`, { amount: 1000, currency: 'USD' }))
@@ -43,7 +43,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(opened).toContain(`href="${site.runPath('shopping')}"`)
   })
 
-  test('a failed due effect of the party, until it succeeds', async () => {
+  test('a due effect that failed is shown until it succeeds', async () => {
     const { store, system } = site.world
     const id = await purchase('Ill', 100)
     const move = (walletId: string) =>
@@ -64,7 +64,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(await textAt('/console/money')).not.toContain('id="failed"')
   })
 
-  test('cards and purchases with their status, a link to their run, and no number', async () => {
+  test('cards and purchases show their status and a link to their run, but no card number or security code', async () => {
     const card = await site.world.issueCard({ merchant: { name: 'Once' }, maximumAmount: 100 })
     ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))
     ok(await site.world.authorize(card, 100, { instanceId: 'twice' }))
@@ -78,7 +78,7 @@ onEachDatabase('the console shows money', (database) => {
       expect(text).not.toContain(secret)
   })
 
-  test('payments that wait for a person, with buttons that submit to the page of the payment’s approval', async () => {
+  test('a payment that needs approval is shown, with a form for the decision, until it is decided', async () => {
     const { setLimits, approvalOf } = payer(site.world)
     const { agentId } = await site.world.whoami()
     await setLimits('agents', String(agentId), { perTransaction: 100 })
@@ -98,7 +98,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(ok(await site.world.get(`/payments/${id}`)).json.data.attributes.status).not.toBe('COMPLETED')
   })
 
-  test('subscriptions with a calendar of paid and due payments', async () => {
+  test('a subscription has a calendar of its paid and scheduled payments', async () => {
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
     const { id } = (await site.world.post('/subscriptions', terms)).json.data
     ok(await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' }))
@@ -108,7 +108,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(text).toMatch(/class="sheet box open">[\s\S]*?Feb 2026[\s\S]*?scheduled/)
   })
 
-  test('a list continues after its first page', async () => {
+  test('the list of cards continues on a second page, and starts over if the cursor is invalid', async () => {
     for (let count = 0; count < 21; count++) await site.world.issueCard({ merchant: { name: `Shop ${count}` } })
     const first = await textAt('/console/money')
     const [, older = ''] = /<a href="([^"#]*)#cards">Older cards/.exec(first) ?? []
@@ -117,11 +117,10 @@ onEachDatabase('the console shows money', (database) => {
     expect(idsIn(first)).toHaveLength(20)
     const all = ok(await site.world.get('/agent-cards?limit=100')).json.data.map(({ id }: { id: string }) => id)
     expect(shown.toSorted()).toEqual(all.toSorted())
-    // Anyone can edit an address. With an invalid cursor, the list starts over.
     expect(idsIn(await textAt('/console/money?list=cards&cursor=made-up'))).toHaveLength(20)
   })
 
-  test("a card that another party's agent issued for this party links to no run", async () => {
+  test("a customer's page has no link to the run in which another party's agent issued the customer's card", async () => {
     const customerPartyId = await site.world.customerPartyId()
     const cardId = await site.world.issueCard({ merchant: { name: 'For a customer' }, customerPartyId })
     const bought = { amount: 100, currency: 'USD', merchant: { name: 'For a customer' }, customerPartyId }
@@ -143,9 +142,9 @@ onEachDatabase('the console shows money', (database) => {
   const createSavingsWallet = async () =>
     ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
 
-  test('each card, purchase, transfer and payment request names its agent and links to its run', async () => {
+  test('each card, purchase, transfer and payment request shows its agent, if it has one, and links to its run', async () => {
     const { world } = site
-    // Lists begin with later records, so these come first even if many earlier records have the same time.
+    // Lists are newest first. Advancing the clock puts the records below on the first page.
     ok(await world.post('/simulations/clock/advance', { seconds: 60 }))
     const [wallet] = ok(await world.get('/wallets')).json.data
     const move = { amount: 1200, sourceWalletId: wallet.id, destWalletId: await createSavingsWallet() }
@@ -179,7 +178,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(text).not.toContain('\u202e')
   })
 
-  test('payment requests to the party have their own list', async () => {
+  test('payment requests that the party received have their own list', async () => {
     const other = await addParty(site.world)
     const payer = { type: 'email', value: site.owner.email }
     const request = { amount: 4321, payer, description: 'Their bill' }
@@ -190,7 +189,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(askedSection).not.toContain('/console/runs/')
   })
 
-  test('transfers and payment requests continue after their first page', async () => {
+  test('the lists of transfers and payment requests continue on a second page', async () => {
     const { world } = site
     const [wallet] = ok(await world.get('/wallets')).json.data
     const move = { amount: 1, sourceWalletId: wallet.id, destWalletId: await createSavingsWallet() }
@@ -214,7 +213,7 @@ onEachDatabase('the console shows money', (database) => {
     }
   })
 
-  test('a page redraws only the part of its wallet, at the current page of movements', async () => {
+  test("a live update of a wallet's page returns only the live part, for the same page of transactions", async () => {
     const [wallet] = ok(await site.world.get('/wallets')).json.data
     const path = `/console/money/wallets/${wallet.id}`
     const opened = await textAt(path)
@@ -227,7 +226,7 @@ onEachDatabase('the console shows money', (database) => {
     expect(await textAt(decoded(older))).toContain(await textAt(decoded(olderSource)))
   })
 
-  test('a wallet that was only funded has a plot', async () => {
+  test('a wallet whose only transaction is its funding has a plot', async () => {
     const newSite = await createConsoleSite(database)
     const { text } = await (await newSite.visitor()).open('/console/money')
     expect(text).toMatch(/class="solid" d="M\d+ \d+H/)
@@ -235,7 +234,7 @@ onEachDatabase('the console shows money', (database) => {
     await newSite.world.drop()
   })
 
-  test('nothing of another party: its wallet is not found, and neither page shows its records', async () => {
+  test('the wallet of another party is not found, and the money page does not show it', async () => {
     const other = await addParty(site.world)
     expect((await owner.open(`/console/money/wallets/${other.walletId}`)).status).toBe(404)
     expect(await textAt('/console/money')).not.toContain(other.walletId)
@@ -248,7 +247,7 @@ const entry = fc.record({
   createdAtMs: fc.integer({ min: 1, max: 50 }),
 })
 
-test('a plot ends with the balance, each step is an entry, and it begins before the first known entry', () => {
+test('a plot has one step for each distinct time of an entry, and the last step is the present balance', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { maxLength: 60 }),
@@ -278,7 +277,7 @@ test('a plot ends with the balance, each step is an entry, and it begins before 
 })
 
 test.each([50, 51, 1_000_000])(
-  'a plot of one moment is a line across the whole picture, and names its amount (now: %i)',
+  'at %i ms, the plot of a single entry from 50 ms is a line across its full width, and its title states the amount',
   (nowMs) => {
     const steps = stepsOf({ availableCents: 250_000, heldCents: 0 }, [
       { account: 'available', amountCents: 250_000, createdAtMs: 50 },
@@ -289,7 +288,7 @@ test.each([50, 51, 1_000_000])(
   },
 )
 
-test('a plot has a limited number of steps, always including the last', () => {
+test('a plot has at most 200 steps, and always includes the newest', () => {
   const entries = Array.from({ length: 1000 }, (_, at) => ({
     account: 'available',
     amountCents: 1,

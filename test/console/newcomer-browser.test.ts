@@ -8,14 +8,14 @@ import { configOf } from '../../src/testing/options.ts'
 import { openTab, shoot, startBrowser, type TestBrowser } from '../pages/browser.ts'
 
 /**
- * The questions of a person who opens the service for the first time, each answered in at most three clicks from the
- * root address. The person is signed in already.
+ * Checks that a signed-in person who is new to the service can answer typical questions within three clicks from the
+ * root address.
  */
 
 let sandbox: Awaited<ReturnType<typeof openHostedSandbox>>
 let browser: TestBrowser
 let context: BrowserContext
-/** The results of the purchase, and of the refund that the API refused, as the model got them. */
+/** The tool results that the model got for the purchase, and for the refund that the API refused. */
 let results: { purchase: ToolResult; refused: ToolResult }
 
 const maxClicks = 3
@@ -47,7 +47,7 @@ interface ToolResult {
   structured: { data: { id: string } } | undefined
 }
 
-/** Buys, is declined, gets money back and pays over MCP. The payment needs a person's approval. */
+/** Makes a run over MCP: a purchase, two refunds, a declined purchase, and a payment that needs a person's approval. */
 async function playRun(): Promise<typeof results> {
   const { apiKey, agentKey } = sandbox.credentials
   const headers = { Authorization: `Bearer ${agentKey}`, 'X-Instance-ID': instanceId }
@@ -87,8 +87,8 @@ const idOf = ({ structured }: ToolResult) => String(structured?.data.id)
 const collapseSpaces = (text: string) => text.replaceAll(/\s+/g, ' ')
 
 /**
- * Opens the root address, clicks these elements one after the other, and returns the text of the page reached. Each
- * element must be visible, and the only one of its kind.
+ * Opens the root address, clicks the given elements in order, and returns the text of the last page. Each locator
+ * must match exactly one visible element.
  */
 async function answerAfter(name: string, ...clicks: ((page: Page) => Locator)[]): Promise<string> {
   expect(clicks.length).toBeLessThanOrEqual(maxClicks)
@@ -98,7 +98,7 @@ async function answerAfter(name: string, ...clicks: ((page: Page) => Locator)[])
     await find(page).click()
     await page.waitForLoadState()
   }
-  // An opened entry is empty until the script has loaded its content.
+  // An open entry is empty until the page's script has loaded its content.
   await page.locator('details[open] > [data-opened]:empty').waitFor({ state: 'detached' })
   const text: string = await page.evaluate('document.querySelector("main").innerText')
   await shoot(page, `newcomer-${name}`)
@@ -111,20 +111,20 @@ const toConsole = (page: Page) => main(page).getByRole('link', { name: 'Console'
 const toRun = (page: Page) => main(page).getByRole('link', { name: instanceId })
 const toEntry = (text: string | RegExp) => (page: Page) => page.locator('.entry summary').filter({ hasText: text })
 
-test('what was bought', async () => {
+test('within three clicks, a newcomer sees what was bought', async () => {
   const text = await answerAfter('bought', toConsole, toRun)
   expect(text).toContain('Authorized $54.80 at Harbor Books')
   expect(text).toContain('Captured a purchase of $54.80 at Harbor Books')
 })
 
-test('why a purchase was declined', async () => {
+test('within three clicks, a newcomer sees why a purchase was declined', async () => {
   const toFailure = (page: Page) => main(page).getByRole('link', { name: 'Authorized $27.50 at Harbor Books' })
   const text = await answerAfter('declined', toConsole, toFailure)
   expect(text).toContain("The amount is above the card's maximum.")
   expect(text).toContain('single_use_amount_over_maximum')
 })
 
-test('where the money went', async () => {
+test('within three clicks, a newcomer sees where the money went', async () => {
   const toMoney = (page: Page) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Money' })
   const toWallet = (page: Page) => main(page).getByRole('link', { name: 'Main wallet' })
   const text = await answerAfter('money', toConsole, toMoney, toWallet)
@@ -136,7 +136,7 @@ test('where the money went', async () => {
     expect(text).toMatch(entry)
 })
 
-test('what the model saw', async () => {
+test('within three clicks, a newcomer sees what the model saw', async () => {
   const toPurchase = toEntry('Authorized $54.80 at Harbor Books')
   const bought = await answerAfter('model', toConsole, toRun, toPurchase)
   const { text, structured } = results.purchase
@@ -150,7 +150,7 @@ test('what the model saw', async () => {
   expect(refused).toContain(`Next step: ${JSON.parse(error).error.next}`)
 })
 
-test('who approved the payment', async () => {
+test('within three clicks, a newcomer sees who approved the payment', async () => {
   const text = await answerAfter('approved', toConsole, toRun, toEntry(/Approved$/))
   expect(text).toContain('Send a payment of $42.00 to host@example.com')
   expect(text).toContain('Sandbox Owner (owner@sandbox.example) decided.')

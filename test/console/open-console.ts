@@ -11,7 +11,7 @@ export interface Looks {
   width?: number
 }
 
-/** Signs the owner in with a one-time link in a new browser, and opens a page of the console there. */
+/** Signs the owner in with a one-time link in a new browser context, and opens a page of the console there. */
 export async function openConsole(
   { browser, site }: { browser: TestBrowser; site: Site },
   path: string,
@@ -29,13 +29,13 @@ export async function openConsole(
 
 export const waitUntilLive = (page: Page) => page.getByRole('status').getByText('Live', { exact: true }).waitFor()
 
-/** Waits until no part of the page overflows sideways. */
+/** Waits until no part of the page overflows horizontally. */
 export const waitUntilPageFits = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
 /**
- * Stops the service that a page watches, runs `meanwhile`, and starts the service again at the same address. Returns a
- * function that stops the new service.
+ * Stops the service while a live page is open, calls `meanwhile`, and starts the service again at the same address.
+ * Returns a function that stops the restarted service.
  */
 export async function restart(
   { world, listener }: Site,
@@ -52,7 +52,7 @@ export async function restart(
   return () => newListener.close()
 }
 
-/** Makes a payment that waits for a person's approval. Returns its id. */
+/** Creates a payment that needs a person's approval. Returns the payment's id. */
 export async function createPaymentInReview({ world }: Site, description: string): Promise<string> {
   const { setLimits, pay } = payer(world)
   const agentId = String((await world.whoami()).agentId)

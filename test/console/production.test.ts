@@ -8,20 +8,20 @@ import { sampleOf } from '../support/depth.ts'
 import { addParty, type OtherParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** A party with a record of every kind that the console shows, and its signed-in user. */
+/** A party with records for every page of the console, and a signed-in user of the party. */
 interface PartyWithRecords {
   visitor: Visitor
   agentId: string
-  /** The ids for the parameters of page addresses, by parameter name. */
+  /** The ids to put into page addresses, by the name of the path parameter. */
   ids: Record<string, string>
   /** The ids, words and amounts that only this party's records contain. */
   traces: readonly string[]
 }
 
-/** A card number, used as a name, which no page of the console may show. */
+/** A card number that is part of names in the parties' records. No page of the console may show it. */
 const cardNumber = '4242424242424242'
 
-/** The query strings that the console's pages accept. */
+/** Query strings that some pages of the console accept. Every page is opened with each of them. */
 const views = ['', '?fragment=1', '?newest=1&fragment=1', '?part=wallet', '?format=json', '?format=md', '?format=html']
 
 onEachDatabase('the console in production', (database) => {
@@ -99,7 +99,7 @@ onEachDatabase('the console in production', (database) => {
         : [],
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  /** Returns the traces of a party in a text, except for those in the requested address. */
+  /** Returns the traces of a party in a page. Traces inside the requested id do not count. */
   const tracesIn = (text: string, { traces }: PartyWithRecords, requestedId = '') =>
     traces.filter((trace) => text.replaceAll(requestedId === '' ? '\0' : requestedId, '').includes(trace))
 
@@ -111,7 +111,7 @@ onEachDatabase('the console in production', (database) => {
     })
   }
 
-  test('has no sandbox page and no sandbox form', async () => {
+  test('the production console has no sandbox page and no sandbox form', async () => {
     const routes = site.world.service.routes.filter(({ path }) => path.startsWith('/console'))
     expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /console/stream',
@@ -133,7 +133,7 @@ onEachDatabase('the console in production', (database) => {
       expect((await visitor.post(`/console/sandbox/${action}`, {})).status).toBe(404)
   })
 
-  test('has no one-click sign-in', async () => {
+  test('the production console has no one-click sign-in', async () => {
     const nobody = await site.visitor()
     nobody.cookies.clear()
     for (const path of paths()) {
@@ -146,14 +146,14 @@ onEachDatabase('the console in production', (database) => {
     expect((await nobody.open('/console')).status).toBe(303)
   })
 
-  test("shows only the user's own party on every page, no card number in a name, and no mention of a sandbox", async () => {
+  test("each page shows records only of the user's own party, no card number that is part of a name, and no mention of a sandbox", async () => {
     for (const [own, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {
           const shown = await own.visitor.open(fillPath(path, own.ids) + view)
           const where = `${path}${view}`
           expect(shown.status, where).toBe(/find|requests/.test(path) ? 303 : 200)
-          // A search for nothing shows no records.
+          // Without a text to search for, the search page shows no records.
           if (shown.status !== 200 || path.endsWith('search')) continue
           expect(tracesIn(shown.text, own).length, where).toBeGreaterThan(0)
           expect(tracesIn(shown.text, other), where).toEqual([])
@@ -167,7 +167,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("does not find another party's id, wherever the id occurs in an address", async () => {
+  test("a page is not found if any path parameter of its address is another party's id", async () => {
     let tried = 0
     for (const [own, other] of pairs()) {
       for (const path of paths().filter((one) => namesIn(one).length > 0)) {
@@ -188,7 +188,7 @@ onEachDatabase('the console in production', (database) => {
     expect(tried).toBeGreaterThan(50)
   })
 
-  test('shows nothing of another party when its ids are filters or cursors', async () => {
+  test("another party's ids, used as filters or cursors, reveal nothing of that party", async () => {
     const names = ['id', 'agent', 'host', 'before', 'after', 'cursor', 'list', 'text', 'calls', 'money', 'events']
     for (const [own, other] of pairs()) {
       for (const [at, path] of paths().entries()) {
@@ -196,7 +196,7 @@ onEachDatabase('the console in production', (database) => {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
             const { text, location } = await own.visitor.open(`${fillPath(path, own.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
-            // Find leads to the address of the id that was entered, whether it exists or not.
+            // Find redirects to an address with the given id, whether or not the id exists.
             expect((location ?? '').replaceAll(id, '')).not.toContain(other.ids.runId)
           }
         }
@@ -204,7 +204,7 @@ onEachDatabase('the console in production', (database) => {
     }
   })
 
-  test("streams the topics of the user's own party, and none of others or of a sandbox", async () => {
+  test("the event stream accepts topics of the user's own party, but none of other parties or of a sandbox", async () => {
     for (const [own, other] of pairs()) {
       const ask = async (...topics: string[]) => {
         const query = new URLSearchParams(topics.map((topic): [string, string] => ['topic', topic]))
@@ -223,7 +223,7 @@ onEachDatabase('the console in production', (database) => {
   })
 })
 
-/** Returns all subsets except the empty one. */
+/** Returns all non-empty subsets of the items. */
 function subsetsOf<Item>(items: readonly Item[]): Item[][] {
   const masks = Array.from({ length: 2 ** items.length - 1 }, (_, at) => at + 1)
   return masks.map((mask) => items.filter((_, at) => (mask >> at) % 2 === 1))

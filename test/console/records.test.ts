@@ -10,7 +10,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-onEachDatabase('the console finds records', (database) => {
+onEachDatabase('records in the console', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   const instanceId = 'a day of shopping'
@@ -68,7 +68,7 @@ onEachDatabase('the console finds records', (database) => {
     return await owner.open(location ?? '')
   }
 
-  test('Find leads to the page of every id that a page of the console shows', async () => {
+  test("every id on a page of the console is a link, and Find leads to the record's page", async () => {
     for (const [kind, id] of Object.entries(ids)) {
       const { status, text } = await found(id)
       expect([kind, isId(id), status, text.includes(id)]).toEqual([kind, true, 200, true])
@@ -81,7 +81,7 @@ onEachDatabase('the console finds records', (database) => {
       const { text } = await owner.open(path)
       const [, main = ''] = text.split('<main')
       for (const [, id = ''] of main.matchAll(/href="\/console\/records\/([^"?#]+)/g)) shown.add(id)
-      // Copyable texts are not links, nor is the record's own id at the top of its page.
+      // Ids in text for copying are not links, nor is the record's own id at the top of its page.
       const plain = main
         .replace(/<a [^>]*>[\s\S]*?<\/a>/g, '')
         .replace(/<code id="(?:record-id|support-|curl-)[\s\S]*?<\/code>/g, '')
@@ -92,7 +92,7 @@ onEachDatabase('the console finds records', (database) => {
     for (const id of shown) expect([id, (await found(id)).status]).toEqual([id, 200])
   })
 
-  test('a record shows its state, money, calls, events and activity', async () => {
+  test("a record's page shows the record's state, money, calls, events and activity", async () => {
     const { text } = await owner.open(`/console/records/${ids.purchase}`)
     expect(text).toMatch(/<h1>Card transaction<\/h1>/)
     expect(text).toContain('authorized')
@@ -112,7 +112,7 @@ onEachDatabase('the console finds records', (database) => {
     expect(card.text).toMatch(/Hold placed/)
   })
 
-  test("another party's id is not found, with the same words as an id that nobody has", async () => {
+  test("another party's id gets the same 404 page as an id that does not exist", async () => {
     const { agentKey } = await addParty(site.world)
     const theirs = ok(
       await site.world.post(
@@ -133,7 +133,7 @@ onEachDatabase('the console finds records', (database) => {
     expect((await owner.open('/console/search?text=Theirs')).text).not.toContain('payment_request')
   })
 
-  test('Find searches the masked requests and answers for any other text, newest first, ignoring case', async () => {
+  test('Find searches the masked requests and responses for text that is not an id, ignoring case', async () => {
     const { location } = await owner.open('/console/find?id=stoneware')
     expect(location).toBe('/console/search?text=stoneware')
     const { text } = await owner.open('/console/search?text=STONEWARE')
@@ -147,12 +147,12 @@ onEachDatabase('the console finds records', (database) => {
     expect(masked).toContain('Nothing was found')
   })
 
-  test('a search reads a limited number of entries, and continues where it ended', async () => {
+  test('a search reads a limited number of entries, and the next page continues from there', async () => {
     const { world } = site
     const longRun = 'a long run'
     await world.get('/wallets', { instanceId: longRun })
     const [first] = await site.entries(longRun)
-    if (first === undefined) throw new Error('There is no entry.')
+    if (first === undefined) throw new Error('The run has no entry.')
     const { partyId, runId, kind, operation, outcome, keyHash, atMs } = first
     const unusedColumns = {
       agentId: null,
@@ -187,7 +187,7 @@ onEachDatabase('the console finds records', (database) => {
     expect(begun.text).toContain('so far')
     const [, onward = ''] = /<a href="([^"]*)">Continue the search/.exec(begun.text) ?? []
     expect((await owner.open(decoded(onward))).text).toMatch(/<mark>stoneware<\/mark>/)
-    // A record's calls are searched from its creation on, so later entries do not hide them.
+    // The search for a record's calls starts at the record's creation, so the many later entries do not matter.
     expect((await owner.open(`/console/records/${ids.card}`)).text).toContain('Issued a card of up to $7.00')
   })
 })

@@ -30,12 +30,12 @@ const setFault = async (id: string) =>
   ok(await site.world.post('/simulations/faults', { id, operation: 'get_webhook', fault: 'slow' }))
 const save = async (name: string) => ok(await site.world.post('/simulations/snapshots', { name }))
 
-/** Stores the first matching element for later checks, and acts on it. */
+/** Stores the first matching element as `window.taken`, and runs a script that can access it as `it`. */
 const take = (page: Page, selector: string, action = 'it.focus()') =>
   page.evaluate(`{ const it = document.querySelector(${JSON.stringify(selector)}); window.taken = it; ${action} }`)
 const isFocused = (page: Page) => page.evaluate('document.activeElement === window.taken && window.taken.isConnected')
 
-/** Rows that contain focusable elements, but have no id to be found by after a redraw. */
+/** A script that returns the rows with focusable elements but without an id. A redraw needs ids to match rows. */
 const rowsWithoutId = `[...document.querySelectorAll('[data-live] :is(li, tr, [role="listitem"]):has(a, button, summary)')]
   .filter((it) => !it.id).map((it) => it.outerHTML)`
 
@@ -47,15 +47,15 @@ test.each([
     part: 'the list of runs',
     path: () => '/console',
     element: '[data-live] a',
-    change: () => site.world.get('/whoami', { instanceId: 'comes on top' }),
-    shown: (page: Page) => page.getByRole('link', { name: 'comes on top' }),
+    change: () => site.world.get('/whoami', { instanceId: 'the newest run' }),
+    shown: (page: Page) => page.getByRole('link', { name: 'the newest run' }),
   },
   {
-    part: 'what waits',
+    part: 'the pending decisions',
     path: () => money,
     element: '[data-source*="waiting"] button[value="approve"]',
-    change: () => createPaymentInReview(site, 'Waits besides'),
-    shown: (page: Page) => page.getByText('Waits besides').first(),
+    change: () => createPaymentInReview(site, 'Also waits'),
+    shown: (page: Page) => page.getByText('Also waits').first(),
   },
   {
     part: 'the wallets',
@@ -65,50 +65,47 @@ test.each([
     shown: (page: Page) => row(page, /\$11\.11/),
   },
   {
-    part: 'the lists of money',
+    part: 'the lists on the money page',
     path: () => money,
     element: '[data-source*="lists"] tr a',
     change: () => purchaseOf(2222),
     shown: (page: Page) => row(page, /\$22\.22/),
   },
   {
-    part: 'a wallet',
+    part: 'the page of a wallet',
     path: () => walletPath,
     element: 'main tr a',
     change: () => purchaseOf(3333),
     shown: (page: Page) => row(page, /-\$33\.33/),
   },
   {
-    part: 'faults',
+    part: 'the list of faults',
     path: () => sandbox,
     element: '[data-source*="faults"] button',
     change: () => setFault('another'),
     shown: (page: Page) => page.getByRole('rowheader', { name: 'another' }),
   },
   {
-    part: 'what is saved',
+    part: 'the list of snapshots',
     path: () => sandbox,
     element: '[data-source*="snapshots"] button:not(details *)',
     change: () => save('another'),
     shown: (page: Page) => page.getByText('another', { exact: true }).last(),
   },
-])(
-  'the focused element of $part keeps the focus when its part is redrawn',
-  async ({ path, element, change, shown }) => {
-    const { page, context, complaints } = await open(path())
-    await waitUntilLive(page)
-    await take(page, element)
-    await expect.poll(() => isFocused(page)).toBe(true)
-    await expect.poll(() => page.evaluate(rowsWithoutId)).toEqual([])
-    await change()
-    await shown(page).waitFor()
-    await expect.poll(() => isFocused(page)).toBe(true)
-    expect(complaints).toEqual([])
-    await context.close()
-  },
-)
+])('a focused element in $part keeps the focus during a redraw', async ({ path, element, change, shown }) => {
+  const { page, context, complaints } = await open(path())
+  await waitUntilLive(page)
+  await take(page, element)
+  await expect.poll(() => isFocused(page)).toBe(true)
+  await expect.poll(() => page.evaluate(rowsWithoutId)).toEqual([])
+  await change()
+  await shown(page).waitFor()
+  await expect.poll(() => isFocused(page)).toBe(true)
+  expect(complaints).toEqual([])
+  await context.close()
+})
 
-test('buttons of the clock keep the focus although their hidden fields changed', async () => {
+test('a button of the sandbox clock keeps the focus even if the hidden fields of its form change', async () => {
   const { page, context } = await open(sandbox)
   await waitUntilLive(page)
   await take(page, '#day')
@@ -118,10 +115,10 @@ test('buttons of the clock keep the focus although their hidden fields changed',
   await context.close()
 })
 
-test('the focus of a removed button does not move to a button for something else', async () => {
+test("when a payment's focused Approve button is removed, the focus does not move to another payment's button", async () => {
   const { approvalOf, deny } = payer(site.world)
   const { id } = await approvalOf(await createPaymentInReview(site, 'Decided elsewhere'))
-  await createPaymentInReview(site, 'Waits still')
+  await createPaymentInReview(site, 'Still waits')
   const { page, context } = await open(money)
   await waitUntilLive(page)
   await take(page, `form[action*="${id}"] button[value="approve"]`)
@@ -130,11 +127,11 @@ test('the focus of a removed button does not move to a button for something else
   const waiting = page.getByRole('region', { name: 'Pending decisions' })
   await waiting.getByText('Decided elsewhere').waitFor({ state: 'detached' })
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('body')
-  await waiting.getByText('Waits still').waitFor()
+  await waiting.getByText('Still waits').waitFor()
   await context.close()
 })
 
-test("the focus of a deleted snapshot's button does not move to another snapshot's", async () => {
+test("when a snapshot's focused Delete button is removed, the focus does not move to another snapshot's button", async () => {
   await save('second')
   const { page, context } = await open(sandbox)
   await waitUntilLive(page)
@@ -148,13 +145,13 @@ test("the focus of a deleted snapshot's button does not move to another snapshot
   await context.close()
 })
 
-/** Runs in the browser. */
+/** Returns the values of the given inputs. Playwright runs this function in the browser. */
 const valuesOf = new Function('all', 'return all.map((it) => it.value)') as (all: unknown) => string[]
 
-test('open, selected and scrolled elements stay so when their part is redrawn', async () => {
+test('open details, selected text and the scroll position survive a redraw', async () => {
   await save('opened')
   const { page, context } = await open(sandbox)
-  // At this width, the table scrolls. A narrower one would be stacked, and a wider one would fit.
+  // At this width, the table scrolls. If it were narrower, its cells would be stacked; if it were wider, it would fit.
   await page.evaluate(`{
     const sheet = new CSSStyleSheet()
     sheet.replaceSync('.wide { max-width: 20rem }')
@@ -175,7 +172,7 @@ test('open, selected and scrolled elements stay so when their part is redrawn', 
   await context.close()
 })
 
-test('the visible text keeps its position when more is added above', async () => {
+test('visible content keeps its position when a redraw adds content above it', async () => {
   const { page, context } = await open(money)
   await page.setViewportSize({ width: 1200, height: 400 })
   await waitUntilLive(page)
@@ -190,7 +187,7 @@ test('the visible text keeps its position when more is added above', async () =>
   await context.close()
 })
 
-/** Returns whether a button stays when its form is redrawn with other hidden fields. */
+/** A script that redraws a form with the hidden value `sent`, and returns whether the form's button was reused. */
 const keepsButton = `async (sent) => {
   const { redraw } = await import('/scripts/redraw.js')
   const append = (into, value) => {
@@ -207,11 +204,11 @@ const keepsButton = `async (sent) => {
 }`
 
 test.each([
-  ['one', true],
-  ['two', false],
-])('a button whose form sent "one" stays the same when it sends "%s": %s', async (sent, stays) => {
+  ['is reused if the hidden field is unchanged', 'one', true],
+  ['is replaced if the hidden field changes', 'two', false],
+])('a button in a redrawn form %s', async (_, sent, isReused) => {
   const { page, context } = await open(money)
-  await expect.poll(() => page.evaluate(`(${keepsButton})(${JSON.stringify(sent)})`)).toBe(stays)
+  await expect.poll(() => page.evaluate(`(${keepsButton})(${JSON.stringify(sent)})`)).toBe(isReused)
   await context.close()
 })
 
@@ -233,7 +230,7 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
   }),
 }))
 
-/** Redraws the first element of each pair as the second. Returns the pairs that differ afterwards. */
+/** A script that redraws the first element of each pair to match the second, and returns the pairs that failed. */
 const redrawPairs = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
   const append = (into, { tag, id, href, text, children }) => {
@@ -255,7 +252,7 @@ const redrawPairs = `async (pairs) => {
   })
 }`
 
-test('a redrawn part always equals the service’s version', async () => {
+test('after a redraw, a part always equals the version that the service sent', async () => {
   const { page, context } = await open(money)
   const pairs = fc.sample(fc.tuple(drawn, drawn), 500)
   await expect.poll(() => page.evaluate(`(${redrawPairs})(${JSON.stringify(pairs)})`)).toEqual([])

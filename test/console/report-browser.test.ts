@@ -27,7 +27,7 @@ beforeAll(async () => {
   await world.authorize(await world.issueCard({ merchant: { name: 'x'.repeat(100) } }, sent), 9000, sent)
   await world.service.runLog.flush()
   const [run] = await world.store.read((tx) => newestRuns(tx, 1))
-  if (run === undefined) throw new Error('There is no run.')
+  if (run === undefined) throw new Error('The world has no run.')
   const parts: string[] = []
   for await (const part of fileOf(
     world.store,
@@ -60,7 +60,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test.each(axeLooks)('axe finds no problem in a report file: $name', async ({ options }) => {
+test.each(axeLooks)('axe finds nothing wrong with a report file: $name', async ({ options }) => {
   const context = await browser.newContext(options)
   const page = await context.newPage()
   await page.goto(pathToFileURL(join(folder, 'run.html')).href)

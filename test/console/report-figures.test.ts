@@ -21,7 +21,7 @@ interface Transaction {
   cardId: string
 }
 
-onEachDatabase('the figures of a report', (database) => {
+onEachDatabase('the figures of run reports', (database) => {
   let site: PersonSite
   let grounds: Grounds
   let count = 0
@@ -65,7 +65,7 @@ onEachDatabase('the figures of a report', (database) => {
     return lists.flat()
   }
 
-  /** Returns the ledger's total for all records of a run, by wallet. */
+  /** Returns the wallets that a run's records changed, with the sums of these records' ledger entries. */
   async function ledgerChanges({ sources }: RunMade) {
     const entries = await site.world.store.read(({ db }) =>
       db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', site.owner.partyId).execute(),
@@ -81,7 +81,7 @@ onEachDatabase('the figures of a report', (database) => {
   }
 
   async function expectFigures(instanceId: string, made: RunMade) {
-    // A request first applies due effects, so it comes before the report.
+    // Reading the records also applies due effects. The report is made afterwards, so it includes the same effects.
     const cards = await all(made.cards, '/agent-cards')
     const bought = await transactionsOn(made.cards)
     const report = await reportOf(instanceId)
@@ -91,7 +91,7 @@ onEachDatabase('the figures of a report', (database) => {
       intendedCents: sum(cards.map(({ attributes }) => attributes.maximumAmount)),
       ...sums(approved),
     })
-    // Refunds are separate rows, with the same total.
+    // Refunds are also separate records. Their amounts add up to the report's refunded total.
     expect(sum(bought.filter(({ kind }) => kind === 'refund').map(({ amount }) => amount))).toBe(
       report.totals.refundedCents,
     )
@@ -169,7 +169,7 @@ onEachDatabase('the figures of a report', (database) => {
     return report
   }
 
-  test('equal the totals of the API records and the ledger, even after the entries are deleted', async () => {
+  test("the figures match the API's records and the ledger, and those not taken from run entries survive the entries' deletion", async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (acts) => {
         count++
@@ -217,7 +217,7 @@ interface BalanceChange {
   heldCents: number
 }
 
-/** Returns the wallets whose balances changed, sorted. */
+/** Returns the wallets whose balances changed, sorted by id. */
 const changedWallets = (wallets: readonly BalanceChange[]) =>
   wallets
     .filter(({ availableCents, heldCents }) => availableCents !== 0 || heldCents !== 0)

@@ -9,26 +9,26 @@ const approved: Purchase = {
 }
 
 test.each([
-  ['as declared', { heldCents: 0, capturedCents: 3000 }, []],
-  ['as declared, and not captured yet', {}, []],
-  ['at another merchant', { merchantName: 'BOOKS' }, ['another merchant']],
-  ['captured in part', { heldCents: 0, capturedCents: 2000 }, ['captured less than authorized']],
-  ['reversed', { heldCents: 0, status: 'reversed' }, ['captured less than authorized']],
-  ['declined', { heldCents: 0, status: 'declined' }, ['nothing was bought']],
-  ['beyond the maximum', { amountCents: 5001, heldCents: 5001 }, ['authorized above the maximum']],
+  ['a captured purchase within its terms', [], { heldCents: 0, capturedCents: 3000 }],
+  ['an uncaptured purchase within its terms', [], {}],
+  ['a purchase at another merchant', ['another merchant'], { merchantName: 'BOOKS' }],
+  ['a partly captured purchase', ['captured less than authorized'], { heldCents: 0, capturedCents: 2000 }],
+  ['a reversed purchase', ['captured less than authorized'], { heldCents: 0, status: 'reversed' }],
+  ['only a declined purchase', ['nothing was bought'], { heldCents: 0, status: 'declined' }],
+  ['a purchase above the maximum', ['authorized above the maximum'], { amountCents: 5001, heldCents: 5001 }],
   [
-    'captured beyond the maximum',
-    { amountCents: 5001, heldCents: 0, capturedCents: 5001 },
+    'a captured purchase above the maximum',
     ['authorized above the maximum', 'captured above the maximum'],
+    { amountCents: 5001, heldCents: 0, capturedCents: 5001 },
   ],
-  ['that is a refund', { kind: 'refund' } as const, ['nothing was bought']],
-  ['on another card', { cardId: 'pcd_2' }, ['nothing was bought']],
-])('a card is compared with a purchase %s', (_, change, differences) => {
+  ['only a refund', ['nothing was bought'], { kind: 'refund' } as const],
+  ['no purchase of its own', ['nothing was bought'], { cardId: 'pcd_2' }],
+])('for a card with %s, a report lists the differences %j', (_, differences, change) => {
   const [figures] = cardsFigures([card], [{ ...approved, ...change }])
   expect(figures?.differences).toStrictEqual(differences)
 })
 
-test('rows beyond the limit are only counted', () => {
+test('a section of a report shows at most 500 rows, and states how many more there are', () => {
   const section = (count: number) => ({
     ...{ id: 'rows', title: 'Rows', none: 'None', columns: ['Row'] },
     rows: Array.from({ length: count }, (_, at) => [String(at)]),

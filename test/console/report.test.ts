@@ -50,7 +50,7 @@ onEachDatabase('run reports', (database) => {
   const open = async (query = '') => (await site.visitor(site.owner)).open(`${path}${query}`)
   const reportIn = async () => (JSON.parse((await open('?format=json')).text) as { report: RunReport }).report
 
-  test('shows no card number in the name of a merchant, an agent or a person', async () => {
+  test('neither a report nor another page of the console shows a card number in the name of a merchant', async () => {
     const number = '4242424242424242'
     const { world } = site
     const sent = { instanceId: 'named after a card' }
@@ -73,7 +73,7 @@ onEachDatabase('run reports', (database) => {
     expect((JSON.parse(text) as { report: RunReport }).report.cards).toMatchObject([{ differences: [] }])
   })
 
-  test('shows intentions and results', async () => {
+  test('a report shows the intended amounts and the results, and is the same when it is made again', async () => {
     const report = await reportIn()
     expect(report).toMatchObject({
       instanceId,
@@ -97,7 +97,7 @@ onEachDatabase('run reports', (database) => {
     expect(await reportIn()).toStrictEqual(report)
   })
 
-  test('links each record on the page, and writes its whole id in a file', async () => {
+  test("a report's page links to each record, and the report's file has the id of each record without a link", async () => {
     const { cards, declines, wallets } = await reportIn()
     const ids = [...cards, ...declines].map(({ id }) => id).concat(wallets.map(({ walletId }) => walletId))
     const [page, file] = [(await open()).text, (await open('?format=html')).text]
@@ -109,7 +109,7 @@ onEachDatabase('run reports', (database) => {
     expect(file).not.toContain('href="/')
   })
 
-  test('shows the run’s own requests in a customer’s account, and nothing else there', async () => {
+  test('a report counts the requests that its run made in a customer’s account, and no others in that account', async () => {
     const { world, owner } = site
     const [mine, another] = [{ instanceId: 'a run for somebody' }, { instanceId: 'a run before' }]
     const customerPartyId = await world.customerPartyId()
@@ -136,11 +136,11 @@ onEachDatabase('run reports', (database) => {
         ...{ cards: 1, intendedCents: 700, payments: 1, askedCents: 300 },
       },
     ])
-    // The party itself has none of these cards, payments and amounts.
+    // The cards and payments are the customer's, so they are not among the party's own.
     expect(report).toMatchObject({ cards: [], payments: [], wallets: [], totals: { intendedCents: 0 } })
   })
 
-  test('shows payments with their approvals', async () => {
+  test('a report shows payments, their approvals and who decided', async () => {
     const { world, owner } = site
     const self = payer(world)
     const sent = { instanceId: 'a run that pays' }
@@ -167,7 +167,7 @@ onEachDatabase('run reports', (database) => {
     expect(denied).toMatchObject({ paymentId: ids[1], status: 'denied', by: 'api', decidedAt: expect.any(String) })
   })
 
-  test('requests of another run are listed, and not counted', async () => {
+  test('a payment request of another run is listed if the run acted on it, but its money is not counted', async () => {
     const { world, owner } = site
     const key = world.apiKey
     const requestFields = { amount: 400, payer: { type: 'party_id', value: await world.customerPartyId() } }
@@ -192,7 +192,7 @@ onEachDatabase('run reports', (database) => {
     ])
   })
 
-  test('can be verified in each format, and verification fails if a figure, row or word was changed', async () => {
+  test('a report can be verified in each format; verification fails if a figure, a row or the visible text was changed', async () => {
     for (const format of ['json', 'md', 'html']) {
       const { text } = await open(`?format=${format}`)
       expect(await verify(text)).toMatchObject({ result: 'verified', entries: expect.any(Number) })
@@ -221,7 +221,7 @@ onEachDatabase('run reports', (database) => {
     expect(await verify('hello\nworld\n')).toStrictEqual({ result: 'no report' })
   })
 
-  test('names the line in which any figure of the data was changed', async () => {
+  test('verification reports the figure or the line of the data that was changed', async () => {
     const { text } = await open('?format=json')
     const lines = text.split('\n')
     const [from, to] = [lines.indexOf('"report":{'), lines.indexOf('"chain":[')]
@@ -244,7 +244,7 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
-  test('is verified with one line of output for any input', async () => {
+  test('verification of any input ends with a result, and the reason for a failure is one line of plain ASCII', async () => {
     const { text } = await open('?format=json')
     const changed = (from: string | RegExp, to: string) => text.replace(from, () => to)
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
@@ -285,7 +285,7 @@ onEachDatabase('run reports', (database) => {
     }
   })
 
-  test('lists its omissions', async () => {
+  test('a report states which entries and calls it leaves out', async () => {
     const { store } = site.world
     const { partyId } = site.owner
     const run = await store.read((tx) => findRun(tx, partyId, runIdOf(partyId, instanceId)))
@@ -310,14 +310,14 @@ onEachDatabase('run reports', (database) => {
     expect(missingParts(cutReport)).toStrictEqual([expect.stringContaining('6 of 10 calls are no longer kept')])
   })
 
-  test('names from others stay plain text in every format', async () => {
+  test('a name that contains markup stays plain text in every format of a report', async () => {
     const [html, md, page] = [(await open('?format=html')).text, (await open('?format=md')).text, (await open()).text]
     for (const text of [html, page]) expect(text).not.toContain('<script>alert')
     for (const text of [html, md, page]) expect(text).not.toContain('\u202e')
     expect(md).toContain('Evil \\| \\`x\\` \\[a\\]\\(http\\:\\/\\/evil\\.test\\)')
   })
 
-  test('its file contains nothing that could run or load, and its policy forbids both', async () => {
+  test('an HTML report runs no scripts and loads nothing, and its content security policy forbids both', async () => {
     const { text } = await open('?format=html')
     const allowed =
       /"default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'"/
@@ -329,7 +329,7 @@ onEachDatabase('run reports', (database) => {
     ).toBeNull()
   })
 
-  test('shows due effects as done, even without a later request', async () => {
+  test('a report includes due effects, even if no request came after their time', async () => {
     const { world } = site
     const sent = { instanceId: 'held for long' }
     ok(await world.authorize(await world.issueCard({ maximumAmount: 900 }, sent), 700, sent))
@@ -345,7 +345,7 @@ onEachDatabase('run reports', (database) => {
     expect(await shownReport()).toEqual([0, 2])
   })
 
-  test('is not shown to other parties', async () => {
+  test('a report is not shown to other parties', async () => {
     const stranger = await site.addUser({ partyId: await site.world.customerPartyId() })
     const visitor = await site.visitor(stranger)
     for (const query of ['', '?format=json']) expect((await visitor.open(`${path}${query}`)).status).toBe(404)

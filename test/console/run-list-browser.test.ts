@@ -6,7 +6,7 @@ import { openConsole, waitUntilPageFits } from './open-console.ts'
 let site: Site
 let browser: TestBrowser
 
-/** Two runs with six hours between them, so that the chart has room to drag. */
+/** Creates two runs, six hours apart, so that a drag over the chart can select only one of them. */
 beforeAll(async () => {
   site = await startSite()
   browser = await startBrowser()
@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 test.each([1280, 390])(
-  'a drag over the chart filters the list by that time, on a screen of %i pixels',
+  'dragging over the chart filters the list of runs by the selected time, on a screen %i pixels wide',
   async (width) => {
     const { page, context } = await openConsole({ browser, site }, '/console', { width })
     const chart = page.locator('[data-chart]')
@@ -33,14 +33,14 @@ test.each([1280, 390])(
     await page.mouse.move(x + wide - 2, y + 40, { steps: 3 })
     await expect.poll(() => page.locator('[data-selection]').isVisible()).toBe(true)
     await page.mouse.up()
-    // On a phone, the filters are closed, so that the runs come first.
+    // On a phone, the filters are collapsed, so that the runs are visible first.
     if (width === 390) await page.getByText('Filters, in use').click()
     await page.getByRole('link', { name: 'Clear filters' }).waitFor()
     const { searchParams } = new URL(page.url())
     expect([...searchParams.keys()].sort()).toEqual(['from', 'until'])
     await expect.poll(() => page.locator('[id^=row-]').count()).toBe(1)
     await page.getByRole('link', { name: 'late', exact: true }).waitFor()
-    // A browser leaves out seconds that are zero.
+    // The browser omits the seconds if they are zero, so the parsed times are compared.
     const shown = await page.getByLabel('From (UTC)').inputValue()
     expect(Date.parse(shown)).toBe(Date.parse(String(searchParams.get('from'))))
     await waitUntilPageFits(page)
@@ -48,7 +48,7 @@ test.each([1280, 390])(
   },
 )
 
-test('without the script, the time fields filter the list and the chart', async () => {
+test('without JavaScript, the time fields filter the list and the chart', async () => {
   const { page, context } = await openConsole({ browser, site }, '/console', { script: false })
   const text = await page.locator('.over-time time').last().getAttribute('datetime')
   await page.getByLabel('From (UTC)').fill(new Date(Date.parse(String(text)) - 3_600_000).toISOString().slice(0, 19))
