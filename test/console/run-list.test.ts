@@ -25,7 +25,7 @@ onEachDatabase('the list of runs', (database) => {
     expect(status, text).toBe(200)
     return decoded(text)
   }
-  /** Returns the text of each cell of a run's row, by its column. */
+  /** Returns the text of each cell in a run's row, by column name. */
   const rowOf = (text: string, instanceId: string) => {
     const row = text.split('<tr id="row-').find((one) => one.includes(`<bdi>${instanceId}</bdi>`)) ?? ''
     const cells = [...row.matchAll(/<td data-label="([^"]*)"[^>]*>(.*?)<\/td>/gs)]
@@ -35,7 +35,7 @@ onEachDatabase('the list of runs', (database) => {
   const runsIn = (text: string) =>
     [...text.matchAll(/<a id="link-run_[^"]*"[^>]*><bdi>([^<]*)/g)].map(([, name]) => name)
 
-  test('a row has the dollars spent, the duration, how long ago it was, and what went wrong', async () => {
+  test('a row shows the amount spent, the duration, the time since the last call, and what went wrong', async () => {
     const { world } = site
     const instanceId = 'buying books'
     const sent = { instanceId, headers: { 'User-Agent': 'payments-mcp/1.0.0 (Claude%20Desktop/4.5)' } }
@@ -63,7 +63,7 @@ onEachDatabase('the list of runs', (database) => {
     expect((await row())['What went wrong']).toBe('2 failed · Issue a card: refused, invalid_value')
   })
 
-  test('showing a page again creates no formatter, because formatters use memory that the garbage collector cannot see', async () => {
+  test('showing a page again creates no date formatters, whose memory the garbage collector does not count', async () => {
     await site.world.get('/wallets', { instanceId: 'looking' })
     await site.world.service.runLog.flush()
     const path = site.runPath('looking')
@@ -76,7 +76,7 @@ onEachDatabase('the list of runs', (database) => {
     created.mockRestore()
   })
 
-  test('a hold counts as spent until it is released; a payment stays counted', async () => {
+  test('an amount on hold counts as spent until its release, but a payment counts permanently', async () => {
     const { world } = site
     const instanceId = 'spending'
     const cardId = await world.issueCard({ maximumAmount: 5000 }, { instanceId })
@@ -84,7 +84,7 @@ onEachDatabase('the list of runs', (database) => {
     const { pay } = payer(world)
     ok(await pay(700, { type: 'email', value: 'payee@example.com' }, {}, { instanceId }))
     expect(await runOf(world, instanceId)).toMatchObject({ spentCents: 4700 })
-    // The hold lapses.
+    // The hold expires within these 40 days.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, { key: world.apiKey, instanceId: null })
     await world.get('/wallets', { key: world.apiKey, instanceId: 'afterwards' })
     const [released] = (await entriesOf(world, instanceId)).filter(({ operation }) => operation === 'released')
@@ -92,7 +92,7 @@ onEachDatabase('the list of runs', (database) => {
     expect((await runOf(world, instanceId)).spentCents).toBe(700)
   })
 
-  test('a run is listed if it was active in the time range, and the chart adds up only that range', async () => {
+  test('a run is listed if it was active in the time range, and the chart covers only that range', async () => {
     const { world } = site
     const { now } = (await world.get('/simulations/clock', { key: world.apiKey })).json.data.attributes
     const beganMs = Math.ceil(Date.parse(now) / hour + 1) * hour
@@ -124,7 +124,7 @@ onEachDatabase('the list of runs', (database) => {
     expect(await textAt(`/console?agent=nobody&from=${at(15)}`)).toContain('No runs match')
   })
 
-  test('the totals of minutes are deleted with their entries, and all of them by a reset', async () => {
+  test('the oldest totals of runs per minute can be deleted, and a reset deletes all of them', async () => {
     const { world } = site
     const minutes = async () => (await readAllTables(world.store)).get('runMinutes') ?? []
     await world.service.runLog.flush()
@@ -142,22 +142,22 @@ onEachDatabase('the list of runs', (database) => {
 
 test.each([
   [
-    'a hold',
+    'a hold counts as spent',
     [
       ['authorized', -500, 'available'],
       ['authorized', 500, 'held'],
     ],
     500,
   ],
-  ['income', [['funded', 900, 'available']], 0],
-])('the rule for spent money counts %s correctly', (_, moves, spent) => {
+  ['income does not count as spent', [['funded', 900, 'available']], 0],
+])('%s', (_, moves, spent) => {
   const postings = (moves as [string, number, string][]).map(([reason, amountCents, account]) => ({
     ...{ reason, entries: [{ account, walletId: 'wal_1', amountCents }] },
   }))
   expect(spentCents(postings)).toBe(spent)
 })
 
-test('money that goes to another wallet counts as spent, and money that comes from another wallet does not', () => {
+test('a payment to another wallet counts as spent, but a transfer between the wallets of one party does not', () => {
   const entries = [
     { account: 'available', walletId: 'wal_1', amountCents: -300 },
     { account: 'available', walletId: 'wal_2', amountCents: 300 },

@@ -15,7 +15,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-onEachDatabase('the console shows runs', (database) => {
+onEachDatabase('runs in the console', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   beforeAll(async () => {
@@ -31,7 +31,7 @@ onEachDatabase('the console shows runs', (database) => {
   }
   const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
 
-  test('the list has each run with its calls, newest first, page by page', async () => {
+  test('the list shows all runs, newest first, in pages of 50', async () => {
     expect(await textAt('/console')).toContain('No runs yet')
     for (let count = 0; count < 52; count++) await site.world.get('/wallets', { instanceId: `run ${count}` })
     await site.world.service.runLog.flush()
@@ -44,7 +44,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(second).not.toContain('Older runs')
   })
 
-  test('a row names the action, the other party, the amount, and the reason for a decline', async () => {
+  test('a row of a timeline names the action, the merchant, the amount, and the reason for a decline', async () => {
     const { world } = site
     const instanceId = 'buying a desk'
     const { typed } = await cardFor(world, 'Plain Goods', { maximumAmount: 100 })
@@ -93,13 +93,13 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await rowsAt('?outcome=declined&tool=pay_shop_checkout')).toEqual([declined])
     expect(await textAt(`${site.runPath(instanceId)}?part=facts`)).toContain('6, <span class="problem">4 failed')
     const paid = (await site.entries(instanceId)).find(({ operation }) => operation === 'pay_shop_checkout')
-    if (paid === undefined) throw new Error('There is no payment.')
+    if (paid === undefined) throw new Error('The payment has no entry.')
     expect(await textAt(site.entryPath(paid))).toContain(
       '<h2>Declined <code>single_use_amount_over_maximum</code></h2>',
     )
   })
 
-  test('the list is narrowed by agent and by program', async () => {
+  test('the list of runs can be filtered by agent and by host program', async () => {
     const { agentId } = await site.world.whoami()
     await site.world.get('/wallets', { key: site.world.apiKey, instanceId: 'by a key' })
     await site.world.get('/wallets', {
@@ -115,7 +115,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await textAt('/console?agent=nobody')).toContain('No runs match')
   })
 
-  test('a timeline is narrowed by tool, outcome and agent, page by page without a gap', async () => {
+  test('the pages of a timeline have no gap between them, and can be filtered by tool, outcome and agent', async () => {
     const instanceId = 'a long one'
     for (let count = 0; count < 103; count++) await site.world.get('/wallets', { instanceId })
     expect((await site.world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })).status).toBe(422)
@@ -134,21 +134,21 @@ onEachDatabase('the console shows runs', (database) => {
     const newest = await textAt(decoded(newer))
     expect([...entriesIn(oldest), ...entriesIn(newest)]).toEqual(all.toReversed())
     expect(newest).not.toContain('data-more')
-    // With the oldest entries first, new ones would be added at the wrong end.
+    // The script adds new entries at the top, which is the wrong end if the oldest entries come first.
     expect(oldest).not.toContain('data-newer')
     const { agentId } = await site.world.whoami()
     expect(entriesIn(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toEqual(all.slice(91))
-    // A page that starts later links back to the beginning of its order, with the same filter.
+    // Every page after the first links back to the first page, in the same order and with the same filter.
     expect([first, oldest].filter((text) => /(?:New|Old)est entries/.test(text))).toEqual([])
     const back = (text: string) => decoded(/<a href="([^"]*)">(?:New|Old)est entries/.exec(text)?.[1] ?? '')
     expect(back(second)).toBe(path)
     expect(back(newest)).toBe(`${path}?order=oldest`)
     expect(back(await textAt(`${path}?agent=${agentId}&before=${all[90]}`))).toBe(`${path}?agent=${agentId}`)
-    // The script requests the newest entries, without those that it already has.
+    // A fragment without a position begins with the newest entry.
     expect(entriesIn(await textAt(`${path}?fragment=1`))[0]).toBe(all[0])
   })
 
-  test('a filter searches a long run in portions, in either order', async () => {
+  test('a page of a filtered timeline searches a limited number of entries, in either order', async () => {
     const { world } = site
     const instanceId = 'a run that goes on and on'
     expect((await world.get('/wallets/none', { instanceId })).status).toBe(400)
@@ -186,38 +186,37 @@ onEachDatabase('the console shows runs', (database) => {
       expect(found).toEqual([first.id])
       expect(pages).toBe(query.includes('outcome') ? 1 : 2)
     }
-    // The fragment that the script prepends shows no gap, because the search ended there.
+    // The fragment that the script adds marks a gap only if it is full, and the search ended before that.
     expect(await textAt(`${path}?agent=${agentId}&newest=1&fragment=1`)).not.toContain('data-gap')
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
 
-  test('a timeline marks where another day begins and where the clock was moved, in either order', async () => {
+  test('a timeline marks each new day and each move of the sandbox clock, in either order', async () => {
     const { world } = site
     const instanceId = 'over days'
-    const agents = { instanceId }
-    await world.authorize(await world.issueCard({}, agents), 1200, agents)
+    await world.authorize(await world.issueCard({}, { instanceId }), 1200, { instanceId })
     const sent = { key: world.apiKey, instanceId }
-    // The hold expires, at a time before the clock's new time.
+    // This move of the clock expires the hold, at a time before the clock's new time.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, sent)
     await world.service.runLog.flush()
     await world.get('/wallets', sent)
     await world.service.runLog.flush()
-    // Passing time is not marked as a move of the clock.
+    // The normal passage of time is not marked as a move of the clock.
     world.system.pass(600_000)
     await world.get('/wallets', sent)
     const entries = await site.entries(instanceId)
     expect(entries.map(({ kind }) => kind)).toEqual(['call', 'call', 'call', 'happened', 'call', 'call'])
-    const [, , moved, lapsed, last] = entries.map(({ atMs }) => dayOf(atMs))
+    const [, , moveDay, expiryDay, lastDay] = entries.map(({ atMs }) => dayOf(atMs))
     const between = async (query: string) => {
       const text = await textAt(`${site.runPath(instanceId)}${query}`)
       return [...text.matchAll(/<p class="between">([^<]*)/g)].map(([, gapText]) => gapText)
     }
     const jump = ' · the clock was moved by 40 days'
-    expect(await between('')).toEqual([`${lapsed}${jump}`, moved])
-    expect(await between('?order=oldest')).toEqual([lapsed, `${last}${jump}`])
+    expect(await between('')).toEqual([`${expiryDay}${jump}`, moveDay])
+    expect(await between('?order=oldest')).toEqual([expiryDay, `${lastDay}${jump}`])
   })
 
-  test('a truncated address redirects, and an unknown one says where to go', async () => {
+  test('a truncated address redirects to the list of runs, and the page for an unknown address links to the list', async () => {
     for (const path of ['/console/', '/console/runs', '/console/runs/'])
       expect(await owner.open(path)).toMatchObject({ status: 303, location: '/console' })
     for (const path of ['/console/nothing', '/console/runs/run_1/entries', '/console/money/', '/console/%00']) {
@@ -227,7 +226,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('an entry names the person who decided on a payment, and never an agent', async () => {
+  test('the entry of a decision on a payment links to the payment and does not attribute the decision to an agent', async () => {
     const { world } = site
     const { setLimits, pay } = payer(world)
     const { agentId } = await world.whoami()
@@ -248,7 +247,7 @@ onEachDatabase('the console shows runs', (database) => {
     for (const text of [call, decision]) expect(text).toMatch(new RegExp(`<dt>Records</dt><dd>.*${paid.json.data.id}`))
   })
 
-  test('an entry has its request, answer, ledger, error and support id', async () => {
+  test('the page of an entry shows its ledger postings, error and support id, and can be found by the support id', async () => {
     const instanceId = 'opened'
     const cardId = await site.world.issueCard({ maximumAmount: 700 }, { instanceId })
     await site.world.authorize(cardId, 400, { instanceId })
@@ -275,7 +274,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect([missed.status, missed.text]).toEqual([404, expect.stringContaining('Nothing was found for')])
   })
 
-  test('a repeat links to the first call, and a fault to its rule', async () => {
+  test('the page of a repeated call links to the first call', async () => {
     const sent = { instanceId: 'again', idempotencyKey: 'again' }
     await site.world.issueCard({}, sent)
     await site.world.issueCard({}, sent)
@@ -285,7 +284,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await textAt(site.entryPath(replayed))).toContain(`<a href="${site.entryPath(first)}">the first call</a>`)
   })
 
-  test('no page has a secret of a card or a key', async () => {
+  test('no page contains a card number or a key', async () => {
     const instanceId = 'secretive'
     const cardId = await site.world.issueCard({}, { instanceId })
     const details = await site.world.get(`/agent-cards/${cardId}/details`, { instanceId })
@@ -302,7 +301,7 @@ onEachDatabase('the console shows runs', (database) => {
     }
   })
 
-  test('foreign texts are shown as text: markup, text direction, ten thousand characters', async () => {
+  test('pages escape or remove markup and direction characters in untrusted text, even in 10,000 characters', async () => {
     const instanceId = '<img src=x onerror=alert(1)>'
     const name = `\u202eevil</pre><script>alert(1)</script>\u0007${'W'.repeat(10_000)}`
     const answer = await site.world.post('/agent-cards', { merchant: { name }, maximumAmount: 1 }, { instanceId })
@@ -317,7 +316,7 @@ onEachDatabase('the console shows runs', (database) => {
     expect(await textAt(site.entryPath(entry))).toContain('\\u202e')
   })
 
-  test('the run, entry, stream and request of another party are not found', async () => {
+  test("another party's run, entry, stream and request are not found, and neither are malformed ids", async () => {
     const { partyId, agentKey } = await addParty(site.world)
     const { headers } = await site.world.get('/wallets', { key: agentKey, instanceId: 'theirs' })
     await site.world.service.runLog.flush()
@@ -333,14 +332,14 @@ onEachDatabase('the console shows runs', (database) => {
       `/console/stream?topic=run:${entry.runId}`,
       '/console/stream?topic=everything',
       ...['?agent=', '/find?id=', '/requests/', '/records/', '/search?text=', '/runs/', '/money/wallets/'].map(
-        (named) => `/console${named}%00`,
+        (prefix) => `/console${prefix}%00`,
       ),
     ]
     for (const path of paths) expect([path, (await owner.open(path)).status]).toEqual([path, 404])
     expect(await textAt('/console')).not.toContain('theirs')
   })
 
-  test('pages and parts run nothing but the console’s own script', async () => {
+  test('pages and fragments allow no script but the console’s own', async () => {
     for (const path of ['/console', '/console?fragment=1', site.runPath('opened')]) {
       const { headers } = await owner.open(path)
       const policy = headers.get('content-security-policy')
@@ -360,14 +359,14 @@ onEachDatabase('the console shows runs', (database) => {
   })
 })
 
-test('a request shown as a shell command is one command, whatever it contains', async () => {
+test('the shell command shown for a request is a single curl call, whatever characters the request contains', async () => {
   const sh = promisify(execFile)
   const functions = `curl() { printf '%s\\0' "$@"; printf '\\036'; }; uuidgen() { printf new; }`
   const hostile = fc.constantFrom(...`'"$\`\\\n!;&|<>()#\u202e`)
   const shown = fc.string({ unit: fc.oneof(hostile, anyCharacter) })
   const requests = fc.sample(fc.tuple(shown, fc.webPath(), fc.string()), 60).map(([text, path, instanceId]) => {
-    const asked = { method: 'POST', path, body: JSON.stringify({ text }), hasKey: true }
-    return { text, path, instanceId, command: curlOf(asked, { publicUrl: 'http://here', instanceId }) }
+    const request = { method: 'POST', path, body: JSON.stringify({ text }), hasKey: true }
+    return { text, path, instanceId, command: curlOf(request, { publicUrl: 'http://here', instanceId }) }
   })
   const script = [functions, ...requests.map(({ command }) => command)].join('\n')
   const { stdout } = await sh('sh', ['-c', script], { env: { PAYMENTS_KEY: 'secret' } })
@@ -375,12 +374,12 @@ test('a request shown as a shell command is one command, whatever it contains', 
   expect(calls.pop(), script).toBe('')
   expect(calls.length, script).toBe(requests.length)
   for (const [at, { text, path, instanceId, command }] of requests.entries()) {
-    const given = calls[at]?.split('\0') ?? []
-    expect(given, command).toContain('Idempotency-Key: new')
-    expect(given, command).toContain('Authorization: Bearer secret')
-    expect(given, command).toContain(`http://here${path}`)
-    expect(given, command).toContain(`X-Instance-ID: ${instanceId}`)
-    expect(JSON.parse(String(given[given.indexOf('--data-raw') + 1])), command).toEqual({ text })
+    const args = calls[at]?.split('\0') ?? []
+    expect(args, command).toContain('Idempotency-Key: new')
+    expect(args, command).toContain('Authorization: Bearer secret')
+    expect(args, command).toContain(`http://here${path}`)
+    expect(args, command).toContain(`X-Instance-ID: ${instanceId}`)
+    expect(JSON.parse(String(args[args.indexOf('--data-raw') + 1])), command).toEqual({ text })
     expect(command).not.toMatch(/[\u202a-\u202e]/)
   }
 })

@@ -23,9 +23,9 @@ const open = (looks?: Looks) => openConsole({ browser, site }, address, looks)
 const now = async () => Date.parse((await site.world.get('/simulations/clock')).json.data.attributes.now)
 const waitForStatus = (page: Page, text: string) => page.getByRole('status').getByText(text).waitFor()
 
-describe.each([true, false])('with the script: %s', (script) => {
-  test('everything works by the keyboard alone', async () => {
-    const { page, context, complaints } = await open({ script })
+describe.each(['with', 'without'])('the sandbox page %s JavaScript', (support) => {
+  test('the clock, faults, snapshots and the reset can be used with the keyboard alone', async () => {
+    const { page, context, complaints } = await open({ script: support === 'with' })
     const press = async (name: string | RegExp) => {
       await page.getByRole('button', { name, exact: typeof name === 'string' }).press('Enter')
     }
@@ -62,7 +62,7 @@ describe.each([true, false])('with the script: %s', (script) => {
   })
 })
 
-test('changes by others appear without a reload', async () => {
+test('changes made elsewhere appear on the sandbox page without a reload', async () => {
   const { page, context, complaints } = await open()
   await waitUntilLive(page)
   await site.world.post('/simulations/clock/advance', { to: '2031-02-03T04:05:06Z' })
@@ -80,7 +80,7 @@ test('changes by others appear without a reload', async () => {
   await context.close()
 })
 
-test('a page says that the service is gone, and catches up once it is back', async () => {
+test('the sandbox page says that the connection is lost, and shows the missed changes once it is restored', async () => {
   const other = await startSite()
   const { page, context } = await openConsole({ browser, site: other }, address)
   await waitUntilLive(page)
@@ -92,7 +92,7 @@ test('a page says that the service is gone, and catches up once it is back', asy
   await other.world.drop()
 })
 
-test('a screen reader finds the parts, the buttons and the fields by their names', async () => {
+test('the parts, buttons and fields of the sandbox page have names for screen readers', async () => {
   await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
   await site.world.post('/simulations/snapshots', { name: 'heard' })
   await site.world.post('/simulations/faults', { id: 'heard', operation: 'get_wallet', fault: 'slow' })
@@ -128,7 +128,7 @@ test('a screen reader finds the parts, the buttons and the fields by their names
         .map((it) => it.outerHTML),
     )
   expect(unnamed).toEqual([])
-  // A screen reader user who tabs through the due effects hears which record each link belongs to.
+  // Each link to the run of an upcoming effect also names the effect's record, for people who hear only the links.
   await expect
     .poll(() =>
       region('Clock')
@@ -142,7 +142,7 @@ test('a screen reader finds the parts, the buttons and the fields by their names
   await context.close()
 })
 
-test('names given by others stay text, in their place and direction', async () => {
+test('untrusted names appear as plain text that neither overflows the page nor reverses its text', async () => {
   const hostile = '\u202e\u2066<b id="evil">'
   const name = `${hostile}${'W'.repeat(80)}`
   const cardId = await site.world.issueCard({ maximumAmount: 700, merchant: { name } })
@@ -165,7 +165,7 @@ test('names given by others stay text, in their place and direction', async () =
   await context.close()
 })
 
-test.each(['light', 'dark'] as const)('in %s mode everything has contrast and fits a phone', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('the %s sandbox page has contrast and fits a phone', async (colorScheme) => {
   await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
   const { page, context, complaints } = await open({ colorScheme })
   await page.locator('details').evaluateAll((all) => {

@@ -13,7 +13,7 @@ import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
 const address = '/console/sandbox'
 
-/** Returns the token of the forms of the page itself, not of the sign-out form. */
+/** Returns the form token of the sandbox page's own forms, not that of the sign-out form. */
 const tokenIn = (text: string) =>
   /action="\/console\/sandbox\/[^>]*><input type="hidden" name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
 
@@ -23,7 +23,7 @@ const visitorOf = (world: World, session?: string) =>
     session === undefined ? {} : { session },
   )
 
-onEachDatabase('the console shows and moves the sandbox', (database) => {
+onEachDatabase('the sandbox page of the console', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   beforeAll(async () => {
@@ -50,13 +50,13 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     (await site.world.get('/simulations/faults')).json.data
       .filter(({ attributes }: { attributes: { origin: string } }) => attributes.origin === 'operation')
       .map(({ id }: { id: string }) => id)
-  const lastActs = async (count: number) =>
+  const lastActions = async (count: number) =>
     (await site.world.get(`/activity?limit=${count}`, { key: site.world.apiKey })).json.data.map(
       ({ attributes: { operation, actorType, userId } }: { attributes: Record<string, string> }) =>
         `${operation} ${actorType} ${userId}`,
     )
 
-  test("each button moves the clock as labeled, and is in the user's activity", async () => {
+  test("each clock button moves the clock as its label says, and the move is recorded as the user's activity", async () => {
     const before = await now()
     await press('hour')
     await press('day')
@@ -64,31 +64,31 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(before).toBeLessThan(Date.parse('2031-01-01T00:00:00Z'))
     expect(await now()).toBe(Date.parse('2031-02-03T04:05:06Z'))
     expect(await page()).toContain('2031')
-    expect(await lastActs(3)).toEqual(Array(3).fill(`advance_sandbox_clock user ${site.owner.id}`))
+    expect(await lastActions(3)).toEqual(Array(3).fill(`advance_sandbox_clock user ${site.owner.id}`))
   })
 
-  test('a form sent twice acts once', async () => {
+  test('a form that is submitted twice acts once', async () => {
     await page()
     const before = await now()
     await owner.send(`${address}/day`)
     await owner.send(`${address}/day`)
     expect(await now()).toBe(before + 86_400_000)
-    // Each page has its own button.
+    // A newly loaded page has a new form, which acts again.
     await press('day')
     expect(await now()).toBe(before + 2 * 86_400_000)
   })
 
-  test('the button for the next event applies exactly that event', async () => {
+  test('the button for the next event applies that event and no later event', async () => {
     const { world } = site
-    const held = async () => {
+    const createHold = async () => {
       const { json } = await world.authorize(await world.issueCard({ maximumAmount: 700 }), 400)
       return json.data.id as string
     }
     const states = async (ids: string[]) =>
       Promise.all(ids.map(async (id) => (await world.get(`/card-transactions/${id}`)).json.data.attributes.status))
-    const first = await held()
+    const first = await createHold()
     await press('hour')
-    const second = await held()
+    const second = await createHold()
     expect(await states([first, second])).toEqual(['authorized', 'authorized'])
     await press('next')
     expect(await states([first, second])).toEqual(['reversed', 'authorized'])
@@ -106,7 +106,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await page()).not.toContain('Purchase hold expires')
   })
 
-  test('the next effects are shown with their records and links to more', async () => {
+  test("the party's upcoming effects are listed in order of time, each with its record and a link to details", async () => {
     const on = await groundsIn(site.world)
     const { own } = on.places
     const cardId = await site.world.issueCard({ merchant: { name: 'A\u202e<b>' } }, { instanceId: 'next' })
@@ -118,16 +118,16 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     await purchase(on, on.places.stranger)
     const text = await page()
     const items = [...text.matchAll(/<li[^>]*>([^:<]*): .*?<time datetime="([^"]+)">.*?<\/li>/gs)]
-    const moments = items.map(([, , at]) => String(at))
-    expect(moments).toEqual(moments.toSorted())
-    const times = Object.fromEntries(
-      items.map(([item, what]) => [
-        String(what),
+    const timestamps = items.map(([, , at]) => String(at))
+    expect(timestamps).toEqual(timestamps.toSorted())
+    const effects = Object.fromEntries(
+      items.map(([item, kind]) => [
+        String(kind),
         [/<(?:bdi|code)>(.*?)<\/(?:bdi|code)>/.exec(item)?.[1], /href="([^"]*)"/.exec(item)?.[1]],
       ]),
     )
     const run = site.runPath('run 1')
-    expect(times).toEqual({
+    expect(effects).toEqual({
       'Bank transfer settles, fails or is returned': ['$0.10, without a description', run],
       'Purchase hold expires': [expect.stringMatching(/^\$12\.34 at (?!.*(?:<b>|\u202e))/), site.runPath('next')],
       'Customer invitation expires': [invitationId, `/console/records/${invitationId}`],
@@ -136,7 +136,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     })
   })
 
-  test('faults are set, counted, explained if they are invalid, and cleared', async () => {
+  test('faults can be set and cleared, their uses are counted, and the page explains why a fault is invalid', async () => {
     await press('fault', { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost', times: '1' })
     await press('fault', { path: '/wallets', fault: 'error', every: '2' })
     expect(await rules()).toHaveLength(2)
@@ -156,14 +156,14 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect((await owner.post(`${address}/clear`, { faultId: 'lost' })).status).toBe(403)
     await press('fault', { id: 'two', operation: '*', fault: 'slow', afterMs: '1', instanceId: 'elsewhere' })
     await page()
-    // The form for all rules is the last one.
+    // A form without a rule id clears all rules.
     const { text } = await owner.open(address)
     const token = tokenIn(text)
     expect((await owner.post(`${address}/clear`, { formToken: token })).status).toBe(303)
     expect(await rules()).toEqual([])
   })
 
-  test('snapshots are restored and deleted; a reset restores the initial world, and sign-ins stay', async () => {
+  test('snapshots can be saved, restored and deleted; a reset restores the initial world and signs nobody out', async () => {
     await press('save', { name: 'before' })
     expect(await page()).toContain('<strong>before</strong>')
     const saved = await now()
@@ -180,7 +180,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect((await owner.open('/console')).status).toBe(200)
   })
 
-  test('a form of another site or person, and an unknown button, change nothing', async () => {
+  test('a form from another site, a form with an invalid token and an unknown action change nothing', async () => {
     await page()
     const before = await now()
     const headers = { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }
@@ -195,7 +195,7 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
     expect(await now()).toBe(before)
   })
 
-  test('a user of another party can see and move the clock, but manage nothing', async () => {
+  test('a user of another party can see and move the clock, but cannot see faults and snapshots or reset the world', async () => {
     const other = await addParty(site.world)
     const user = await site.addUser({ partyId: other.partyId, role: 'OWNER' })
     await press('fault', { id: 'hidden', operation: 'get_wallet', fault: 'slow' })
@@ -217,17 +217,17 @@ onEachDatabase('the console shows and moves the sandbox', (database) => {
   })
 })
 
-onEachDatabase('the sandbox page of the console', (database) => {
-  test('does not exist in production', async () => {
+onEachDatabase('the sandbox page in production and in rehearsals', (database) => {
+  test('the sandbox page does not exist in production', async () => {
     const world = await createWorld(database, { environment: 'production' })
-    const ask = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
-    expect((await ask('POST')).status).toBe(404)
+    const send = (method: string) => world.service.fetch(new Request(`http://sandbox.test${address}`, { method }))
+    expect((await send('POST')).status).toBe(404)
     // production.test.ts covers a signed-in user, who sees a page saying that the address does not exist.
-    expect((await ask('GET')).headers.get('location')).toMatch(/^\/sign-in\?/)
+    expect((await send('GET')).headers.get('location')).toMatch(/^\/sign-in\?/)
     await world.drop()
   })
 
-  test('in a rehearsal hides faults from a user who signed in by one click', async () => {
+  test('in a rehearsal, a user who signed in with one click can neither see faults nor manage the sandbox', async () => {
     const file =
       'rehearsal: true\nparties:\n  acme:\n    wallets: { main: { balance: 100000 } }\n    agents: { shopper: {} }\n    users: { owner: { name: Ann, email: owner@acme.example } }\n'
     const system = fakeSystem()

@@ -5,7 +5,7 @@ import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-/** Reads a stream until an event of this kind arrives, and returns it unchanged. */
+/** Reads a stream until an event of the given kind arrives, and returns the received text. */
 async function nextEvent(reader: ReadableStreamDefaultReader<Uint8Array>, kind: string): Promise<string> {
   for (;;) {
     const { value, done } = await reader.read()
@@ -17,7 +17,7 @@ async function nextEvent(reader: ReadableStreamDefaultReader<Uint8Array>, kind: 
 
 const dataOf = (text: string) => JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '')
 
-onEachDatabase('a stream shows what changed', (database) => {
+onEachDatabase('the stream of changes to the console', (database) => {
   let site: ConsoleSite
   beforeAll(async () => {
     site = await createConsoleSite(database)
@@ -28,13 +28,13 @@ onEachDatabase('a stream shows what changed', (database) => {
     const headers = { Cookie: `payments_session=${await site.sessionOf(site.owner)}` }
     const address = `http://localhost:4242/console/stream?${new URLSearchParams({ topic })}`
     const { status, body } = await site.world.service.fetch(new Request(address, { headers }))
-    if (status !== 200 || body === null) throw new Error(`The stream was answered ${status}.`)
+    if (status !== 200 || body === null) throw new Error(`The request for the stream got the status ${status}.`)
     const reader = body.getReader()
     await nextEvent(reader, 'open')
     return reader
   }
 
-  test('two viewers of a run get the same texts, and nothing of another run', async () => {
+  test('two viewers of a run get identical updates, and none from another run', async () => {
     const instanceId = '<img src=x>'
     await site.world.get('/wallets', { instanceId })
     await site.entries(instanceId)
@@ -55,7 +55,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await Promise.all(readers.map((reader) => reader.cancel()))
   })
 
-  test('the list of runs is streamed as each viewer requested it', async () => {
+  test('the list of runs is streamed as escaped HTML without form tokens', async () => {
     const reader = await watch('runs')
     await site.world.get('/wallets', { instanceId: '<i>listed' })
     await site.world.service.runLog.flush()
@@ -66,13 +66,13 @@ onEachDatabase('a stream shows what changed', (database) => {
     await reader.cancel()
   })
 
-  test('money is sent as its page shows it; of pending decisions, only a version is sent, and each page requests its own buttons', async () => {
+  test('the stream of the money page contains its wallets and lists, but only a version of the pending decisions', async () => {
     const { world, owner } = site
     const visitor = await site.visitor(owner)
     const reader = await watch('money')
     const waiting = '/console/money?part=waiting'
-    /** Reads until the content matches, because a change may be reported while the next one is made. */
-    const shownUntil = async (fits: (shown: Record<string, string>) => boolean) => {
+    /** Reads updates until `fits` accepts one. Earlier updates may lack the latest change. */
+    const readUntil = async (fits: (shown: Record<string, string>) => boolean) => {
       for (;;) {
         const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
         const shown = Object.fromEntries(drawn.map(({ source = '', html, version = '' }) => [source, html ?? version]))
@@ -84,21 +84,21 @@ onEachDatabase('a stream shows what changed', (database) => {
     const [wallets, lists] = await Promise.all(
       ['wallets', 'lists'].map(async (part) => (await visitor.open(`/console/money?part=${part}`)).text),
     )
-    const before = await shownUntil((shown) => shown['/console/money?part=lists'] === lists)
+    const before = await readUntil((shown) => shown['/console/money?part=lists'] === lists)
     expect(before['/console/money?part=wallets']).toBe(wallets)
     expect(JSON.stringify(before)).not.toMatch(/formToken|<form/)
     expect(before[waiting]).toMatch(/^[0-9a-f]{64}$/)
     await buy()
-    const later = await shownUntil((shown) => shown['/console/money?part=lists'] !== lists)
+    const later = await readUntil((shown) => shown['/console/money?part=lists'] !== lists)
     expect(later[waiting]).toBe(before[waiting])
     const { setLimits } = payer(world)
     await setLimits('agents', String((await world.whoami()).agentId), { perTransaction: 100 })
     await world.post('/payments', { amount: 5000, counterparty: { type: 'email', value: 'payee@example.com' } })
-    await shownUntil((shown) => shown[waiting] !== before[waiting])
+    await readUntil((shown) => shown[waiting] !== before[waiting])
     await reader.cancel()
   })
 
-  test('a change that is reversed before anyone looks is still reported, because a page may have been drawn in between', async () => {
+  test('a change that is undone at once is still reported, because a page may have been rendered in between', async () => {
     const { world } = site
     const rule = { id: 'brief', operation: 'get_wallet', fault: 'slow' }
     const reader = await watch('sandbox')
@@ -113,7 +113,7 @@ onEachDatabase('a stream shows what changed', (database) => {
     await another.cancel()
   })
 
-  test("a page, its parts' addresses and the stream name the same versions of the parts", async () => {
+  test('a page, the responses for its parts and the stream give the same version of each part', async () => {
     const { world, owner } = site
     const visitor = await site.visitor(owner)
     const page = async () => {
@@ -121,11 +121,11 @@ onEachDatabase('a stream shows what changed', (database) => {
       const marks = [...text.matchAll(/data-source="([^"]*)" data-version="([0-9a-f]{64})"/g)]
       return Object.fromEntries(marks.map(([, source = '', version = '']) => [source, version]))
     }
-    /** Reads the parts except for the clock's, which changes each minute. */
-    const setting = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
+    /** Returns the versions of all parts but the clock, which changes every minute. */
+    const versionsFrom = async (read: (source: string) => Promise<string | null | undefined> | string | undefined) =>
       Promise.all(['faults', 'snapshots'].map((part) => read(`/console/sandbox?part=${part}`)))
-    const answered = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
-    const reported = async () => {
+    const fromResponse = (source: string) => visitor.open(source).then(({ headers }) => headers.get('part-version'))
+    const fromStream = async () => {
       const reader = await watch('sandbox')
       await world.authorize(await world.issueCard({ maximumAmount: 80 }), 50)
       const { drawn } = dataOf(await nextEvent(reader, 'changed')) as { drawn: Record<string, string>[] }
@@ -134,22 +134,22 @@ onEachDatabase('a stream shows what changed', (database) => {
     }
     const before = await page()
     expect(Object.keys(before)).toEqual(['clock', 'faults', 'snapshots'].map((part) => `/console/sandbox?part=${part}`))
-    const [faults, snapshots] = await setting((source) => before[source])
-    expect(await setting(answered)).toEqual([faults, snapshots])
-    expect(await setting(await reported())).toEqual([faults, snapshots])
+    const [faults, snapshots] = await versionsFrom((source) => before[source])
+    expect(await versionsFrom(fromResponse)).toEqual([faults, snapshots])
+    expect(await versionsFrom(await fromStream())).toEqual([faults, snapshots])
     ok(await world.post('/simulations/faults', { id: 'brief', operation: 'get_wallet', fault: 'slow' }))
     const after = await page()
-    const [otherFaults, sameSnapshots] = await setting((source) => after[source])
+    const [otherFaults, sameSnapshots] = await versionsFrom((source) => after[source])
     expect(otherFaults).not.toBe(faults)
     expect(sameSnapshots).toBe(snapshots)
-    expect(await setting(answered)).toEqual([otherFaults, snapshots])
-    expect(await setting(await reported())).toEqual([otherFaults, snapshots])
+    expect(await versionsFrom(fromResponse)).toEqual([otherFaults, snapshots])
+    expect(await versionsFrom(await fromStream())).toEqual([otherFaults, snapshots])
     ok(await world.send('DELETE', '/simulations/faults'))
     expect((await page())['/console/sandbox?part=faults']).toBe(faults)
   })
 })
 
-/** Returns the streams without a service, and a function that reports a change. */
+/** Creates streams without a service. Returns a function that opens a stream, and one that reports a change. */
 function createStreams(draw: Draw) {
   let notify: (entries: readonly object[]) => void = () => {}
   const follow = (notifyAll: typeof notify) => {
@@ -175,7 +175,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a client that reads nothing gets a bounded amount, then only notifications', async () => {
+test('a client that stops reading gets a limited amount of content, then only notifications', async () => {
   vi.useFakeTimers()
   const { open, change } = createStreams(async () => [{ source: '/', html: 'x'.repeat(maxQueuedBytes * 0.7) }])
   const slow = await open()
@@ -186,7 +186,7 @@ test('a client that reads nothing gets a bounded amount, then only notifications
   await nextEvent(slow, 'open')
   expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)
   for (let count = 1; count < 5; count++) expect(dataOf(await nextEvent(slow, 'changed')).drawn).toEqual([])
-  // By now the client has caught up.
+  // The client has now read everything, so it gets content again.
   change()
   await vi.advanceTimersByTimeAsync(1000)
   expect(dataOf(await nextEvent(slow, 'changed')).drawn).toHaveLength(1)
@@ -196,16 +196,16 @@ test('a client that reads nothing gets a bounded amount, then only notifications
 test('the stream of a user who signed out ends at the next heartbeat', async () => {
   vi.useFakeTimers()
   const { open } = createStreams(async () => [])
-  const [still, out] = [await open(), await open({ isActive: false })]
+  const [signedIn, signedOut] = [await open(), await open({ isActive: false })]
   await vi.advanceTimersByTimeAsync(15_000)
-  await nextEvent(out, 'open')
-  expect((await out.read()).done).toBe(true)
-  await nextEvent(still, 'open')
-  expect(new TextDecoder().decode((await still.read()).value)).toContain('still here')
-  await still.cancel()
+  await nextEvent(signedOut, 'open')
+  expect((await signedOut.read()).done).toBe(true)
+  await nextEvent(signedIn, 'open')
+  expect(new TextDecoder().decode((await signedIn.read()).value)).toContain('still here')
+  await signedIn.cancel()
 })
 
-test('a client that disconnects while its stream begins frees its slot', async () => {
+test('a stream is closed if its client disconnects while the stream is being opened', async () => {
   const { open } = createStreams(async () => [])
   const leaving = new AbortController()
   const reader = open({ gone: leaving.signal })

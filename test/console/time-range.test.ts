@@ -5,7 +5,7 @@ import type { Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-onEachDatabase('a timeline is narrowed by time', (database) => {
+onEachDatabase('the time range of a timeline', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   beforeAll(async () => {
@@ -21,7 +21,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
   }
   const entriesIn = (text: string) => [...text.matchAll(/id="(ent_[0-9a-f]{32})" data-entry/g)].map(([, id]) => id)
 
-  test('a timeline is narrowed to a range of time, including its pages and live entries', async () => {
+  test('a time range limits the entries on every page of a timeline, and the entries that are added live', async () => {
     const { world } = site
     const instanceId = 'from and until'
     for (let count = 0; count < 3; count++) {
@@ -33,7 +33,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     const [first, second] = [entries[70]?.atMs ?? 0, entries[139]?.atMs ?? 0]
     const at = (ms: number) => new Date(ms).toISOString().slice(0, 19)
     const ids = (from: number, to?: number) => entries.slice(from, to).map(({ id }) => id)
-    const listedRuns = async (query: Record<string, string>) => {
+    const listedEntries = async (query: Record<string, string>) => {
       const found: (string | undefined)[] = []
       let pages = 0
       for (let next: string | undefined = `${path}?${new URLSearchParams(query)}`; next !== undefined; pages++) {
@@ -46,14 +46,14 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     }
     const [from, until] = [at(first), at(second)]
     for (const order of ['', 'oldest']) {
-      expect(await listedRuns({ from, until, order })).toEqual({ pages: 1, found: ids(70, 140) })
-      expect(await listedRuns({ from, order })).toEqual({ pages: 2, found: ids(70) })
-      expect(await listedRuns({ until, order })).toEqual({ pages: 2, found: ids(0, 140) })
-      expect(await listedRuns({ from: at(first + 1000), until: at(second + 1000), order })).toEqual({
+      expect(await listedEntries({ from, until, order })).toEqual({ pages: 1, found: ids(70, 140) })
+      expect(await listedEntries({ from, order })).toEqual({ pages: 2, found: ids(70) })
+      expect(await listedEntries({ until, order })).toEqual({ pages: 2, found: ids(0, 140) })
+      expect(await listedEntries({ from: at(first + 1000), until: at(second + 1000), order })).toEqual({
         ...{ pages: 1, found: [] },
       })
     }
-    // A page's script requests only the page's own range, even while another page has a different one.
+    // The script requests new entries with the time range of its page, and gets only entries within it.
     const newest = (query: string) => textAt(`${path}?newest=1&fragment=1${query}`)
     expect(entriesIn(await newest(''))[0]).toBe(entries.at(-1)?.id)
     expect(entriesIn(await newest(`&until=${until}`))[0]).toBe(entries[139]?.id)
@@ -63,24 +63,24 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     )
   })
 
-  test('a due effect is found at its own time, not at the time of its entry', async () => {
+  test('a filter by time uses the time at which a due effect was applied, not the time at which it was recorded', async () => {
     const { world } = site
-    const agents = { instanceId: 'lapsed in between' }
-    await world.authorize(await world.issueCard({}, agents), 1200, agents)
-    await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, { key: world.apiKey, ...agents })
+    const sent = { instanceId: 'lapsed in between' }
+    await world.authorize(await world.issueCard({}, sent), 1200, sent)
+    await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, { key: world.apiKey, ...sent })
     await world.service.runLog.flush()
-    await world.get('/wallets', agents)
-    const entries = await site.entries(agents.instanceId)
+    await world.get('/wallets', sent)
+    const entries = await site.entries(sent.instanceId)
     const lapsed = entries.find(({ kind }) => kind === 'happened')
     const last = entries.at(-1)
     if (lapsed === undefined || last === undefined) throw new Error('An entry is missing.')
-    const behind = new Date(lapsed.atMs + 86_400_000).toISOString().slice(0, 19)
-    const path = site.runPath(agents.instanceId)
-    expect(entriesIn(await textAt(`${path}?from=${behind}`))).toEqual([last.id])
-    expect(entriesIn(await textAt(`${path}?until=${behind}`))).toContain(lapsed.id)
+    const dayLater = new Date(lapsed.atMs + 86_400_000).toISOString().slice(0, 19)
+    const path = site.runPath(sent.instanceId)
+    expect(entriesIn(await textAt(`${path}?from=${dayLater}`))).toEqual([last.id])
+    expect(entriesIn(await textAt(`${path}?until=${dayLater}`))).toContain(lapsed.id)
   })
 
-  test('entries from before the range are not scanned, and not shown even if they were recorded late', async () => {
+  test('entries from before the range are neither scanned nor shown, even if they were recorded later', async () => {
     const { world } = site
     const instanceId = 'a long time ago'
     await world.get('/wallets', { instanceId })
@@ -92,9 +92,9 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
       ...{ instanceId, host: null, spentCents: 0 },
     }))
     const [first] = before
-    if (first === undefined) throw new Error('There is nothing before it.')
-    const notedLate = { ...first, row: { ...first.row, id: `ent_${'f'.repeat(32)}` } }
-    await world.store.transaction((tx) => insertRunEntries(tx, [...before, notedLate]))
+    if (first === undefined) throw new Error('There is no earlier entry.')
+    const recordedLater = { ...first, row: { ...first.row, id: `ent_${'f'.repeat(32)}` } }
+    await world.store.transaction((tx) => insertRunEntries(tx, [...before, recordedLater]))
     const from = new Date(entry.atMs).toISOString().slice(0, 19)
     for (const order of ['', '&order=oldest']) {
       const text = await textAt(`${site.runPath(instanceId)}?from=${from}${order}`)
@@ -102,7 +102,7 @@ onEachDatabase('a timeline is narrowed by time', (database) => {
     }
   })
 
-  test('an invalid time is reported at its field, and narrows nothing', async () => {
+  test('an invalid time is reported at its field, and does not filter the timeline', async () => {
     const path = site.runPath('from and until')
     const all = entriesIn(await textAt(path))
     for (const wrong of [

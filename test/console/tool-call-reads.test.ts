@@ -9,7 +9,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import type { Sent } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-test('the first twenty reads of a tool call join the last call with their name; reads without a call stay alone', () => {
+test('the first twenty reads for a tool call belong to its last entry; reads without a call belong to none', () => {
   const entry = (id: string, as: 'call' | 'read', of: string) => ({ id, toolCall: toolCallName(as, 'key_1', of) })
   const many = Array.from({ length: 25 }, (_, at) => entry(`many ${at}`, 'read', 'many'))
   const within = readsWithinCalls([
@@ -24,7 +24,7 @@ test('the first twenty reads of a tool call join the last call with their name; 
   ])
 })
 
-onEachDatabase('the reads of the MCP server for a tool call', (database) => {
+onEachDatabase('reads by the MCP server for a tool call', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   beforeAll(async () => {
@@ -38,7 +38,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     expect(status, text).toBe(200)
     return text
   }
-  /** Returns the tools of a timeline's rows, newest first, each with its number of reads. */
+  /** Returns the tool and the number of reads of each row of a timeline, from top to bottom. */
   const rowsAt = async (path: string) =>
     [...(await textAt(path)).matchAll(/data-entry data-reads="([^"]*)"[\s\S]*?<code>(\w+)<\/code>/g)].map(
       ([, reads = '', tool = '']) => `${tool} ${reads === '' ? 0 : reads.split(' ').length}`,
@@ -46,10 +46,10 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
   const evaluatedIn = async (run: string) =>
     JSON.parse(await textAt(`${site.runPath(run)}/report?format=json`)).report.evaluated
 
-  test('are shown within the row of the call, and counted', async () => {
+  test('the reads for a tool call are shown within the row of the call, and counted', async () => {
     const [{ open }] = hosts
     const { host, close } = await connectHost(site.world, open)
-    // The client of a remote API reads the wallet, to tell the model whether the card is covered.
+    // With a remote API, the MCP server reads the wallet, to tell the model whether the balance covers the card.
     await host.callTool('issue_agent_card', { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' })
     await host.callTool('get_wallet', { walletId: (await site.world.get('/wallets')).json.data[0].id })
     await close()
@@ -67,11 +67,11 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
 
     expect((await runOf(site.world, instanceId)).calls).toBe(3)
     expect(await evaluatedIn(instanceId)).toMatchObject({ calls: 3, toolReads: 1 })
-    // A filter shows every entry in its own row.
+    // With a filter, every entry has its own row.
     expect(await rowsAt(`${run}?tool=get_wallet`)).toEqual(['get_wallet 0', 'get_wallet 0'])
   })
 
-  test('are shown in the rows of the question to a person and of the answer if the call was not sent', async () => {
+  test("if a person refuses a tool call, its reads are shown in the rows of the question and of the person's decision", async () => {
     const { world } = site
     const key = world.apiKey
     const { partyId, agentId, keyId } = await world.whoami(key)
@@ -93,7 +93,7 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     expect(rows).not.toContain('get_agent 0')
   })
 
-  test('cannot be used to hide other calls', async () => {
+  test('a client cannot hide a call by declaring it a read for a tool call', async () => {
     const { world } = site
     const sent = (more: Sent = {}): Sent => ({
       instanceId: 'hiding',
@@ -115,10 +115,10 @@ onEachDatabase('the reads of the MCP server for a tool call', (database) => {
     const own = ['get_agent_card_details 0', 'get_agent_card 0', 'simulate_card_authorization 0', 'issue_agent_card 0']
     expect(await rows()).toEqual([...own, 'list_wallets 0'])
 
-    // Any client can pretend that this is a tool call. Only the plain read moves into its row.
+    // Any client can declare a tool call. Only a read that succeeds and returns no secrets moves into the call's row.
     await world.get('/whoami', sent({ headers: { 'X-MCP-Tool-Call': 'true' } }))
     expect(await rows()).toEqual(['whoami 1', ...own])
-    // Reads with another credential or in another run do not move there.
+    // Reads with another credential or in another run do not move into that row.
     await world.get('/wallets', sent({ key: world.apiKey }))
     await world.get('/wallets', sent({ instanceId: 'hiding elsewhere' }))
     expect(await rows()).toEqual(['list_wallets 0', 'whoami 1', ...own])

@@ -7,7 +7,7 @@ import type { Visitor } from '../pages/oauth-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-onEachDatabase('the console shows what the model saw', (database) => {
+onEachDatabase('the section "What the model saw" of an entry', (database) => {
   let site: ConsoleSite
   let owner: Visitor
   beforeAll(async () => {
@@ -17,27 +17,27 @@ onEachDatabase('the console shows what the model saw', (database) => {
   afterAll(() => site.world.drop())
 
   const card = { merchant: { name: 'Books' }, maximumAmount: 700, currency: 'USD' }
-  const none = `pcd_${'0'.repeat(32)}`
-  const calls: readonly [tool: string, given: Record<string, unknown>][] = [
+  const unknownCardId = `pcd_${'0'.repeat(32)}`
+  const calls: readonly [tool: string, args: Record<string, unknown>][] = [
     ['issue_agent_card', card],
     ['list_wallets', {}],
     ['list_agent_cards', {}],
-    ['get_agent_card', { cardId: none }],
+    ['get_agent_card', { cardId: unknownCardId }],
     [
       'create_payment',
       { amount: 90_000_000, counterparty: { type: 'email', value: 'a@example.com' }, description: 'Rent' },
     ],
   ]
 
-  test('the text, the structured content and the next step of each call, as its host got them', async () => {
+  test('an entry shows the text, the structured content and the next step of a tool result as the host received them', async () => {
     const [{ open }] = hosts
     const { host, close } = await connectHost(site.world, open)
     let compared = 0
-    for (const [name, given] of calls) {
+    for (const [name, args] of calls) {
       const before = (await site.entries(instanceId)).length
-      const result = await host.callTool(name, given)
+      const result = await host.callTool(name, args)
       const entry = (await site.entries(instanceId))[before]
-      if (entry === undefined) throw new Error(`${name} is not recorded.`)
+      if (entry === undefined) throw new Error(`The call of ${name} has no entry.`)
       const { text } = await owner.open(site.entryPath(entry))
       const [, section = ''] = /<section aria-label="What the model saw">([\s\S]*?)<\/section>/.exec(text) ?? []
       const parts = [...section.matchAll(/<pre [^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(([, part = '']) =>
@@ -55,7 +55,7 @@ onEachDatabase('the console shows what the model saw', (database) => {
     expect(compared).toBe(calls.length)
   })
 
-  test('a call over REST, and the number of a card, are not shown as seen by a model', async () => {
+  test('the section is missing for a REST call, and a tool result with a card number is shown as unknown', async () => {
     const cardId = await site.world.issueCard({}, { instanceId: 'over REST' })
     const [{ open }] = hosts
     const { host, close } = await connectHost(site.world, open, { cardDetails: 'reveal' })

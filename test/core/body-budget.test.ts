@@ -3,7 +3,7 @@ import { BodyBudget } from '../../src/core/body-budget.ts'
 
 const bounds = { each: 1_000_000, lookedUp: 200_000, strangers: 2_000_000, all: 4_000_000 }
 
-/** Returns a budget in which the credential `known`, of the key `key_1`, has used up its share. */
+/** Creates a budget, and a body of 990,000 bytes from the credential `known` of the key `key_1`. */
 function createUsedBudget() {
   const budget = new BodyBudget(bounds)
   const address = '127.0.0.1'
@@ -14,7 +14,7 @@ function createUsedBudget() {
   return { arrive, body }
 }
 
-test('a credential that has used up its share is refused without being looked up', () => {
+test('a body that exceeds the rest of its credential’s share is refused before the credential is looked up', () => {
   const { arrive, body } = createUsedBudget()
   for (let count = 0; count < 10; count++) {
     expect(() => arrive('known', 500_000)).toThrow(
@@ -26,7 +26,7 @@ test('a credential that has used up its share is refused without being looked up
   expect(() => arrive('known', 500_000)).not.toThrow()
 })
 
-test('while credentials are looked up, each takes at most half of the budget, and all together no more than the budget', () => {
+test('bodies whose credentials are being looked up share one budget, and a single credential may use half of it', () => {
   const { arrive } = createUsedBudget()
   const first = arrive('one', 500_000)
   expect(() => arrive('one', 500_000)).toThrow(
@@ -39,14 +39,14 @@ test('while credentials are looked up, each takes at most half of the budget, an
   expect(() => arrive('four', 500_000)).not.toThrow()
 })
 
-test("small bodies, and bodies longer than any share, are left to the entry point's limit", () => {
+test('a small body is admitted after its credential has used up its share, and a body longer than any share is admitted too', () => {
   const { arrive } = createUsedBudget()
   expect(() => arrive('known', 32_000)).not.toThrow()
   const { arrive: again } = createUsedBudget()
   expect(() => again('another', 5_000_000)).not.toThrow()
 })
 
-test('another credential of the same key has the same share', () => {
+test('all credentials of one key use one common share', () => {
   const { arrive } = createUsedBudget()
   const second = arrive('second', 500_000)
   expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential are already arriving')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BodyBudget } from '../../src/core/body-budget.ts'
 import { boundedText } from '../../src/core/bounded-text.ts'
 
-/** Returns the parts of a body. The first part ends within a character. */
+/** Returns a body in two parts. The first part ends in the middle of a character. */
 const sentParts = () =>
   [Buffer.alloc(50_000, 'é').subarray(0, 49_999), Buffer.from([0xa9, 0x21])].map((part) => Uint8Array.from(part))
 const text = `${'é'.repeat(25_000)}!`
@@ -26,7 +26,7 @@ const read = (parts: Uint8Array[], maxBytes: number) => {
   return boundedText(requestOf(parts), maxBytes, budget.arrive(arrival).byKey('key_1'))
 }
 
-test('the parts of a body from the network are joined and freed, even if the body is too long', async () => {
+test('the memory of a body from the network is freed after reading, even if the body is too long', async () => {
   for (const [limit, expected] of [
     [50_001, text],
     [50_000, undefined],
@@ -37,7 +37,7 @@ test('the parts of a body from the network are joined and freed, even if the bod
   }
 })
 
-test('the parts of an in-process request stay the caller’s, and their total length is limited too', async () => {
+test('the memory of an in-process body is not freed, because the caller owns it; the length limit applies too', async () => {
   const parts = sentParts()
   expect(await boundedText(requestOf(parts), 50_001)).toBe(text)
   expect(parts.map((part) => part.byteLength)).toEqual([49_999, 2])

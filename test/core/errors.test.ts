@@ -4,14 +4,14 @@ import { maskForeignText, maskSecrets } from '../../src/core/masking.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 
-test('masking changes no text of the error table', () => {
+test('masking changes no text in the error table', () => {
   for (const { detail, next } of Object.values(errorTable)) {
     expect(maskSecrets(detail)).toBe(detail)
     expect(maskSecrets(next)).toBe(next)
   }
 })
 
-test('external texts are masked, but amounts are not', () => {
+test('credentials and card numbers in a text are masked, but shorter numbers such as amounts are not', () => {
   expect(maskSecrets('Bearer abc.def and ak_ntl_sandbox_0123 and 4242-4242-4242-4242')).toBe(
     'Bearer [masked] and ak_ntl_sandbox_[masked] and [masked number]',
   )
@@ -19,17 +19,17 @@ test('external texts are masked, but amounts are not', () => {
   expect(show(123_456_789_012)).toBe('123456789012')
 })
 
-test('digits in the id of a link are not masked', () => {
+test('digits of an id in a link are not masked, but a card number directly after a letter is', () => {
   const link = 'http://127.0.0.1:4010/verify/mfc_019bc1c01e40a294ba5b8ff6af1ab134_f1e4242424242424242b0aab314c1f5f19f3'
   expect(maskSecrets(`Verify here: ${link}`)).toBe(`Verify here: ${link}`)
   expect(maskForeignText('Shop4242424242424242')).toBe('Shop[masked number]')
 })
 
-test('a value is shown on one line, with invisible characters as codes', () => {
+test('an error message shows a value on one line, with invisible characters escaped', () => {
   expect(show('a\n\u007f\u0085\u009b31m\u2028\u202ez é 😀')).toBe('"a\\n\\u007f\\u0085\\u009b31m\\u2028\\u202ez é 😀"')
 })
 
-test("the service's texts reach a caller unchanged", async () => {
+test("the service's error messages reach the caller unmasked", async () => {
   const world = await createWorld(sqlite)
   const withoutCredential = await world.service.fetch(new Request('http://sandbox.test/whoami'))
   const { errors } = (await withoutCredential.json()) as { errors: { detail: string }[] }

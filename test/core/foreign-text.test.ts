@@ -3,7 +3,7 @@ import { foreignName, foreignText, mixesAlphabets, shortForeignText } from '../.
 import { quoted } from '../../src/mcp/answers/quoted-text.ts'
 import { applicationWords } from '../../src/service/pages/frame/application-words.ts'
 
-describe('a text written by others', () => {
+describe('untrusted text', () => {
   it.each(['Books & Co.', 'Müller', '日本語', 'שלום', 'Ça va?', '€', '👍', 'naïve'])('%s stays unchanged', (text) => {
     expect(foreignText(text)).toBe(text.normalize('NFC'))
   })
@@ -28,21 +28,21 @@ describe('a text written by others', () => {
     '\u0301\u0301',
     '\u115f\u1160',
     '\u{e0041}',
-  ])('%j has no visible characters', (text) => {
+  ])('%j has no visible characters, so a substitute is shown', (text) => {
     expect(foreignText(text)).toBe('')
     expect(applicationWords({ id: 'ocl_1', name: text }).name).toBe('An application without a name (ocl_1)')
     expect(applicationWords({ id: 'https://app.example/c', name: text }).name).toBe('app.example')
     expect(quoted(text)).toBe('“\ufffd”')
   })
 
-  it('of 10,000 characters is never cut within a character', () => {
+  it('an untrusted text of 10,000 emoji is shortened without splitting an emoji', () => {
     const shown = shortForeignText('👍'.repeat(10_000), 80)
     expect([...shown]).toHaveLength(80)
     expect(shown.endsWith('👍…')).toBe(true)
   })
 })
 
-describe('letters of several alphabets', () => {
+describe('suspicious mixes of alphabets', () => {
   it.each([
     'Pl\u0430in Goods',
     'PayP\u0430l',
@@ -53,7 +53,7 @@ describe('letters of several alphabets', () => {
     'ไทย عربي',
     '日本 한국 カフェ',
     'Shop عربي ไทย',
-  ])('are found in %j', (text) => {
+  ])('a suspicious mix of alphabets is found in %j', (text) => {
     expect(mixesAlphabets(text)).toBe(true)
     expect(foreignName(text, 'none')).toBe(`${text} (has letters of several alphabets)`)
     expect(foreignName(foreignName(text, 'none'), 'none')).toBe(foreignName(text, 'none'))
@@ -74,7 +74,7 @@ describe('letters of several alphabets', () => {
     '10 µm ½ №',
     '🛍️ 42',
     '',
-  ])('are not found in %j', (text) => {
+  ])('no suspicious mix of alphabets is found in %j', (text) => {
     expect(mixesAlphabets(text)).toBe(false)
   })
 })

@@ -10,7 +10,7 @@ const start = {
   env: {},
 }
 
-test('a host that starts the server gets the command to run', () => {
+test('the block for a host that starts the server contains the command, its arguments and its environment', () => {
   const env = { A: 'b "c"\\' }
   for (const name of hostNames) {
     const { format, servers } = hostSetups[name]
@@ -33,7 +33,7 @@ A = "b \\"c\\"\\\\"`,
   )
 })
 
-test('a host that calls an address gets the address, in its own format', () => {
+test("the entry for a host that calls the server at a URL contains the URL in the host's own format", () => {
   const entries = Object.fromEntries(hostNames.map((name) => [name, hostSetups[name].entry({ url })]))
   expect(entries).toEqual({
     'claude-code': { type: 'http', url },
@@ -49,7 +49,7 @@ test('a host that calls an address gets the address, in its own format', () => {
   })
 })
 
-test('the one-click link and the block configure a host identically', () => {
+test('the one-click links of Cursor and VS Code contain the server entry, and Gemini has no such link', () => {
   const [cursor, code] = [hostLink('cursor', { url }) ?? '', hostLink('vscode', { start }) ?? '']
   const setupUrl = new URL(cursor)
   expect(`${setupUrl.protocol}//${setupUrl.host}${setupUrl.pathname} ${setupUrl.searchParams.get('name')}`).toBe(
@@ -63,7 +63,7 @@ test('the one-click link and the block configure a host identically', () => {
   expect(hostLink('gemini', { url })).toBeNull()
 })
 
-test('docs/hosts.md shows these blocks', () => {
+test('docs/hosts.md contains the configuration block of every host', () => {
   const document = readFileSync(new URL('../../docs/hosts.md', import.meta.url), 'utf8')
   const shown = [...document.matchAll(/^```(json|toml|yaml)\n([\s\S]*?)\n```$/gm)].map(
     ([, language = '', text = '']) => (language === 'json' ? JSON.stringify(JSON.parse(text)) : text),
@@ -72,7 +72,7 @@ test('docs/hosts.md shows these blocks', () => {
     for (const reach of [{ start }, { url }]) {
       const block = hostBlock(name, reach)
       if (block === null) continue
-      // The document shows other content, such as settings, in separate blocks.
+      // Each block must fill a whole code block of the document.
       const expectedBlock = hostSetups[name].format === 'json' ? JSON.stringify(JSON.parse(block)) : block
       expect(shown, `${name}: ${expectedBlock}`).toContain(expectedBlock)
     }

@@ -13,7 +13,7 @@ test.each([
   ['http://localhost.example', false],
   ['http://127.0.0.1.example', false],
   ['http://[::2]', false],
-])('settings, origins and addresses agree on whether %s is this machine', (address, expected) => {
+])('URL settings, origin checks and isLoopback agree whether %s is local: %s', (address, expected) => {
   expect(isLoopback(address)).toBe(expected)
   expect(parseBaseUrl(address) !== undefined).toBe(expected)
   expect(isAllowedOrigin(address, [])).toBe(expected)

@@ -4,7 +4,7 @@ import { maskKeptText, mayHoldSecret } from '../../src/core/masking.ts'
 import { isSecretName } from '../../src/core/secret-names.ts'
 import { harmlessNames, harmlessTexts, secretNames, secretTexts } from '../secrets/samples.ts'
 
-/** Parts of texts: secrets, harmless texts, halves of both, and characters that join them. */
+/** The parts from which random texts are built: secrets, halves of secrets, harmless texts, names, separators, ids. */
 const parts = fc.oneof(
   fc.constantFrom(...[...secretTexts.map(({ text }) => text), ...harmlessTexts]),
   fc.constantFrom(
@@ -21,7 +21,7 @@ const parts = fc.oneof(
 )
 const texts = fc.array(parts, { minLength: 1, maxLength: 8 }).map((some) => some.join(''))
 
-test('masking changes no text in which no secret is suspected', () => {
+test('masking never changes a text in which mayHoldSecret suspects no secret', () => {
   fc.assert(
     fc.property(texts, (text) => {
       if (!mayHoldSecret(text)) expect(maskKeptText(text)).toBe(text)
@@ -30,7 +30,7 @@ test('masking changes no text in which no secret is suspected', () => {
   )
 })
 
-test('a JSON text with a secret field name is suspected, however the words of the name are joined', () => {
+test('mayHoldSecret suspects any JSON with a secret field name, however the words of the name are joined', () => {
   const names = fc
     .array(fc.constantFrom(...secretNames, ...harmlessNames, 'card', 'Code', 'security', 'verification', 'value'), {
       minLength: 1,
@@ -45,7 +45,7 @@ test('a JSON text with a secret field name is suspected, however the words of th
   )
 })
 
-test('usual answers are not suspected, so the slow masking is skipped for them', () => {
+test('mayHoldSecret does not suspect a typical response or path, so these skip the slow masking', () => {
   const id = (prefix: string) => `${prefix}_01a20f12484163424242424242424242`
   const answer = {
     data: {

@@ -5,7 +5,7 @@ const allowed = (authority: Authority) =>
   (Object.keys(permissions) as Permission[]).filter((permission) => allows(authority, permission))
 const key: Authority = { actorType: 'party', scopes: [], grant: null }
 
-test('a key may call the operations of its scopes, and those open to every key', () => {
+test('an API key has the permissions of its scopes, and the permissions that every key has', () => {
   expect(allowed(key)).toEqual(['identity.read', 'events.read', 'clock.use', 'shops.read', 'sandbox.manage'])
   expect(allowed({ ...key, scopes: ['wallets.transfer'] })).toEqual([
     'identity.read',
@@ -15,19 +15,19 @@ test('a key may call the operations of its scopes, and those open to every key',
     'shops.read',
     'sandbox.manage',
   ])
-  // If the scopes are unknown, only operations forbidden to every key are refused.
+  // If the scopes of a key are unknown, only the permissions that no key can have are refused.
   expect(refusalOf({ ...key, scopes: undefined }, 'cards.issue')).toBe('agentsOnly')
   expect(allowed({ ...key, scopes: undefined })).toEqual(allowed({ ...key, actorType: 'user' }))
 })
 
-test('an agent may do what its policy allows, whatever its scopes', () => {
+test('an agent has exactly the permissions of the agent policy, and its scopes do not matter', () => {
   const agent: Authority = { ...key, actorType: 'agent' }
   const policy = Object.entries(permissions).flatMap(([name, rule]) => (rule.agent ? [name] : []))
   expect(allowed(agent)).toEqual(policy)
   expect(refusalOf({ ...agent, scopes: ['agents.delete'] }, 'agents.delete')).toBe('policy')
 })
 
-test('an application may do only what it was granted, as an agent or as a user', () => {
+test('an application has only the permissions of its OAuth grant, whether it acts as an agent or as a user', () => {
   const grant = { scopes: ['cards:agent'] }
   expect(allowed({ actorType: 'agent', scopes: [], grant })).toEqual([
     'identity.read',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { limitByAddress, Tries } from '../../src/core/tries.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 
-test('tries are counted by key in a window that begins with the first try; later tries do not extend it', () => {
+test('tries are counted by key in a window that begins with the first try; later tries do not extend the window', () => {
   const system = fakeSystem()
   const tries = new Tries(system, 60_000)
   expect([tries.count('a'), tries.count('a'), tries.count('b')]).toEqual([1, 2, 1])
@@ -12,12 +12,12 @@ test('tries are counted by key in a window that begins with the first try; later
   system.pass(1)
   expect(tries.of('a')).toMatchObject({ tries: 0, leftMs: 60_000 })
   expect(tries.count('a')).toBe(1)
-  // Setting the machine's clock neither ends a window nor begins one.
+  // Setting the machine's clock does not end a window or begin a new one.
   system.setAhead(3_600_000)
   expect(tries.count('a')).toBe(2)
 })
 
-test('if there are too many keys, the key with the oldest last try is forgotten', () => {
+test('if there are too many keys, the key that has gone longest without a try is forgotten', () => {
   const tries = new Tries(fakeSystem(), 60_000)
   for (let key = 0; key < 10_000; key++) tries.count(`${key}`)
   expect(tries.count('0')).toBe(2)
@@ -26,11 +26,11 @@ test('if there are too many keys, the key with the oldest last try is forgotten'
   expect(tries.of('0').tries).toBe(2)
 })
 
-test('a client uses up its own share, and calls without an address count toward the total', () => {
+test('each address has its own limit, and calls without an address count only toward the total limit', () => {
   const system = fakeSystem()
-  const may = limitByAddress(system, { each: 2, all: 4, seconds: 60 })
-  expect([may('a'), may('a'), may('a'), may('a')]).toEqual([true, true, false, false])
-  expect([may('b'), may(undefined), may('c'), may(undefined)]).toEqual([true, true, false, false])
+  const allows = limitByAddress(system, { each: 2, all: 4, seconds: 60 })
+  expect([allows('a'), allows('a'), allows('a'), allows('a')]).toEqual([true, true, false, false])
+  expect([allows('b'), allows(undefined), allows('c'), allows(undefined)]).toEqual([true, true, false, false])
   system.pass(60_000)
-  expect([may('a'), may(undefined)]).toEqual([true, true])
+  expect([allows('a'), allows(undefined)]).toEqual([true, true])
 })

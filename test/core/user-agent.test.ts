@@ -5,7 +5,7 @@ import { userAgentOf } from '../../src/core/user-agent.ts'
 const program = 'payments-mcp/1.2.3'
 const unit = fc.constantFrom('grapheme' as const, 'binary' as const, 'binary-ascii' as const)
 
-test('any host name fits into a header, is limited in length, and can be decoded from it', () => {
+test('the User-Agent header can encode any name of a host program, and the decoded name is limited in length', () => {
   fc.assert(
     fc.property(
       unit.chain((each) =>
@@ -25,7 +25,7 @@ test('any host name fits into a header, is limited in length, and can be decoded
   )
 })
 
-test('a name of any length is at most 80 characters with its version', () => {
+test('a long host name is cut to 60 characters, and a long version to 19', () => {
   for (const letter of ['x', '😀', '(']) {
     const { name, version } = hostIn(userAgentOf(program, { name: letter.repeat(10_000), version: letter.repeat(999) }))
     expect([[...name].length, [...version].length]).toEqual([60, 19])
