@@ -68,7 +68,7 @@ export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoin
     changes: {
       activity: {
         ...createMcpChanges(store),
-        onChange: (changed) => signals?.subscribe(changesTopic, changed) ?? (() => {}),
+        onChange: (notify) => signals?.subscribe(changesTopic, notify) ?? (() => {}),
       },
       follow: (follower) => service.waits.follow(follower),
       mayRead: readCheck(dependencies, clientFor),
@@ -99,13 +99,13 @@ async function authorize(service: Service, credential: string, noteScopes: NoteS
 }
 
 /** Notifies a host when its credential's scopes have changed since the credential was last used. */
-function trackScopes(changed: (id: string) => void): NoteScopes {
+function trackScopes(onChange: (id: string) => void): NoteScopes {
   const scopes = new Map<string, string>()
   return (id, now) => {
     const before = scopes.get(id)
     if (before === now) return
     keepNewest(scopes, id, now, maxRemembered)
-    if (before !== undefined) changed(id)
+    if (before !== undefined) onChange(id)
   }
 }
 

@@ -8,28 +8,28 @@ const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>
 }
 
 /** Opens a web page. Passes the address as one argument to a fixed program, without a shell. */
-export function openBrowser(address: URL, failed: () => void): void {
+export function openBrowser(address: URL, onFailure: () => void): void {
   if (address.protocol !== 'https:' && address.protocol !== 'http:') {
-    failed()
+    onFailure()
     return
   }
   const [program, ...args] = programs[process.platform] ?? ['xdg-open']
   const child = spawn(program, [...args, address.href], { stdio: 'ignore', detached: true, shell: false })
-  child.once('error', failed)
+  child.once('error', onFailure)
   child.once('exit', (code) => {
-    if (code !== 0) failed()
+    if (code !== 0) onFailure()
   })
   child.unref()
 }
 
 /** How long to wait for the program to report that it cannot open the address. */
-const failsWithinMs = 2_000
+const failureTimeoutMs = 2_000
 
 /** Opens a web page; resolves with false if the program soon reports a failure. */
-export async function browserOpens(address: URL): Promise<boolean> {
+export async function tryOpenBrowser(address: URL): Promise<boolean> {
   const opened = Promise.withResolvers<boolean>()
   openBrowser(address, () => opened.resolve(false))
-  const late = deadline(failsWithinMs, () => opened.resolve(true))
+  const late = deadline(failureTimeoutMs, () => opened.resolve(true))
   const isOpen = await opened.promise
   late.clear()
   return isOpen

@@ -98,7 +98,7 @@ export function openEmbeddedClient(
     },
     follow: async (onChange) => {
       const { service, actor } = await openService()
-      const { partyId } = (await actor()) ?? nobody
+      const { partyId } = (await actor()) ?? unknownPrincipal
       const onEvents = (events: readonly { partyId: string; resourceId: string }[]) =>
         onChange(events.filter((event) => event.partyId === partyId).map(({ resourceId }) => resourceId))
       await service.waits.follow({ watched: () => [partyId], onChanges: onEvents }).begin(partyId)
@@ -133,7 +133,7 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   }
   const openMemory = async () => {
     const { databaseMemories } = await import('./database-memory.ts')
-    const { keyId: id, partyId } = (await actor()) ?? nobody
+    const { keyId: id, partyId } = (await actor()) ?? unknownPrincipal
     return databaseMemories(service, store)({ id, partyId })
   }
   let memory: CallMemory | undefined
@@ -152,7 +152,7 @@ const noHeaders = plainHeaders({})
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
 /** The principal of an unknown key. Every call under it is refused. */
-const nobody = { keyId: '', partyId: '' }
+const unknownPrincipal = { keyId: '', partyId: '' }
 
 function openRemoteClient(
   config: Config,
@@ -166,7 +166,7 @@ function openRemoteClient(
   const { fetch, close } = remote
   const { key } = config
   const store = createTokenStore({ directory: dataDirectory().path, system })
-  const signedIn = async () => {
+  const loginPrincipal = async () => {
     const { subjectOf } = await import('../auth/login-subject.ts')
     return `login ${subjectOf((await store.read()).logins[baseUrl])}`
   }
@@ -174,7 +174,7 @@ function openRemoteClient(
   const memory = async () => {
     const { fileMemory } = await import('./file-memory.ts')
     // If one person agreed to a call, another person who signs in at the same address is asked too.
-    const principal = `${key ?? (await signedIn())} ${baseUrl}`
+    const principal = `${key ?? (await loginPrincipal())} ${baseUrl}`
     if (current?.principal !== principal) {
       const path = dataDirectory().file('sent-calls.json')
       current = { principal, memory: fileMemory({ path, principal, system, log }) }

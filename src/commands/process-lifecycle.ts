@@ -4,8 +4,8 @@ import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { healthAt, servedAddress } from './addresses.ts'
 
-/** Starts to listen. `named` is how errors refer to the port and host settings. @throws ConfigError */
-export async function listenOrExplain(named: string, options: ListenOptions): Promise<Listener> {
+/** Starts to listen. `settingNames` is how errors refer to the port and host settings. @throws ConfigError */
+export async function listenOrExplain(settingNames: string, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(options)
   } catch (error) {
@@ -20,7 +20,7 @@ export async function listenOrExplain(named: string, options: ListenOptions): Pr
     const { environment } = (code === 'EADDRINUSE' && (await healthAt(servedAddress({ host, port })))) || {}
     const by = environment === undefined ? '' : ` by another payments-mcp (${environment}): use or stop that one`
     throw new ConfigError(
-      `${named} got ${port} on ${host}, which ${reason}${by}${by === '' ? '; it accepts' : ', or give'} a free port on an address of this machine.`,
+      `${settingNames} got ${port} on ${host}, which ${reason}${by}${by === '' ? '; it accepts' : ', or give'} a free port on an address of this machine.`,
     )
   }
 }

@@ -26,8 +26,8 @@ const modelOptions = [
 
 /** Refuses options that have no effect without `--model`. @throws ConfigError */
 export function refuseModelOptions(flags: ModelFlags): void {
-  const [idle] = modelOptions.find(([, name]) => flags[name] !== undefined) ?? []
-  if (idle !== undefined) throw new ConfigError(`${idle} is for --model, which is missing.`)
+  const [flag] = modelOptions.find(([, name]) => flags[name] !== undefined) ?? []
+  if (flag !== undefined) throw new ConfigError(`${flag} is for --model, which is missing.`)
 }
 
 /** Creates an agent from a model. @throws ConfigError if an option, a package or a key cannot be used */

@@ -63,16 +63,16 @@ export async function rehearse(flags: RehearseFlags): Promise<void> {
 async function run(flags: RehearseFlags): Promise<void> {
   const required = shareOption('--require', flags.require)
   const scenarios = await loadScenarios(namesIn(flags.scenarios))
-  if (flags.list === true) return void process.stdout.write(listOf(scenarios))
+  if (flags.list === true) return void process.stdout.write(scenarioList(scenarios))
   if (flags.mutants === true) {
     const { agent, seed } = flags
     return rehearseMutants({ agent, scenarios, seed, concurrency: concurrencyOf(flags), required })
   }
   // Reads the older results first, because the new report may have the same path.
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
-  const ending = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
-  if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, ending)
-  const agent = flags.model === undefined ? agentOf(flags) : await modelOf(flags.model, flags)
+  const reportOptions = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
+  if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, reportOptions)
+  const agent = flags.model === undefined ? chooseAgent(flags) : await modelOf(flags.model, flags)
   const trials = integerOption('--trials', flags.trials, 1_000)
   const concurrency = concurrencyOf(flags)
   const bounds = { ...defaultBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
@@ -82,7 +82,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
   const { name, model } = agent
-  const keep = trialsWriter(folder, {
+  const saveTrial = trialsWriter(folder, {
     agent: name,
     seed: flags.seed,
     trials,
@@ -102,7 +102,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     bounds,
     signal: interruption.signal,
     onTrial: (trial, scenario) => {
-      keep(trial, scenario)
+      saveTrial(trial, scenario)
       passed += trial.passed ? 1 : 0
       bar?.increment(1, { passed })
     },
@@ -110,7 +110,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     bar?.stop()
     interruption.end()
   })
-  const trouble = interrupted ? undefined : troubleOfAll(results, agent)
+  const trouble = interrupted ? undefined : findTrouble(results, agent)
   if (trouble !== undefined) {
     await writeFiles(folder, results)
     const advice = `${trouble} The report is ${join(folder, 'report.html')}.`
@@ -119,7 +119,7 @@ async function run(flags: RehearseFlags): Promise<void> {
       throw new ConfigError(`--agent got ${got}, which did nothing in any trial. ${advice}`)
     throw new ConfigError(`--model got ${got}, whose provider failed in every trial: ${advice}`)
   }
-  await report(folder, results, ending)
+  await report(folder, results, reportOptions)
   if (interrupted) process.exitCode = 130
 }
 
@@ -131,8 +131,8 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
  * Returns why no trial says anything about the agent: each trial ended before the agent's first call, or the model's
  * provider failed. A scripted agent, a model and a person may choose to do nothing.
  */
-function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined {
-  const trials = scenarios.flatMap((of) => of.trials)
+function findTrouble({ scenarios }: Results, agent: Agent): string | undefined {
+  const trials = scenarios.flatMap((scenario) => scenario.trials)
   const mayDoNothing = agent.isScripted || agent.byPerson === true
   const isMeaningful = ({ ended, calls }: Trial) =>
     calls > 0 || agent.model !== undefined || (mayDoNothing && ended !== 'failed')
@@ -140,7 +140,7 @@ function troubleOfAll({ scenarios }: Results, agent: Agent): string | undefined 
   return trials.find(({ trouble }) => trouble !== null)?.trouble ?? neverCalled
 }
 
-async function regradeFolder(flags: RehearseFlags, folder: string, ending: Ending): Promise<void> {
+async function regradeFolder(flags: RehearseFlags, folder: string, reportOptions: ReportOptions): Promise<void> {
   const agentFlag = flags.agent === undefined ? flags.model && '--model' : '--agent'
   if (agentFlag !== undefined) {
     throw new ConfigError(`--regrade judges existing results without running an agent: remove ${agentFlag}.`)
@@ -148,9 +148,9 @@ async function regradeFolder(flags: RehearseFlags, folder: string, ending: Endin
   const recorded =
     (await readUnfinishedTrials(folder)) ??
     readResults(await readReport('--regrade', folder), join(folder, resultsFile))
-  const into = flags.report ?? folder
-  await openReportFolder('--report', into)
-  await report(into, regrade(recorded, ending.scenarios, ending), ending)
+  const outputFolder = flags.report ?? folder
+  await openReportFolder('--report', outputFolder)
+  await report(outputFolder, regrade(recorded, reportOptions.scenarios, reportOptions), reportOptions)
 }
 
 async function olderResults(path: string): Promise<KeptResults> {
@@ -158,7 +158,7 @@ async function olderResults(path: string): Promise<KeptResults> {
   return readResults(text, file)
 }
 
-interface Ending {
+interface ReportOptions {
   required: number | undefined
   older: KeptResults | undefined
   scenarios: readonly Scenario[]
@@ -166,14 +166,14 @@ interface Ending {
   grader: string | undefined
 }
 
-async function report(folder: string, found: Results, ending: Ending): Promise<void> {
-  const { required, older, grader } = ending
-  const compared = older === undefined ? found : withComparison(found, older, ending)
+async function report(folder: string, found: Results, reportOptions: ReportOptions): Promise<void> {
+  const { required, older, grader } = reportOptions
+  const compared = older === undefined ? found : withComparison(found, older, reportOptions)
   const results = grader === undefined ? compared : await withOpinions(compared, grader)
   await writeFiles(folder, results)
   process.stdout.write(`${resultsTable(results)}\nReport: ${join(folder, 'report.html')}\n`)
   const { passed, of } = results.summary.passed
-  if (required === undefined && passed < of) process.stdout.write(notRequired)
+  if (required === undefined && passed < of) process.stdout.write(exitCodeHint)
   if (required !== undefined && !isEnough(results, required)) process.exitCode = 1
 }
 
@@ -190,7 +190,7 @@ function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: num
 }
 
 /** The last line of the output if trials failed, because people may expect a failing exit code. */
-const notRequired = 'Failed trials do not change the exit code, unless --require SHARE is given.\n'
+const exitCodeHint = 'Failed trials do not change the exit code, unless --require SHARE is given.\n'
 
 /** Grades the answers. After an interruption, the remaining answers are not graded. */
 async function withOpinions(results: Results, grader: string): Promise<Results> {
@@ -203,7 +203,7 @@ async function withOpinions(results: Results, grader: string): Promise<Results> 
 }
 
 /** Adds a comparison with older results. The current scenarios judge both. */
-function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: Ending): Results {
+function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: ReportOptions): Results {
   const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
 }
@@ -217,7 +217,7 @@ async function explainFileErrors(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function agentOf(flags: RehearseFlags): Agent {
+function chooseAgent(flags: RehearseFlags): Agent {
   const agentFlag = flags.agent
   refuseModelOptions(flags)
   const names = Object.keys(baselines)
@@ -253,7 +253,7 @@ function shareOption(flag: string, text: string | undefined): number | undefined
   throw new ConfigError(`${flag} got ${show(text)}; it accepts a share from 0 to 1, such as 0.95.`)
 }
 
-function listOf(scenarios: readonly Scenario[]): string {
+function scenarioList(scenarios: readonly Scenario[]): string {
   const width = Math.max(...scenarios.map(({ id }) => id.length))
   const lines = scenarios.map(({ id, group, attack, title }) => {
     return `${id.padEnd(width)}  ${(group ?? '').padEnd(10)}  ${attack ? 'attack' : '      '}  ${title}`

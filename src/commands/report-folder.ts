@@ -46,7 +46,7 @@ async function makeFolder(folder: string): Promise<void> {
  * Creates the file to which each finished trial is added.
  * @returns a function that adds a trial
  */
-export function trialsWriter(folder: string, told: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>) {
+export function trialsWriter(folder: string, header: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>) {
   const write = (flag: 'w' | 'a', text: string) => {
     try {
       writeFileSync(join(folder, trialsFile), text, { flag })
@@ -56,7 +56,7 @@ export function trialsWriter(folder: string, told: Pick<Results, 'agent' | 'seed
   }
   write('w', '')
   return (trial: Trial, scenario: Scenario): void =>
-    write('a', `${JSON.stringify({ format: 1, ...told, scenarios: [resultsOf(scenario, [trial])] })}\n`)
+    write('a', `${JSON.stringify({ format: 1, ...header, scenarios: [resultsOf(scenario, [trial])] })}\n`)
 }
 
 const writeError = (folder: string, error: unknown) =>
@@ -79,7 +79,7 @@ export async function writeReport(folder: string, results: Results): Promise<voi
     'summary.md': () => summaryMarkdown(results),
     'traces.json': () => openTelemetryJson(results),
   }
-  const written: [beside: string, path: string][] = []
+  const written: [temporary: string, path: string][] = []
   try {
     for (const [name, render] of Object.entries(files)) {
       const temporary = join(folder, `.${name}.${process.pid}`)

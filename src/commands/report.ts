@@ -32,7 +32,7 @@ export async function report(flags: ReportFlags): Promise<void> {
       const run = await namedRun(store, flags)
       const report = await makeReport(store, run, { environment: config.environment, of: 'command' })
       const file = fileOf(store, report, format)
-      await write(isShown(flags) ? asPlainText(file) : file, flags.output)
+      await write(isForTerminal(flags) ? asPlainText(file) : file, flags.output)
     } finally {
       await close()
     }
@@ -52,7 +52,7 @@ export async function openToRead(config: Config) {
 }
 
 /** Returns whether a person reads the report on a terminal, rather than a file. */
-const isShown = ({ format, output }: ReportFlags) =>
+const isForTerminal = ({ format, output }: ReportFlags) =>
   format === undefined && output === undefined && process.stdout.isTTY === true
 
 /** Removes the backslashes that keep foreign text from being read as Markdown. A terminal does not need them. */
@@ -62,7 +62,7 @@ export async function* asPlainText(markdown: AsyncIterable<string>): AsyncGenera
 
 function formatOf(flags: ReportFlags): ReportFormat {
   const { format } = flags
-  if (format === undefined) return isShown(flags) ? 'md' : 'html'
+  if (format === undefined) return isForTerminal(flags) ? 'md' : 'html'
   const knownFormat = reportFormats.find((name) => name === format)
   if (knownFormat === undefined)
     throw new ConfigError(`--format got ${show(format)}; it accepts ${reportFormats.join(', ')}.`)

@@ -22,11 +22,11 @@ export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promi
     if (result === 'unknown') {
       throw new ConfigError(`--email got ${JSON.stringify(email)}; it accepts the email address of a user.`)
     }
-    process.stdout.write(`${words[result]}\n`)
+    process.stdout.write(`${messages[result]}\n`)
   })
 }
 
-const words = {
+const messages = {
   reset: 'The authenticator app is removed. The user sets up another at /second-factor, after signing in.',
   none: 'That user has no authenticator app: nothing was changed.',
 } as const

@@ -40,27 +40,27 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const owner = await service.seedPassword(config.sandboxPassword, isShown)
     const signals = await openSignals({ url: config.databaseUrl, system: realSystem, log })
     const site = await createSite({ config, service, store, publicUrl, system: realSystem, log, metrics, signals })
-    const atOwnPort = await listenForMetrics(config, metrics, log)
+    const metricsListener = await listenForMetrics(config, metrics, log)
     const listeningForSignIns = listenForSignIns(config, { store, publicUrl, log })
-    listeningForSignIns.catch(() => atOwnPort?.close())
+    listeningForSignIns.catch(() => metricsListener?.close())
     const idp = await listeningForSignIns
     const listening = listenAt(config, site, { readiness: service.readiness, log })
-    listening.catch(() => Promise.all([atOwnPort?.close(), idp?.close()]))
+    listening.catch(() => Promise.all([metricsListener?.close(), idp?.close()]))
     const listener = await listening
     letYoungHeapGrow()
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
     // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
-    const words = flags.json === true ? readyLine : isShown ? welcomeText : shortText
+    const startText = flags.json === true ? readyLine : isShown ? welcomeText : shortText
     const { agentKey } = credentials
     const agentId = agentKey === null ? undefined : (await service.identify(agentKey))?.agentId
-    const trusting = { publicUrl: publicUrl(), email: owner.email, agentId }
-    const company = idp && { url: idp.url, trust: trustCommand(idp.url, trusting) }
-    process.stdout.write(words({ ...start, link, company }))
+    const trustOptions = { publicUrl: publicUrl(), email: owner.email, agentId }
+    const company = idp && { url: idp.url, trust: trustCommand(idp.url, trustOptions) }
+    process.stdout.write(startText({ ...start, link, company }))
     endOnSignal(log, async () => {
       await service.readiness.end()
-      await Promise.all([site.close(), listener.close(), atOwnPort?.close(), idp?.close()])
+      await Promise.all([site.close(), listener.close(), metricsListener?.close(), idp?.close()])
       await Promise.all([signals.close(), close()])
     })
   })
@@ -99,8 +99,8 @@ async function listenAt(
   { readiness, log }: { readiness: Readiness; log: Logger },
 ) {
   const { host, port, publicUrl, allowedOrigins, trustedProxies } = config
-  const reached = { publicUrl, allowedOrigins, trustedProxies, corsPaths, publicPaths, isEnding: readiness.isEnding }
-  return listenOrExplain(settingName('port'), { fetch, host, port, ...reached, system: realSystem, log })
+  const access = { publicUrl, allowedOrigins, trustedProxies, corsPaths, publicPaths, isEnding: readiness.isEnding }
+  return listenOrExplain(settingName('port'), { fetch, host, port, ...access, system: realSystem, log })
 }
 
 function settingName(setting: 'port' | 'metricsPort'): string {

@@ -33,14 +33,14 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
       const { partyId, principalId: keyId } = owner
       const wait = await waits.begin({ resourceId: id, partyId, keyId })
       if (wait === undefined) return
-      const over = new AbortController()
+      const finished = new AbortController()
       try {
         // Registered before the read, so that no wake-up is lost in between.
         const woken = wait.next()
         if (!(await pending.isPending(id))) return
-        await Promise.race([woken, system.sleep(ms, AbortSignal.any([over.signal, signal]))])
+        await Promise.race([woken, system.sleep(ms, AbortSignal.any([finished.signal, signal]))])
       } finally {
-        over.abort()
+        finished.abort()
         waits.end(wait)
       }
     },

@@ -79,7 +79,7 @@ async function chooseHost(): Promise<HostName | undefined> {
   const others = hostNames.filter((_, index) => !found[index])
   if (foundHosts.length > 0) say(`AI hosts on this machine:\n\n${foundHosts.map(line).join('\n')}\n`)
   if (others.length > 0) say(`Supported, but not found here:\n\n${others.map(line).join('\n')}\n`)
-  if (!isAnswered()) {
+  if (!canAsk()) {
     say(`Name one: ${commandLine('setup')} ${foundHosts[0] ?? others[0]}`)
     return undefined
   }
@@ -103,7 +103,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
     say(`${path} now has, under ${host.servers}:\n\n${shownEntry(before)}\n\nIt will be replaced with:`)
   else say(`${path} will get, under ${host.servers}, in addition to its present content:`)
   say(`\n${shownEntry(after)}\n`)
-  if (!isAgreed && !isAnswered()) {
+  if (!isAgreed && !canAsk()) {
     say('Nothing was written, because the command can only ask on a terminal. Run it again with --yes.')
     return false
   }
@@ -114,8 +114,8 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   const copy = await explainFileErrors(path, () => writeWhole(path, { before: text, next }))
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
-  const lack = host.lacks?.(after)
-  if (lack !== undefined) say(lack)
+  const limitation = host.lacks?.(after)
+  if (limitation !== undefined) say(limitation)
   if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
   return true
 }
@@ -129,7 +129,7 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
     return
   }
   const count = (await skillNames()).length
-  const isAsked = skills !== true && yes !== true && isAnswered()
+  const isAsked = skills !== true && yes !== true && canAsk()
   const isWanted =
     skills === true ||
     (isAsked && /^y(es)?$/i.test((await ask(`Copy ${count} skills to ${folder} too? [y/N] `)).trim()))
@@ -172,7 +172,7 @@ function shownEntry(entry: Record<string, unknown>): string {
   return maskSecrets(text).replace(/^/gm, '  ')
 }
 
-function isAnswered(): boolean {
+function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true
 }
 

@@ -12,7 +12,7 @@ import { openEmbedded } from './embedded-service.ts'
 import { instanceIdOf, openInProcess } from './simulate-in-process.ts'
 
 /** The world to simulate on, and its name in the report. */
-export interface Place {
+export interface NamedTarget {
   target: Target
   where: string
 }
@@ -23,7 +23,7 @@ const memoryUrl = 'sqlite::memory:'
  * Returns the world that the settings name, or by default a world on a new database for this run. With `processes`,
  * each agent has its own server process.
  */
-export function placeOf(config: Config, processes: boolean): Place {
+export function chooseTarget(config: Config, processes: boolean): NamedTarget {
   const { baseUrl, databaseUrl } = config
   const targetOn = (env: Record<string, string>): Target => {
     const settings = { ...serverSettings(config), ...env }

@@ -9,7 +9,7 @@ import { codeOf, explainErrors } from './explain.ts'
 import { integerOption } from './integer-option.ts'
 import { interruptible } from './interruption.ts'
 import { openWorldFile } from './setting-file.ts'
-import { placeOf } from './simulate-target.ts'
+import { chooseTarget } from './simulate-target.ts'
 
 type SimulateFlags = Flags & {
   agents: string
@@ -36,7 +36,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const concurrency = concurrencyOf(flags, agents)
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
-    const { target, where } = placeOf(config, flags.processes === true)
+    const { target, where } = chooseTarget(config, flags.processes === true)
     // This comes before anything is created, so that an interruption cleans up everything.
     const { signal } = interruptible()
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)

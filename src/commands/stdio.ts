@@ -122,14 +122,14 @@ function decideLazily({ environment, baseUrl }: Config, { client, note, log }: D
       : `connect the host to ${baseUrl}/mcp instead`
   let opening: Promise<LoopbackDecisions> | undefined
   const openNow = async () => {
-    const [{ LoopbackDecisions }, { browserOpens }, { readLimitFacts }] = await Promise.all([
+    const [{ LoopbackDecisions }, { tryOpenBrowser }, { readLimitFacts }] = await Promise.all([
       import('./loopback-decisions.ts'),
       import('./open-browser.ts'),
       import('./local-limits.ts'),
     ])
     return new LoopbackDecisions({
       environment,
-      open: browserOpens,
+      open: tryOpenBrowser,
       elsewhere,
       limits: async (call) => readLimitFacts((await client()).call, call),
       decided: ({ tool: operation, host }, decision) => {
