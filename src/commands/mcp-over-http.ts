@@ -39,9 +39,9 @@ export interface McpOverHttp {
   publicUrl: () => string
   system: System
   log: Logger
-  /** Signals between the processes of one database; without them the processes poll its tables. */
+  /** Signals between the processes that use the database; without signals, the processes poll its tables. */
   signals?: Signals | undefined
-  /** Returns whether an operation may be a tool here; if undefined, every operation may. */
+  /** Returns whether an operation may be offered as a tool; if undefined, every operation may be. */
   offers?: ToolChoice['allows']
 }
 
@@ -51,7 +51,7 @@ interface Caller extends Principal {
 }
 
 /**
- * Creates the MCP endpoint of `serve`: a resource server for tokens of the service, and a client of the service's API.
+ * Creates the MCP endpoint of `serve`. It accepts the credentials that the service issues, and calls the service's API.
  */
 export async function mcpOverHttp(dependencies: McpOverHttp): Promise<McpEndpoint> {
   const { config, service, store, publicUrl, system, log, signals } = dependencies
@@ -98,7 +98,7 @@ async function authorize(service: Service, credential: string, noteScopes: NoteS
   return { id, partyId, actor: actorType, scopes, clientId: grant?.clientId, credential, authority: actor }
 }
 
-/** Notifies a host when its credential's scopes have changed since the credential was last used. */
+/** Returns a function that calls `onChange` if a credential's scopes have changed since its last use. */
 function trackScopes(onChange: (id: string) => void): NoteScopes {
   const scopes = new Map<string, string>()
   return (id, now) => {
@@ -109,14 +109,14 @@ function trackScopes(onChange: (id: string) => void): NoteScopes {
   }
 }
 
-/** Creates clients of the API in this process, each for the credential of a host. */
+/** Returns a function that creates a client of the API in this process. The client uses a host's credential. */
 function clientsOf({ service, system, log }: McpOverHttp) {
   // The rate limit already counted the host's request on arrival, so its calls to the API are not counted again.
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   return (caller: () => Caller, instanceId: string, program?: string) => {
-    // The host's token stays here: the API gets its own token (MCP's authorization forbids token passthrough).
+    // A host's OAuth token is exchanged for a token of the API, because MCP forbids token passthrough.
     const credential = () => exchange(caller().credential)
     return createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, program, system, log })
   }
@@ -125,8 +125,8 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 type ClientFor = ReturnType<typeof clientsOf>
 
 /**
- * Returns a function that checks whether a principal can read an address. The principal's host is notified of a change
- * only if the principal can read it.
+ * Returns a function that checks whether a principal can read the resource at an address. Hosts are notified only of
+ * changes to resources that their principal can read.
  */
 function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
@@ -140,10 +140,10 @@ function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFo
 
 type Permitted = Pick<OperationDefinition, 'permission'>
 
-/** The instance id of the permission checks. They only read, so no activity appears under this id. */
+/** The instance id of requests that check read permissions. They only read, so no activity appears under this id. */
 const instanceId = 'changes of resources'
 
-/** Creates the MCP server of a host's session or request, which calls the API under the host's own credential. */
+/** Returns a function that creates the MCP server of a session or request. It calls the API as the host's principal. */
 function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (context: HostContext) => Server {
   const { config, service, store, publicUrl, system, log, offers = () => true } = dependencies
   const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
@@ -200,7 +200,7 @@ function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (contex
           service.reportEntry({ ...runNote, partyId, agentId, actorType, keyId: id, instanceId })
         },
       },
-      // The endpoint announces changes, because it reads the changes of every process.
+      // The endpoint announces changes instead, because it also sees the changes that other processes make.
       changes: { ...ownChanges, areAnnouncedElsewhere: true },
     })
   }
@@ -210,16 +210,16 @@ const noHeaders = plainHeaders({})
 
 function waysAt(publicUrl: string): Ways {
   return {
-    signIn: `Have the person connect this server (${publicUrl}/mcp) again in their host, which signs them in.`,
-    reach: 'Have the person look at the log of this server.',
+    signIn: `Have the person reconnect this server (${publicUrl}/mcp) in their host, and sign in.`,
+    reach: 'Have the person check the log of this server.',
     offer: (toolsets) => `connect to ${publicUrl}/mcp/x/${toolsets.join()}`,
   }
 }
 
-/** The number of credentials whose last known scopes are remembered. */
+/** The maximum number of credentials whose scopes are remembered. */
 const maxRemembered = 10_000
 
-/** Returns the scopes that a message needs; only tool calls need any. */
+/** Returns the OAuth scopes that a message requires; only tool calls require one. */
 function scopesFor(message: unknown): readonly string[] {
   const { method, params } = message as { method?: unknown; params?: { name?: unknown } }
   if (method !== 'tools/call' || typeof params?.name !== 'string') return []

@@ -10,12 +10,12 @@ interface McpLoad {
   streams: number
 }
 
-/** The histogram's buckets, from the time of an answer from memory to the time after which clients give up. */
+/** The limits of the histogram's buckets, from a response served from memory to one so slow that clients give up. */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
- * Creates the metrics of this process for Prometheus. No label contains an id, a key or an amount, and each has few
- * values.
+ * Creates the metrics of this process for Prometheus. No label contains an id, a key or an amount, and each label has
+ * few values.
  */
 export function createMetrics() {
   const register = new Registry()
@@ -23,7 +23,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register })
   const requests = new Histogram({
     name: 'payments_request_duration_seconds',
-    help: 'Time to answer a request, by operation (mcp: requests of AI hosts) and HTTP status.',
+    help: 'Time to answer a request, by operation (mcp for requests from AI hosts) and HTTP status.',
     labelNames: ['operation', 'status'] as const,
     buckets: bucketsSeconds,
     registers,
@@ -49,17 +49,17 @@ export function createMetrics() {
     })
   return {
     observe: ((operation, status, seconds) => requests.observe({ operation, status }, seconds)) satisfies Observe,
-    /** Starts to report the load of the store and the MCP endpoint. */
+    /** Adds metrics for the load of the store and the MCP endpoint. */
     watch: (store: Pick<Store, 'load' | 'read'>, mcp: () => McpLoad) => {
       gauge('mcp_sessions', 'MCP sessions that this process serves.', () => mcp().sessions)
       gauge('mcp_streams', 'Event streams that MCP hosts read from this process.', () => mcp().streams)
-      gauge('failed_effects', 'Due effects of all parties that failed and wait for their next try.', () =>
+      gauge('failed_effects', 'Due effects that failed and wait for a retry, for all parties.', () =>
         store.read(countFailedEffects),
       )
       if (store.load === undefined) return
       const loadReader = (name: keyof StoreLoad) => () => store.load?.()[name] ?? 0
-      gauge('store_waiting', 'Transactions that wait for their turn.', loadReader('waiting'))
-      gauge('store_connections', 'Connections to the database that a transaction uses now.', loadReader('connections'))
+      gauge('store_waiting', 'Transactions that wait in the queue.', loadReader('waiting'))
+      gauge('store_connections', 'Database connections that transactions are using.', loadReader('connections'))
       counter(
         'store_groups',
         'Database transactions. Several requests that arrive together can share one.',
@@ -71,7 +71,7 @@ export function createMetrics() {
         loadReader('retries'),
       )
     },
-    /** Answers with all metrics, as they are now, in Prometheus' text format. */
+    /** Returns a response with the current metrics in Prometheus's text format. */
     answer: async () =>
       new Response(await register.metrics(), {
         headers: { 'Content-Type': register.contentType, 'Cache-Control': 'no-store' },

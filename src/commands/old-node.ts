@@ -1,10 +1,10 @@
 export { refusalOfNode } from '../core/node-version.ts'
 
-// Runs on any Node.js with ES modules: no syntax or function here is newer than Node.js 14.
+// This file runs on any Node.js with ES modules, so it uses no syntax or function newer than Node.js 14.
 
 /**
- * Ends the process with the refusal. An AI host shows no stderr, only the answers to its requests. So if a host
- * listens, each request is answered with the refusal until the host hangs up.
+ * Prints the refusal and sets exit code 1. AI hosts show the answers to their requests, but not stderr. So if a host
+ * started the process as an MCP server, it answers every request with the refusal until the host closes stdin.
  */
 export function refuse(refusal: string, command: string | undefined): void {
   process.exitCode = 1
@@ -14,8 +14,8 @@ export function refuse(refusal: string, command: string | undefined): void {
 }
 
 /**
- * The most characters of a line, which is more than any `initialize` has. A longer line does not come from a host, so
- * reading stops.
+ * The maximum length of a line in characters, far above that of any `initialize` request. No host sends a longer line,
+ * so reading stops there.
  */
 const longestLine = 1_000_000
 
@@ -37,14 +37,14 @@ function answer(line: string, refusal: string): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: refusal } })}\n`)
 }
 
-/** Returns the id of a request; undefined for a notification, and for a line that is not a message. */
+/** Returns the id of a request; undefined if the line is not a request. */
 function idOf(line: string): string | number | undefined {
   try {
     const { id, method } = JSON.parse(line)
     const isRequest = typeof method === 'string' && (typeof id === 'string' || typeof id === 'number')
     return isRequest ? id : undefined
   } catch {
-    // The line is not a request. The refusal is on stderr.
+    // The line is not JSON.
     return undefined
   }
 }

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { deadline } from '../core/system.ts'
 
-/** The program that opens an address in the user's browser, by platform. */
+/** The programs that open an address in the browser, with their first arguments. Other platforms use `xdg-open`. */
 const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Opens a web page. Passes the address as one argument to a fixed program, without a shell. */
+/** Opens a web page. Runs a fixed program without a shell, so that the address cannot contain shell commands. */
 export function openBrowser(address: URL, onFailure: () => void): void {
   if (address.protocol !== 'https:' && address.protocol !== 'http:') {
     onFailure()
@@ -25,7 +25,7 @@ export function openBrowser(address: URL, onFailure: () => void): void {
 /** How long to wait for the program to report that it cannot open the address. */
 const failureTimeoutMs = 2_000
 
-/** Opens a web page; resolves with false if the program soon reports a failure. */
+/** Opens a web page. Resolves to false if the program reports a failure in time, otherwise to true. */
 export async function tryOpenBrowser(address: URL): Promise<boolean> {
   const opened = Promise.withResolvers<boolean>()
   openBrowser(address, () => opened.resolve(false))

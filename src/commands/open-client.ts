@@ -17,18 +17,18 @@ import { letYoungHeapGrow } from './start-memory.ts'
 import { program } from './version.ts'
 import { isWrongDatabase } from './wrong-database.ts'
 
-/** The settings of a client, with the rules from the file of faults. */
+/** The settings of a client, with the rules from the faults file. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
 
 export interface OpenClient {
   client: Client
-  /** Opens the record of the calls that were sent with this client's credential. */
+  /** Opens the memory of the calls that were sent with this client's credential. */
   memory(): Promise<CallMemory>
-  /** Chooses the fault for a call to the tool; a deployed API has no faults (docs/sandbox.md#faults). */
+  /** Chooses the fault to inject into a call of the tool (docs/sandbox.md#faults); none with a deployed API. */
   plan(tool: string): Promise<Fault | undefined>
-  /** Calls `onChange` with the ids of the party's changed records. A deployed API announces none. */
+  /** Calls `onChange` with the ids of records of the party that changed; never with a deployed API. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Records an event of the run that involves no API request. With a deployed API nothing is recorded. */
+  /** Records an event of the run that involves no API request. With a deployed API, does nothing. */
   note(runNote: RunNote): Promise<void>
   /** Resolves when the client can be used. @throws ConfigError if the sandbox cannot be opened. */
   ready(): Promise<void>
@@ -118,11 +118,11 @@ export function openEmbeddedClient(
   }
 }
 
-/** Opens the embedded sandbox for the credential of this connection. */
+/** Opens the embedded sandbox, with the configured key or else the sandbox's own agent key as the credential. */
 export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
   const { openEmbedded } = await import('./embedded-service.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
-  // A key from a world file is known only after the database is filled.
+  // The configured key may be one from the world file, which exists only after the database is filled.
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
   const credential = config.key ?? (await service.localAgentKey())
   if (config.rules !== undefined) await service.faults.load(config.rules)
@@ -144,14 +144,14 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
 }
 
-/** The features that a deployed API lacks; they do nothing. */
+/** The methods that work only with the embedded sandbox. With a deployed API, they do nothing. */
 const sandboxOnly = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = plainHeaders({})
 
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
-/** The principal of an unknown key. Every call under it is refused. */
+/** The ids to use if the key is unknown. The API refuses every call with such a key. */
 const unknownPrincipal = { keyId: '', partyId: '' }
 
 function openRemoteClient(
@@ -173,7 +173,7 @@ function openRemoteClient(
   let current: { principal: string; memory: CallMemory } | undefined
   const memory = async () => {
     const { fileMemory } = await import('./file-memory.ts')
-    // If one person agreed to a call, another person who signs in at the same address is asked too.
+    // The login is part of the principal, so that each person who signs in at this address has a separate memory.
     const principal = `${key ?? (await loginPrincipal())} ${baseUrl}`
     if (current?.principal !== principal) {
       const path = dataDirectory().file('sent-calls.json')
@@ -194,7 +194,7 @@ function openRemoteClient(
   return { client, memory, ...sandboxOnly, close }
 }
 
-/** Reports a refused token: a revoked token looks valid until the API is called. */
+/** Wraps `fetch` to report refused tokens, because a revoked token looks valid until the API refuses it. */
 function reportRefusals(fetch: Fetch, onRefusal: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)

@@ -4,7 +4,7 @@ import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { healthAt, servedAddress } from './addresses.ts'
 
-/** Starts to listen. `settingNames` is how errors refer to the port and host settings. @throws ConfigError */
+/** Starts to listen. `settingNames` names the port and host settings in errors. @throws ConfigError */
 export async function listenOrExplain(settingNames: string, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(options)
@@ -18,7 +18,7 @@ export async function listenOrExplain(settingNames: string, options: ListenOptio
     if (reason === undefined) throw error
     const { host, port } = options
     const { environment } = (code === 'EADDRINUSE' && (await healthAt(servedAddress({ host, port })))) || {}
-    const by = environment === undefined ? '' : ` by another payments-mcp (${environment}): use or stop that one`
+    const by = environment === undefined ? '' : ` by another payments-mcp (${environment}): use it, stop it`
     throw new ConfigError(
       `${settingNames} got ${port} on ${host}, which ${reason}${by}${by === '' ? '; it accepts' : ', or give'} a free port on an address of this machine.`,
     )
@@ -28,7 +28,7 @@ export async function listenOrExplain(settingNames: string, options: ListenOptio
 /** The time limit for stopping. Supervisors often kill a process that takes longer. */
 const stopWithinMs = 9_500
 
-/** Calls `end` when a signal stops this process. */
+/** Calls `end` on SIGINT or SIGTERM. If `end` takes too long, exits with code 1. */
 export function endOnSignal(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
   const stop = async () => {
     const late = deadline(stopWithinMs, () => {

@@ -27,13 +27,12 @@ const modelOptions = [
 /** Refuses options that have no effect without `--model`. @throws ConfigError */
 export function refuseModelOptions(flags: ModelFlags): void {
   const [flag] = modelOptions.find(([, name]) => flags[name] !== undefined) ?? []
-  if (flag !== undefined) throw new ConfigError(`${flag} is for --model, which is missing.`)
+  if (flag !== undefined) throw new ConfigError(`${flag} works only with --model.`)
 }
 
 /** Creates an agent from a model. @throws ConfigError if an option, a package or a key cannot be used */
 export async function modelOf(modelName: string, flags: ModelFlags): Promise<Agent> {
-  if (flags.agent !== undefined)
-    throw new ConfigError('--model rehearses a model, and --agent another agent: give one.')
+  if (flags.agent !== undefined) throw new ConfigError('Give --model or --agent, not both.')
   const { temperature, maxSteps = '60', maxOutputTokens, price } = flags
   const settings: ModelSettings = { maxSteps: integerOption('--max-steps', maxSteps, 1_000) }
   if (temperature !== undefined) settings.temperature = temperatureOption(temperature)
@@ -46,7 +45,7 @@ export async function modelOf(modelName: string, flags: ModelFlags): Promise<Age
   return modelAgent(access, settings)
 }
 
-/** Prints each warning of the AI SDK only once, such as that a model ignores its temperature. */
+/** Prints each warning of the AI SDK only once, for example that a model ignores the temperature. */
 function printWarningsOnce(): void {
   const printed = new Set<string>()
   globalThis.AI_SDK_LOG_WARNINGS = ({ warnings, model = 'model' }) => {

@@ -14,15 +14,15 @@ interface MutantFlags {
   scenarios: readonly Scenario[]
   seed: string
   concurrency: number
-  /** The smallest share of mutants that must be caught. */
+  /** The minimum share of mutants that the scenarios must catch; undefined if none is required. */
   required: number | undefined
 }
 
-/** Runs mutants of a correct agent, each with one mistake, and prints those that the scenarios do not catch. */
+/** Runs mutants of the careful agent, each with one mistake, and prints how many of them the scenarios catch. */
 export async function rehearseMutants({ agent, required, ...options }: MutantFlags): Promise<void> {
   if (agent !== 'careful') {
-    const got = agent === undefined ? 'nothing' : show(agent)
-    throw new ConfigError(`--agent got ${got}; with --mutants it accepts careful, from which all mutants are derived.`)
+    const got = agent === undefined ? 'is missing' : `got ${show(agent)}`
+    throw new ConfigError(`--agent ${got}; with --mutants it accepts careful, from which all mutants are derived.`)
   }
   const { signal, end } = interruptible()
   const results = await runMutants({

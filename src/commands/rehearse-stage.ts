@@ -14,12 +14,12 @@ export async function openRehearsalStage({ world, confirm, system }: StageSettin
   const { agentKey } = hosted.credentials
   if (agentKey !== null) return { store, service, agentKey, url, fetch, listen: (door) => listen(0, door), close }
   await close()
-  throw world.refusal(['parties', 0], 'must have an agent with a key: the rehearsed agent uses it')
+  throw world.refusal(['parties', 0], 'must have an agent with a key, which the rehearsed agent uses')
 }
 
 const configs = new Map<StageSetting['confirm'], Config>()
 
-/** Builds settings without this process's environment. All tools are offered, and no rate limit is reached. */
+/** Builds the settings of a trial: all toolsets and no effective rate limit. Ignores this process's environment. */
 function configOf(confirm: StageSetting['confirm']): Config {
   const cached = configs.get(confirm)
   if (cached !== undefined) return cached

@@ -55,7 +55,7 @@ export interface RehearseFlags extends ModelFlags {
   grader?: string
 }
 
-/** Rehearses an agent in scenarios, and reports results that are judged by the ledger. */
+/** Rehearses an agent in scenarios, judges each trial by the ledger, and reports the results. */
 export async function rehearse(flags: RehearseFlags): Promise<void> {
   await explainErrors(() => explainFileErrors(() => run(flags)))
 }
@@ -77,7 +77,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   const concurrency = concurrencyOf(flags)
   const bounds = { ...defaultBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
   const folder = flags.report ?? 'rehearsal'
-  // This comes before anything is created, so that an interruption cleans up everything.
+  // Handles interruptions before anything is created, so that an interruption can clean up everything.
   const interruption = interruptible()
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
@@ -128,8 +128,8 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 }
 
 /**
- * Returns why no trial says anything about the agent: each trial ended before the agent's first call, or the model's
- * provider failed. A scripted agent, a model and a person may choose to do nothing.
+ * Returns the reason why no trial says anything about the agent; undefined if one does. A trial says nothing if the
+ * model's provider failed, or if an agent's command made no call. Other agents may choose to make none.
  */
 function findTrouble({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((scenario) => scenario.trials)
@@ -183,16 +183,16 @@ async function writeFiles(folder: string, results: Results): Promise<void> {
   if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
 }
 
-/** Returns whether enough trials passed. A trial that was not judged did not pass. */
+/** Returns whether enough trials passed. Trials that were not judged count as not passed. */
 function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: number): boolean {
   const of = passed.of + notJudged
   return of > 0 && passed.passed / of >= required
 }
 
-/** The last line of the output if trials failed, because people may expect a failing exit code. */
+/** A hint after failed trials, for people who expect a failing exit code. */
 const exitCodeHint = 'Failed trials do not change the exit code, unless --require SHARE is given.\n'
 
-/** Grades the answers. After an interruption, the remaining answers are not graded. */
+/** Adds the grader's opinions of the answers. After an interruption, the remaining answers are not graded. */
 async function withOpinions(results: Results, grader: string): Promise<Results> {
   const { signal, end } = interruptible()
   try {
@@ -202,7 +202,7 @@ async function withOpinions(results: Results, grader: string): Promise<Results> 
   }
 }
 
-/** Adds a comparison with older results. The current scenarios judge both. */
+/** Adds a comparison with older results. Both are judged by the current scenarios. */
 function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: ReportOptions): Results {
   const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
@@ -222,9 +222,9 @@ function chooseAgent(flags: RehearseFlags): Agent {
   refuseModelOptions(flags)
   const names = Object.keys(baselines)
   if (agentFlag === undefined || agentFlag.trim() === '') {
-    const got = agentFlag === undefined ? 'nothing' : show(agentFlag)
+    const got = agentFlag === undefined ? 'is missing' : `got ${show(agentFlag)}`
     throw new ConfigError(
-      `--agent got ${got}; it accepts a command, wait, ${names.slice(0, -1).join(', ')} or ${names.at(-1)}. Or give --model.`,
+      `--agent ${got}; it accepts a command, wait, ${names.slice(0, -1).join(', ')} or ${names.at(-1)}. Or give --model.`,
     )
   }
   if (Object.hasOwn(baselines, agentFlag)) return baselines[agentFlag as keyof typeof baselines]
@@ -261,7 +261,7 @@ function scenarioList(scenarios: readonly Scenario[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Creates a folder that is removed after its trial. */
+/** Creates a temporary folder for one trial, and returns it with a function that removes it. */
 async function openFolder() {
   const path = await mkdtemp(join(tmpdir(), 'payments-mcp-rehearse-'))
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }

@@ -18,18 +18,18 @@ export const resultsFile = 'results.json'
 const trialsFile = 'trials.jsonl'
 
 /**
- * Creates the folder of a report if needed. Called before the rehearsal, so that an unusable path is reported at once.
+ * Creates a report's folder if it does not exist. Call this before the rehearsal, to report an unusable path at once.
  */
 export async function openReportFolder(flag: string, folder: string): Promise<void> {
   try {
     await makeFolder(resolve(folder))
     await access(folder, constants.W_OK)
   } catch (error) {
-    throw new ConfigError(`${flag} got ${show(folder)} (${codeOf(error)}); it accepts a folder that can be written.`)
+    throw new ConfigError(`${flag} got ${show(folder)} (${codeOf(error)}); it accepts a writable folder.`)
   }
 }
 
-/** Creates folders one by one, because `recursive` never returns below `/proc`, where nothing can be created. */
+/** Creates a folder and its missing parents. Below `/proc`, `mkdir` with `recursive` would hang instead of failing. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder)
@@ -94,7 +94,7 @@ export async function writeReport(folder: string, results: Results): Promise<voi
   await rm(join(folder, trialsFile), { force: true })
 }
 
-/** Adds a summary to the file that a GitHub Actions step shows. If that fails, the rehearsal does not fail. */
+/** Appends a summary to the file that GitHub Actions shows for a step. If that fails, only prints a message. */
 export async function appendStepSummary(path: string, results: Results): Promise<void> {
   try {
     await appendFile(path, `${summaryMarkdown(results)}\n`)
@@ -103,12 +103,12 @@ export async function appendStepSummary(path: string, results: Results): Promise
   }
 }
 
-/** Reads the text of the results in a folder. @throws ConfigError */
+/** Returns the content of a folder's results file. @throws ConfigError */
 export async function readReport(flag: string, folder: string): Promise<string> {
   return readResultsFile(flag, folder, join(folder, resultsFile), `a folder with a ${resultsFile}`)
 }
 
-/** Reads the text of the results in a file, or in the folder around it. @throws ConfigError */
+/** Returns the path and content of a results file. `path` is the file or its folder. @throws ConfigError */
 export async function readOlderResults(flag: string, path: string): Promise<{ path: string; text: string }> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),

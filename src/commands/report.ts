@@ -18,7 +18,7 @@ import { explainErrors } from './explain.ts'
 
 type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
 
-/** Writes the report of a run in the configured database, even while other processes use it. */
+/** Writes the report of a run from the configured database, even while other processes use the database. */
 export async function report(flags: ReportFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('report', flags)
@@ -44,18 +44,18 @@ export async function openToRead(config: Config) {
   const path = /^sqlite:(.+)$/.exec(config.databaseUrl)?.[1]
   if (path !== undefined && !existsSync(path)) {
     throw new ConfigError(
-      `PAYMENTS_DATABASE_URL (--database-url) got ${show(config.databaseUrl)}, where there is no database; name the database that has the runs.`,
+      `PAYMENTS_DATABASE_URL (--database-url) got ${show(config.databaseUrl)}, where there is no database; it accepts the database that contains the runs.`,
     )
   }
   const log = createLogger({ level: 'error' })
   return openEmbedded(config, realSystem, log, undefined, { hasUpkeep: false })
 }
 
-/** Returns whether a person reads the report on a terminal, rather than a file. */
+/** Returns whether the report is printed on a terminal, for a person to read. */
 const isForTerminal = ({ format, output }: ReportFlags) =>
   format === undefined && output === undefined && process.stdout.isTTY === true
 
-/** Removes the backslashes that keep foreign text from being read as Markdown. A terminal does not need them. */
+/** Removes the backslashes that escape Markdown in foreign text. A terminal renders no Markdown, so it needs none. */
 export async function* asPlainText(markdown: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const part of markdown) yield part.replace(/\\([!-/:-@[-`{-~])/g, '$1')
 }
@@ -71,17 +71,17 @@ function formatOf(flags: ReportFlags): ReportFormat {
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
   const found = await store.read((tx) => runsNamed(tx, name, party))
-  // Prefers the run with this id to a run whose instance id is the same text.
+  // Prefers the run with this id to a run whose instance id is the same string.
   const run = found.find(({ id }) => id === name) ?? found[0]
   if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {
     const parties = found.map(({ partyId }) => partyId).join(', ')
-    throw new ConfigError(`--run got ${show(name)}, which several parties have: add --party with one of ${parties}.`)
+    throw new ConfigError(`--run got ${show(name)}, a run of several parties: add --party with one of ${parties}.`)
   }
   const newest = await store.read((tx) => newestRuns(tx, 5))
   const names = newest.map(({ id, instanceId }) => (instanceId === null ? id : foreignName(instanceId, id)))
-  const advice = newest.length === 0 ? 'there are no runs' : `the newest are ${names.join(', ')}`
-  throw new ConfigError(`--run got ${show(name)}, which is not a run of this database; ${advice}.`)
+  const advice = newest.length === 0 ? 'there are no runs' : `the newest runs are ${names.join(', ')}`
+  throw new ConfigError(`--run got ${show(name)}, which is not a run in this database; ${advice}.`)
 }
 
 async function write(file: AsyncGenerator<string>, output: string | undefined): Promise<void> {

@@ -7,13 +7,13 @@ import { explainErrors } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
 
-/** Removes a user's authenticator app in the configured database, even while other processes use it. */
+/** Removes a user's authenticator app from the configured database, even while other processes use the database. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('reset-second-factor', flags)
     if (config.baseUrl !== undefined) {
       throw new ConfigError(
-        `PAYMENTS_BASE_URL (--base-url) got ${config.baseUrl}; reset-second-factor works on a database only. Run it on the machine of that service, with PAYMENTS_DATABASE_URL.`,
+        `PAYMENTS_BASE_URL (--base-url) got ${config.baseUrl}; reset-second-factor needs direct access to the database. Run it on a machine of that service, with PAYMENTS_DATABASE_URL.`,
       )
     }
     const { store, close } = await openPersistent('reset-second-factor', config)
@@ -27,6 +27,6 @@ export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promi
 }
 
 const messages = {
-  reset: 'The authenticator app is removed. The user sets up another at /second-factor, after signing in.',
-  none: 'That user has no authenticator app: nothing was changed.',
+  reset: 'The authenticator app was removed. The user can sign in and set up another at /second-factor.',
+  none: 'That user has no authenticator app, so nothing was changed.',
 } as const

@@ -6,7 +6,8 @@ import { explainErrors } from './explain.ts'
 type RotateFlags = Flags & { retire?: boolean }
 
 /**
- * Creates new keys in the configured database, which running processes then use too. With `retire`, removes older keys.
+ * Creates new keys in the configured database. Running processes start to use them. With `retire`, also removes the
+ * older root keys.
  */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await explainErrors(async () => {

@@ -7,9 +7,10 @@ import { startCommand } from './start-command.ts'
 import { version } from './version.ts'
 import { absoluteDatabase } from './welcome.ts'
 
-/** Returns the facts about `serve` that its pages and documents show. */
+/** Returns the facts about this server that its pages and documents show. */
 export function serveInfo({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
-  // A host can start its own server on a database file. The address of any other database may contain a password.
+  // Only a start command with a database file is shown. A database in memory cannot be shared, and the URL of any other
+  // database may contain a password.
   const isFile = /^sqlite:(?!:memory:$)/.test(databaseUrl)
   const canStart = environment === 'sandbox' && secret === undefined && isFile
   return {

@@ -34,7 +34,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)
-    // Replaces the rules that an earlier start loaded from a file.
+    // Replaces the rules that an earlier start loaded from a file, even if this start has no rules.
     if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
     const isShown = flags.json !== true && process.stdout.isTTY === true
     const owner = await service.seedPassword(config.sandboxPassword, isShown)
@@ -50,7 +50,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     letYoungHeapGrow()
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
-    // Only a person at a terminal sees the link: a program that reads a pipe or keeps a log could use it.
+    // The link is printed only on a terminal, because a program that reads a pipe or a log could sign in with it.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
     const startText = flags.json === true ? readyLine : isShown ? welcomeText : shortText
     const { agentKey } = credentials
@@ -66,13 +66,13 @@ export async function serve(flags: ServeFlags): Promise<void> {
   })
 }
 
-/** Refuses keys in the settings if the first party was created with an owner. @throws ConfigError */
+/** Refuses keys in the settings, for a database whose first party was created without keys. @throws ConfigError */
 function refuseKeys(config: Config): void {
   for (const setting of ['sandboxApiKey', 'sandboxAgentKey'] as const) {
     if (config[setting] === undefined) continue
     const { variable, flag } = names(setting)
     throw new ConfigError(
-      `${variable} (${flag}) got a secret, but the first party of the database was created with an owner; leave it out, and create keys with create_api_key and create_agent_key.`,
+      `${variable} (${flag}) got a secret, but the first party of the database was created without keys; remove this setting, and create keys with create_api_key and create_agent_key.`,
     )
   }
 }
@@ -81,7 +81,7 @@ async function metricsOf({ metrics, metricsPort }: Config): Promise<Metrics | un
   if (metrics) return (await import('./metrics.ts')).createMetrics()
   if (metricsPort === undefined) return undefined
   throw new ConfigError(
-    `PAYMENTS_METRICS_PORT (--metrics-port) got ${metricsPort} while PAYMENTS_METRICS is false; it accepts a port with PAYMENTS_METRICS=true.`,
+    `PAYMENTS_METRICS_PORT (--metrics-port) got ${metricsPort} while PAYMENTS_METRICS is false; it accepts a port only with PAYMENTS_METRICS=true.`,
   )
 }
 

@@ -10,14 +10,14 @@ interface ServedDecisions {
   store: Store
   system: System
   publicUrl: () => string
-  /** Wakes a waiting call when the person has decided, no matter in which process. */
+  /** Wakes a waiting call when the person has decided, even if another process recorded the decision. */
   waits: Service['waits']
   owner: DecisionOwner
-  /** One queue per decision for the calls of this process. */
+  /** The queues, one per decision, in which calls of this process wait. */
   turns: NamedTurns
 }
 
-/** Creates the `Decisions` of a server on whose pages people sign in and decide. */
+/** Creates the `Decisions` of `serve`. People sign in and decide on its pages. */
 export function servedDecisions({ store, system, publicUrl, waits, owner, turns }: ServedDecisions): Decisions {
   const pending = createPendingDecisions(store, system, owner)
   return {
@@ -35,7 +35,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
       if (wait === undefined) return
       const finished = new AbortController()
       try {
-        // Registered before the read, so that no wake-up is lost in between.
+        // Starts to wait before it reads the status, so that a decision in between is not missed.
         const woken = wait.next()
         if (!(await pending.isPending(id))) return
         await Promise.race([woken, system.sleep(ms, AbortSignal.any([finished.signal, signal]))])

@@ -6,7 +6,7 @@ import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 
 /**
- * Reads the world file that the settings name; undefined if they name none.
+ * Reads the configured world file. Returns undefined if none is configured.
  * @throws ConfigError with a line for each mistake
  */
 export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Promise<ParsedFile<World> | undefined> {
@@ -16,7 +16,7 @@ export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Pro
 }
 
 /**
- * Reads the file that a setting names. The parser is loaded only if the setting names a file.
+ * Reads and parses the file of a setting. The modules for this are loaded only when a setting has a file.
  * @throws ConfigError with a line for each mistake in it.
  */
 export async function openSettingFile<Value>(
@@ -37,15 +37,15 @@ export async function openSettingFile<Value>(
   }
 }
 
-/** Returns the refusal of a file that a setting names. */
+/** Creates the error for a setting whose file cannot be used. */
 export function refusedFile(setting: SettingKey, path: string, reason: string): ConfigError {
   const { variable, flag } = names(setting)
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
 }
 
-/** Returns advice for a start with a different world from the one in the database. */
+/** Returns the advice for a start whose world differs from the world in the database. */
 export function remedyFor(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   const remove = path === undefined ? '' : `, or delete ${resolve(path)} and all its data while no process uses it`
-  return `Name the file of that world, or another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
+  return `Start with the world in the database, or with another database: PAYMENTS_DATABASE_URL (--database-url)${remove}.`
 }

@@ -28,7 +28,7 @@ import { readWhole, writeWhole } from './whole-file.ts'
 
 type SetupFlags = Flags & { yes?: boolean; http?: boolean; skills?: boolean }
 
-/** Writes the MCP server into a host's configuration, after showing the entry and asking. */
+/** Adds the MCP server to a host's configuration, after showing the change and asking for confirmation. */
 export async function setup(flags: SetupFlags, named?: string): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('setup', flags)
@@ -43,7 +43,7 @@ export async function setup(flags: SetupFlags, named?: string): Promise<void> {
       terminal?.questions.close()
     }
     if ('start' in reach && config.baseUrl !== undefined) {
-      say(`Sign in there once: payments-mcp login --base-url ${config.baseUrl}`)
+      say(`Then sign in once: payments-mcp login --base-url ${config.baseUrl}`)
     }
   })
 }
@@ -55,7 +55,7 @@ function reachOf(config: Config, flags: SetupFlags): Reach {
   if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
   if (config.world !== undefined) env.PAYMENTS_WORLD = resolve(config.world)
   if (config.faults !== undefined) env.PAYMENTS_FAULTS = resolve(config.faults)
-  // A host is rarely started from the shell that sets the data folder.
+  // A variable that is set in this shell does not reach a host that is started elsewhere.
   const { XDG_DATA_HOME: folder } = userMachine().env
   if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder
   return { start: startCommand(env) }
@@ -69,7 +69,7 @@ function hostNamed(text: string): HostName {
   throw new ConfigError(`setup got the host ${JSON.stringify(text)}${advice}; it accepts ${hostNames.join(', ')}.`)
 }
 
-/** Lists the hosts of this machine, and asks for one if a person is there to answer. */
+/** Lists the supported hosts, and asks for a choice if a person is at the terminal. */
 async function chooseHost(): Promise<HostName | undefined> {
   const machine = userMachine()
   const found = await Promise.all(hostNames.map((name) => isFound(name, machine)))
@@ -80,7 +80,7 @@ async function chooseHost(): Promise<HostName | undefined> {
   if (foundHosts.length > 0) say(`AI hosts on this machine:\n\n${foundHosts.map(line).join('\n')}\n`)
   if (others.length > 0) say(`Supported, but not found here:\n\n${others.map(line).join('\n')}\n`)
   if (!canAsk()) {
-    say(`Name one: ${commandLine('setup')} ${foundHosts[0] ?? others[0]}`)
+    say(`To choose one, run for example: ${commandLine('setup')} ${foundHosts[0] ?? others[0]}`)
     return undefined
   }
   const answer = (await ask('Which host? (empty: none) ')).trim()
@@ -100,11 +100,11 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
     return true
   }
   if (before !== undefined)
-    say(`${path} now has, under ${host.servers}:\n\n${shownEntry(before)}\n\nIt will be replaced with:`)
-  else say(`${path} will get, under ${host.servers}, in addition to its present content:`)
+    say(`${path} has this entry under ${host.servers}:\n\n${shownEntry(before)}\n\nIt will be replaced with:`)
+  else say(`${path} will get this entry under ${host.servers}; the rest of the file stays:`)
   say(`\n${shownEntry(after)}\n`)
   if (!isAgreed && !canAsk()) {
-    say('Nothing was written, because the command can only ask on a terminal. Run it again with --yes.')
+    say('Nothing was written, because only a person at a terminal can confirm it. To write without asking, use --yes.')
     return false
   }
   if (!isAgreed && !/^y(es)?$/i.test((await ask('Write it? [y/N] ')).trim())) {
@@ -125,7 +125,7 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
   const { title } = hostSetups[name]
   const folder = hostFiles[name].skills?.(userMachine())
   if (folder === undefined) {
-    if (skills === true) say(`${title} has no folder for skills. It gets them over MCP if it knows the extension.`)
+    if (skills === true) say(`${title} has no folder for skills. If it supports skills over MCP, it gets them there.`)
     return
   }
   const count = (await skillNames()).length
@@ -160,13 +160,13 @@ async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promi
     return await work()
   } catch (cause) {
     if (cause instanceof UnreadableFile)
-      throw new ConfigError(`${path}: ${cause.message}. Nothing was written; fix it and run this again.`, { cause })
+      throw new ConfigError(`${path}: ${cause.message}. Nothing was written; fix the file and try again.`, { cause })
     if (typeof (cause as NodeJS.ErrnoException).code !== 'string') throw cause
     throw new ConfigError(`${path} could not be read or written (${(cause as Error).message}).`, { cause })
   }
 }
 
-/** Renders only the server's own entry: the rest of the file is private. */
+/** Renders only this server's entry, with secrets masked, because the rest of the file is private. */
 function shownEntry(entry: Record<string, unknown>): string {
   const text = JSON.stringify({ [serverName]: entry }, null, 2).replace(/\/\/[^/\s"]*@/g, '//[masked]@')
   return maskSecrets(text).replace(/^/gm, '  ')
@@ -179,8 +179,8 @@ function canAsk(): boolean {
 let terminal: { questions: Interface; answers: AsyncIterator<string> } | undefined
 
 /**
- * Asks the person a question. One reader serves all questions, so that input typed ahead is not lost. The end of the
- * input counts as a refusal.
+ * Asks the person a question. All questions use one reader, so that input typed ahead is not lost. The end of the input
+ * counts as an empty answer.
  */
 async function ask(question: string): Promise<string> {
   if (terminal === undefined) {

@@ -7,7 +7,7 @@ import { parseBaseUrl } from '../config/values.ts'
 import { realSystem } from '../core/system.ts'
 import { servedAddress } from './addresses.ts'
 
-/** Runs `work` with this user's logins and a network client, for the configured address. */
+/** Runs `work` with the options for signing in at the configured address. Closes the connections afterwards. */
 export async function withSignInOptions(
   config: Config,
   work: (options: SignInOptions) => Promise<void>,
@@ -29,6 +29,6 @@ function signInAddress(config: Config): string {
   const address = baseUrl ?? publicUrl ?? parseBaseUrl(served)
   if (address !== undefined) return address
   throw new ConfigError(
-    `PAYMENTS_BASE_URL (--base-url) got nothing, and ${served} is no loopback address; it accepts the address to sign in at.`,
+    `PAYMENTS_BASE_URL (--base-url) is required, because ${served} is not a loopback address; it accepts the address to sign in at.`,
   )
 }

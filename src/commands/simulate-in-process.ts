@@ -9,8 +9,8 @@ import { type ClientConfig, type OpenClient, openClient, openEmbeddedClient, ope
 import { serveConnection } from './stdio.ts'
 
 /**
- * Opens a world in this process. Each agent has its own MCP server, on streams instead of a process's stdin and stdout.
- * All of them share one payments service.
+ * Opens a world in this process. Each agent has its own MCP server, which uses streams in memory instead of stdin and
+ * stdout. All servers share one payments service.
  */
 export async function openInProcess(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
   const config = loadConfig({ env })
@@ -44,7 +44,7 @@ interface Api {
   close(): Promise<void>
 }
 
-/** Opens a deployed API, or the sandbox on the database in the settings. */
+/** Connects to the configured deployed API, or opens the sandbox on the configured database. */
 async function openApi(config: ClientConfig, system: System, log: Logger): Promise<Api> {
   if (config.baseUrl !== undefined) {
     return { clientOf: (instanceId) => openClient({ ...config, instanceId }, system, log), close: async () => {} }

@@ -20,8 +20,8 @@ export interface NamedTarget {
 const memoryUrl = 'sqlite::memory:'
 
 /**
- * Returns the world that the settings name, or by default a world on a new database for this run. With `processes`,
- * each agent has its own server process.
+ * Returns the configured world, or by default a world on a new database for this simulation. With `processes`, each
+ * agent has its own server process.
  */
 export function chooseTarget(config: Config, processes: boolean): NamedTarget {
   const { baseUrl, databaseUrl } = config
@@ -33,7 +33,7 @@ export function chooseTarget(config: Config, processes: boolean): NamedTarget {
   if (databaseUrl === memoryUrl && processes) {
     const { variable, flag } = names('databaseUrl')
     throw new ConfigError(
-      `${variable} (${flag}) got ${memoryUrl}; with --processes simulate accepts a database that several processes can open.`,
+      `${variable} (${flag}) got ${memoryUrl}; with --processes, it accepts a database that several processes can open.`,
     )
   }
   // The default database is the sandbox of a person's AI host, which a simulation must not change.
@@ -44,7 +44,7 @@ export function chooseTarget(config: Config, processes: boolean): NamedTarget {
   return { target: targetOn({ PAYMENTS_DATABASE_URL: databaseUrl }), where }
 }
 
-/** Uses an in-memory database: nothing has to outlive the run, so no write waits for a disk. */
+/** Uses an in-memory database, which needs no disk writes. Nothing has to outlive the simulation. */
 function ownMemory(config: Config): Target {
   const settings = { ...serverSettings(config), PAYMENTS_DATABASE_URL: memoryUrl }
   return { isolated: true, open: () => openInProcess(settings, { isolated: true }) }
@@ -75,7 +75,7 @@ async function ownDirectory() {
   return { directory, remove }
 }
 
-/** Opens processes on the database. Refuses an unusable database before the first process starts. */
+/** Opens a world of one server process per agent. Refuses an unusable database before any process starts. */
 async function openProcessesOn(config: Config, settings: Record<string, string>) {
   if (config.baseUrl === undefined) {
     const log = createLogger({ level: 'error' })
@@ -108,20 +108,20 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
 }
 
 /**
- * Returns the variables that every server gets, in this process or its own. They are not arguments, because other users
- * can read a process's arguments.
+ * Returns the environment variables of every MCP server, in this process or its own. Secrets are not arguments, because
+ * other users of the machine can read a process's arguments.
  */
 function serverSettings({ key, secret, world, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // The agents also act as the card networks, and advance the clock.
+    // The agents also act as the card networks, and advance the sandbox clock.
     PAYMENTS_TOOLSETS: 'default,sandbox,payments',
     // Thousands of refusals are intended here, and each would be logged at the level info.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',
-    // The agents also repeat equal calls on purpose.
+    // The agents repeat identical calls on purpose, and each must be carried out.
     PAYMENTS_REPEAT_WINDOW: '0',
   }
 }

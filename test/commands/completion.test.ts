@@ -23,7 +23,7 @@ test('bash completes commands, the flags of a command, and the settings that the
 
 test('the script for fish has a line for each command and flag, with a description', () => {
   expect(script('fish')).toContain(
-    "complete -c payments-mcp -n __fish_use_subcommand -f -a doctor -d 'Check Node.js, database, port, key, login, clock and AI hosts, and advise what to fix.'\n",
+    "complete -c payments-mcp -n __fish_use_subcommand -f -a doctor -d 'Check Node.js, database, port, key, login, clock and AI hosts, and suggest fixes.'\n",
   )
   expect(script('fish')).toContain("-n '__fish_seen_subcommand_from serve' -l json -d 'Print only one line of JSON")
 })

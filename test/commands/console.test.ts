@@ -199,7 +199,7 @@ test.runIf(isDeep)('the console command exits with a one-line error if its port 
   expect(await second.ended).toBe(2)
   expect(second.output.stdout).toBe('')
   expect(second.output.stderr).toBe(
-    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use by another payments-mcp (sandbox): use or stop that one, or give a free port on an address of this machine.\n`,
+    `payments-mcp: --port got ${port} on 127.0.0.1, which is in use by another payments-mcp (sandbox): use it, stop it, or give a free port on an address of this machine.\n`,
   )
 })
 

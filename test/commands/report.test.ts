@@ -153,7 +153,7 @@ onEachDatabase('report and verify', (database) => {
 
   test('report and verify refuse invalid arguments with a one-line message and exit code 2', () => {
     const wrong = [
-      [run(['report', '--run', 'nothing']), 'which is not a run of this database; the newest are '],
+      [run(['report', '--run', 'nothing']), 'which is not a run in this database; the newest runs are '],
       [run(['report', '--run', 'cursor 7', '--format', 'pdf']), 'it accepts html, md, json.'],
       [
         run(['report', '--run', 'cursor 7'], '', { PAYMENTS_BASE_URL: 'https://payments.example' }),

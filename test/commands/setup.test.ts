@@ -53,7 +53,7 @@ const read = (path: string) => readFileSync(path, 'utf8')
 test('setup writes an entry that starts this program, and a host that uses the entry lists the tools', async () => {
   const { status, stdout, stderr } = setup('cursor', '--yes', '--read-only', 'true')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout).toContain(`${cursor()} will get, under mcpServers`)
+  expect(stdout).toContain(`${cursor()} will get this entry under mcpServers`)
   expect(stdout).toMatch(/Restart Cursor and ask: “Issue a card/)
   const { payments } = JSON.parse(read(cursor())).mcpServers
   expect(payments).toEqual({ ...start, env: { PAYMENTS_READ_ONLY: 'true' } })
@@ -263,7 +263,7 @@ test.each(
       [
         'invalid JSON',
         '{\n  "mcpServers": {\n',
-        /mcp\.json: line \d is not valid JSON \(\w+\)\. Nothing was written; fix it/,
+        /mcp\.json: line \d is not valid JSON \(\w+\)\. Nothing was written; fix the file/,
       ],
       ['an array instead of an object', '[]', /mcp\.json: it does not contain an object/],
       ['an mcpServers that is not an object', '{"mcpServers": 3}', /mcp\.json: mcpServers is not a map of servers/],

@@ -192,7 +192,7 @@ describe('the world in a database', () => {
     const refused = run(['serve', ...on, '--world', other])
     expect({ status: refused.status, stdout: refused.stdout }).toEqual({ status: 2, stdout: '' })
     expect(refused.stderr).toMatch(
-      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", which is Other \(\w+\), but the database has Small \(\w+\)\. Name the file of that world, or another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite and all its data while no process uses it\.\n$/,
+      /^payments-mcp: PAYMENTS_WORLD \(--world\) got "other\.yaml", which is Other \(\w+\), but the database has Small \(\w+\)\. Start with the world in the database, or with another database: PAYMENTS_DATABASE_URL \(--database-url\), or delete \S+sandbox\.sqlite and all its data while no process uses it\.\n$/,
     )
     expect(run([...on, '--world', other])).toMatchObject({ status: 2, stdout: '' })
     expect(run(['serve', ...on]).stderr).toContain('which means the world of the package, but the database has Small')

@@ -44,7 +44,7 @@ const refused: [args: string[], line: RegExp][] = [
     ['--agent', 'carefull'],
     /--agent got "carefull"; did you mean careful\? To run a command of that name, give its path\.\n$/,
   ],
-  [[], /^payments-mcp: --agent got nothing; it accepts /],
+  [[], /^payments-mcp: --agent is missing; it accepts /],
   [['--agent', 'careful', '--trials', '0'], /--trials got "0"; it accepts an integer from 1 to 1000\.\n$/],
   [
     ['--agent', 'careful', '--concurrency', 'many'],

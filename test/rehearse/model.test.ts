@@ -257,14 +257,11 @@ describe('unusable options are refused in one line', () => {
   })
 
   const options = [
-    [
-      ['--model', 'openai:gpt', '--agent', 'careful'],
-      '--model rehearses a model, and --agent another agent: give one.',
-    ],
+    [['--model', 'openai:gpt', '--agent', 'careful'], 'Give --model or --agent, not both.'],
     [['--model', 'openai:gpt', '--temperature', '3'], '--temperature got "3"; it accepts a number from 0 to 2'],
     [['--model', 'openai:gpt', '--price', '3'], '--price got "3"; it accepts dollars per million tokens'],
     [['--model', 'openai:gpt', '--max-steps', '0'], '--max-steps got "0"; it accepts an integer from 1 to 1000.'],
-    [['--agent', 'careful', '--price', '1/2'], '--price is for --model, which is missing.'],
+    [['--agent', 'careful', '--price', '1/2'], '--price works only with --model.'],
     [['--model', 'openai:gpt', '--regrade', 'rehearsal'], 'remove --model.'],
   ] as const
   // Each case starts a process.
