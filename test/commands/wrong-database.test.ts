@@ -11,14 +11,15 @@ import { runResource } from '../support/run-resources.ts'
 const cli = await runResource('cli')
 let folder: string
 
-const call = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
-const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
+const request = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const initializeParams = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'host', version: '1' } }
+const listWallets = { name: 'list_wallets', arguments: {} }
 /** The lines that a host sends to call a tool. */
-const host = `${call(1, 'initialize', client)}\n${call(2, 'tools/call', { name: 'list_wallets', arguments: {} })}\n`
+const hostInput = `${request(1, 'initialize', initializeParams)}\n${request(2, 'tools/call', listWallets)}\n`
 
 function run(args: string[], database: string) {
   const env = { PATH: process.env.PATH, HOME: folder, PAYMENTS_DATABASE_URL: `sqlite:${join(folder, database)}` }
-  const options = { env, encoding: 'utf8', input: args.length === 0 ? host : '', timeout: 60_000 } as const
+  const options = { env, encoding: 'utf8', input: args.length === 0 ? hostInput : '', timeout: 60_000 } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], options)
   return { status, stdout, stderr }
 }
@@ -33,8 +34,8 @@ beforeAll(() => {
   const foreign = new DatabaseSync(join(folder, 'foreign'))
   foreign.exec('create table payments (id integer)')
   foreign.close()
-  expect(run(['rotate-keys'], 'newer').status).toBe(0)
-  const newer = new DatabaseSync(join(folder, 'newer'))
+  expect(run(['rotate-keys'], 'too-new').status).toBe(0)
+  const newer = new DatabaseSync(join(folder, 'too-new'))
   newer.exec('update schemas set version = 9999')
   newer.close()
   writeFileSync(join(folder, 'report.json'), '')
@@ -57,7 +58,7 @@ const commands = [
 const databases = [
   ['production', /^payments-mcp: [^\n]+ which is a production database, but the environment is sandbox; [^\n]+\n$/],
   ['foreign', /^payments-mcp: [^\n]+ it has tables of another program, [^\n]+\n$/],
-  ['newer', /^payments-mcp: [^\n]+ it was created by a newer payments-mcp\. Update payments-mcp\.\n$/],
+  ['too-new', /^payments-mcp: [^\n]+ it was created by a newer payments-mcp\. Update payments-mcp\.\n$/],
 ] as const
 const cases = commands.flatMap((args) => databases.map(([name, line]) => ({ args, name, line })))
 
@@ -79,13 +80,8 @@ describe('a database that a start must not use', () => {
 test('the default sandbox of another pre-release is set aside, and a new one begins', () => {
   const home = join(folder, 'no-configuration')
   const start = () => {
-    const options = {
-      env: { PATH: process.env.PATH, HOME: home },
-      encoding: 'utf8',
-      input: host,
-      timeout: 60_000,
-    } as const
-    return spawnSync(process.execPath, [cli], options)
+    const env = { PATH: process.env.PATH, HOME: home }
+    return spawnSync(process.execPath, [cli], { env, encoding: 'utf8', input: hostInput, timeout: 60_000 })
   }
   expect(start().status).toBe(0)
   const path = dataDirectory({ env: {}, home }).file('sandbox.sqlite')

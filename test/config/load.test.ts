@@ -115,8 +115,8 @@ describe('loadConfig', () => {
     ['PAYMENTS_METRICS', 'true', 'metrics', true],
     ['PAYMENTS_METRICS_PORT', '9464', 'metricsPort', 9464],
     ['PAYMENTS_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
-  ] as const)('accepts %s=%s', (variable, text, key, value) => {
-    expect(load({ [variable]: text })[key]).toEqual(value)
+  ] as const)('accepts %s=%s', (variable, input, key, value) => {
+    expect(load({ [variable]: input })[key]).toEqual(value)
   })
 
   it.each([
@@ -158,8 +158,8 @@ describe('loadConfig', () => {
     ['PAYMENTS_METRICS', 'yes'],
     ['PAYMENTS_METRICS_PORT', '0'],
     ['PAYMENTS_LOG_LEVEL', 'verbose'],
-  ])('refuses %s=%s in one line that names it', (variable, text) => {
-    const message = refusal({ [variable]: text })
+  ])('refuses %s=%s in one line that names it', (variable, input) => {
+    const message = refusalOf({ [variable]: input })
     expect(message).toMatch(new RegExp(`^${variable} \\(--[a-z-]+\\) got .+; it accepts .+\\.$`))
     expect(message).not.toMatch(/topsecret/)
   })
@@ -176,16 +176,16 @@ describe('loadConfig', () => {
   ])('accepts %s for the embedded sandbox only', (variable, flag) => {
     const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
     const file = { [variable]: 'a.yaml' }
-    expect(refusal({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
+    expect(refusalOf({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
       `${variable} (${flag}) got "a.yaml" together with PAYMENTS_ENVIRONMENT=production; ${accepts}`,
     )
-    expect(refusal({ ...file, PAYMENTS_BASE_URL: 'https://pay.example' })).toBe(
+    expect(refusalOf({ ...file, PAYMENTS_BASE_URL: 'https://pay.example' })).toBe(
       `${variable} (${flag}) got "a.yaml" together with PAYMENTS_BASE_URL=https://pay.example; ${accepts}`,
     )
   })
 
   it('refuses a key of another environment', () => {
-    expect(refusal({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
+    expect(refusalOf({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
       `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], a key of another environment than PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
     )
   })
@@ -203,7 +203,7 @@ describe('loadConfig', () => {
   })
 })
 
-function refusal(env: Record<string, string>): string {
+function refusalOf(env: Record<string, string>): string {
   try {
     load(env)
   } catch (error) {

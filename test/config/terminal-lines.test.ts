@@ -3,18 +3,18 @@ import { expect, it, test } from 'vitest'
 import { terminalLine } from '../../src/config/terminal-lines.ts'
 import { loggedPath } from '../../src/core/logged-path.ts'
 
-const at = { time: '2026-01-02T03:04:05.678Z', level: 'info' }
+const base = { time: '2026-01-02T03:04:05.678Z', level: 'info' }
 
 it('shows a person the time, caller, operation, dollars, result and duration', () => {
-  const call = { ...at, operation: 'create_payment', agentId: `agt_${'0'.repeat(26)}abcdef`, status: 200, ms: 12 }
+  const call = { ...base, operation: 'create_payment', agentId: `agt_${'0'.repeat(26)}abcdef`, status: 200, ms: 12 }
   expect(terminalLine(JSON.stringify({ ...call, amount: 4250, msg: 'answered' }))).toBe(
     '03:04:05  agent …abcdef  create_payment                       $42.50  ok                          12 ms\n',
   )
   const refused = { ...call, status: 409, code: 'conflict', method: 'POST', path: '/payments', msg: 'refused' }
   expect(terminalLine(JSON.stringify(refused))).toMatch(/create_payment +refused 409 conflict +12 ms\n$/)
-  const page = { ...at, msg: 'refused', method: 'GET', path: '/checkout/…', status: 404, code: 'not_found' }
+  const page = { ...base, msg: 'refused', method: 'GET', path: '/checkout/…', status: 404, code: 'not_found' }
   expect(terminalLine(JSON.stringify(page))).toMatch(/^03:04:05 +GET \/checkout\/… +refused 404 not_found\n$/)
-  const error = { ...at, level: 'error', msg: 'failed', err: { message: 'no', stack: 'Error: no\n    at x' } }
+  const error = { ...base, level: 'error', msg: 'failed', err: { message: 'no', stack: 'Error: no\n    at x' } }
   expect(terminalLine(JSON.stringify(error))).toBe('03:04:05  error  failed  Error: no\n    at x\n')
 })
 

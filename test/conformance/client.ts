@@ -14,7 +14,7 @@ import { realSystem } from '../../src/core/system.ts'
  * and its environment contains the secrets. It signs in with `payments-mcp login`, and lists the tools with that login.
  */
 
-interface Given {
+interface ConformanceContext {
   client_id: string
   client_secret?: string
   private_key_pem?: string
@@ -24,7 +24,7 @@ interface Given {
 }
 
 const url = String(process.argv.at(-1))
-const given = JSON.parse(String(process.env.MCP_CONFORMANCE_CONTEXT)) as Given
+const context = JSON.parse(String(process.env.MCP_CONFORMANCE_CONTEXT)) as ConformanceContext
 const directory = await mkdtemp(join(tmpdir(), 'conformance-client-'))
 try {
   await promisify(execFile)(process.execPath, [cli(), 'login', '--base-url', url, ...(await loginFlags())], {
@@ -47,16 +47,16 @@ function cli(): string {
 
 /** Writes the secrets into files, and returns the flags that name them. */
 async function loginFlags(): Promise<string[]> {
-  const proof = await writeSecret('proof', String(given.private_key_pem ?? given.client_secret))
-  const application = ['--client-id', given.client_id, '--proof-file', proof]
-  if (given.idp_id_token === undefined) return ['--client-credentials', ...application]
-  const idToken = await writeSecret('id-token', given.idp_id_token)
-  const company = ['--idp', String(given.idp_issuer), '--idp-client-id', String(given.idp_client_id)]
+  const proof = await writeSecret('proof', String(context.private_key_pem ?? context.client_secret))
+  const application = ['--client-id', context.client_id, '--proof-file', proof]
+  if (context.idp_id_token === undefined) return ['--client-credentials', ...application]
+  const idToken = await writeSecret('id-token', context.idp_id_token)
+  const company = ['--idp', String(context.idp_issuer), '--idp-client-id', String(context.idp_client_id)]
   return ['--enterprise', ...application, ...company, '--id-token-file', idToken]
 }
 
-async function writeSecret(name: string, text: string): Promise<string> {
+async function writeSecret(name: string, secret: string): Promise<string> {
   const path = join(directory, name)
-  await writeFile(path, text)
+  await writeFile(path, secret)
   return path
 }

@@ -4,7 +4,7 @@ import { type Served, serveWorld } from '../oauth/served.ts'
 import { isDeep } from '../support/depth.ts'
 import { startBearerProxy } from './bearer-proxy.ts'
 import { createEverythingServer } from './everything-server.ts'
-import { conformance, expectedFailures } from './run.ts'
+import { expectedFailures, runConformance } from './run.ts'
 
 // This scenario requires the server to hang up during a call and the host to reconnect. Our server never hangs up.
 const polling = 'server-sse-polling'
@@ -12,9 +12,9 @@ const polling = 'server-sse-polling'
 const tasks = 'tasks-status-notifications'
 
 const runs = [
-  { release: '0.1.16', options: ['--suite', 'all'], count: 32, silent: [polling] },
-  { release: '0.2.0-alpha.12', options: ['--requirements', '2025-11-25'], count: 33, silent: [polling] },
-  { release: '0.2.0-alpha.12', options: ['--requirements', '2026-07-28'], count: 50, silent: [tasks] },
+  { release: '0.1.16', options: '--suite all', count: 32, inconclusive: [polling] },
+  { release: '0.2.0-alpha.12', options: '--requirements 2025-11-25', count: 33, inconclusive: [polling] },
+  { release: '0.2.0-alpha.12', options: '--requirements 2026-07-28', count: 50, inconclusive: [tasks] },
 ] as const
 
 /** The scenarios of the Skills extension. They belong to no protocol version, so the tool runs them only with `--force`. */
@@ -22,12 +22,12 @@ const skills = ['2025-11-25', '2026-07-28'].flatMap((version) =>
   ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest'].map((scenario) => ({
     release: '0.2.0-alpha.12' as const,
     count: 1,
-    silent: [],
-    options: ['--scenario', scenario, '--spec-version', version, '--force'],
+    inconclusive: [],
+    options: `--scenario ${scenario} --spec-version ${version} --force`,
   })),
 )
 
-type Suite = Omit<(typeof runs)[number] | (typeof skills)[number], 'options'> & { options: readonly string[] }
+type Suite = (typeof runs)[number] | (typeof skills)[number]
 type Proxy = Awaited<ReturnType<typeof startBearerProxy>>
 
 function describeConformance(
@@ -47,12 +47,12 @@ function describeConformance(
       await stop()
     })
 
-    test.each(suites)('$release $options.0 $options.1 $options.3', async ({ release, options, count, silent }) => {
-      const outcome = await conformance(`${proxy.url}/mcp`, { release, options, expected })
+    test.each(suites)('$release $options', async ({ release, options, count, inconclusive }) => {
+      const outcome = await runConformance(`${proxy.url}/mcp`, { release, options, expected })
       const listed = await expectedFailures(expected)
       expect(outcome.code, outcome.printed).toBe(0)
       expect(outcome.failed.filter((scenario) => !listed.has(scenario))).toEqual([])
-      expect({ count: outcome.count, silent: outcome.silent }).toEqual({ count, silent })
+      expect({ count: outcome.count, inconclusive: outcome.inconclusive }).toEqual({ count, inconclusive })
     })
   })
 }

@@ -16,8 +16,8 @@ const questionOf = (message: string, properties: Record<string, { type: 'string'
 const modelQuestionOf = (words: string, maxTokens: number) =>
   inputRequired.createMessage({ messages: [{ role: 'user', content: text(words) }], maxTokens })
 
-const name = questionOf('What is your name?', { name: { type: 'string' } })
-const confirmation = questionOf('Please confirm', { ok: { type: 'boolean' } })
+const nameQuestion = questionOf('What is your name?', { name: { type: 'string' } })
+const confirmationQuestion = questionOf('Please confirm', { ok: { type: 'boolean' } })
 
 const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
   Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
@@ -33,19 +33,19 @@ const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
 /** Returns a call that asks until every question is answered and the host has sent back the call's state. */
 const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   return async (_args, context, { seal }) => {
-    const state = context.mcpReq.requestState<{ kept: boolean }>()
-    if (state?.kept === true && isAnswered(context, inputRequests)) return content(text('state-ok'))
-    return inputRequired({ inputRequests, requestState: await seal({ kept: true }) })
+    const state = context.mcpReq.requestState<{ issued: boolean }>()
+    if (state?.issued === true && isAnswered(context, inputRequests)) return content(text('state-ok'))
+    return inputRequired({ inputRequests, requestState: await seal({ issued: true }) })
   }
 }
 
 /** The tools that ask hosts of MCP 2026. Each returns a question, and the host repeats the call with the answer. */
-export const questions: Record<string, Tool> = {
+export const askingTools: Record<string, Tool> = {
   test_input_required_result_elicitation: {
     description: 'Asks the person',
     call: (_args, { mcpReq }) => {
       const answered = acceptedContent(mcpReq.inputResponses, 'user_name')
-      if (answered === undefined) return inputRequired({ inputRequests: { user_name: name } })
+      if (answered === undefined) return inputRequired({ inputRequests: { user_name: nameQuestion } })
       return content(text(`Hello, ${answered.name}!`))
     },
   },
@@ -59,16 +59,16 @@ export const questions: Record<string, Tool> = {
   },
   test_input_required_result_request_state: {
     description: 'Asks, and wants its state back',
-    call: askWithState({ confirm: confirmation }),
+    call: askWithState({ confirm: confirmationQuestion }),
   },
   test_input_required_result_tampered_state: {
     description: 'Asks, and takes no other state than its own',
-    call: askWithState({ confirm: confirmation }),
+    call: askWithState({ confirm: confirmationQuestion }),
   },
   test_input_required_result_multiple_inputs: {
     description: 'Asks three things at once',
     call: askWithState({
-      user_name: name,
+      user_name: nameQuestion,
       greeting: modelQuestionOf('Generate a greeting', 50),
       client_roots: inputRequired.listRoots(),
     }),
@@ -91,19 +91,19 @@ export const questions: Record<string, Tool> = {
   },
   test_input_required_result_capabilities: {
     description: 'Asks only what the host can answer',
-    call: (args, context, around) => {
+    call: (args, context, helpers) => {
       const { sampling, elicitation } = capabilitiesOf(context)
       return askUntilAnswered({
         ...(sampling === undefined ? {} : { greeting: modelQuestionOf('Generate a greeting', 50) }),
-        ...(elicitation === undefined ? {} : { user_name: name }),
-      })(args, context, around)
+        ...(elicitation === undefined ? {} : { user_name: nameQuestion }),
+      })(args, context, helpers)
     },
   },
   test_streaming_elicitation: {
     description: 'Asks behind something else on the stream',
     call: async (_args, { mcpReq }) => {
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 'streaming', progress: 1 } })
-      return inputRequired({ inputRequests: { user_name: name } })
+      return inputRequired({ inputRequests: { user_name: nameQuestion } })
     },
   },
 }

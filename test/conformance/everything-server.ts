@@ -10,12 +10,12 @@ import {
 } from '@modelcontextprotocol/server'
 import type { HostContext } from '../../src/mcp/http/host-context.ts'
 import { prompts, readResource, resources, resourceTemplates } from './everything-answers.ts'
-import { questions } from './everything-questions.ts'
+import { askingTools } from './everything-questions.ts'
 import { type Tool, tools } from './everything-tools.ts'
 
-const all: Record<string, Tool> = { ...tools, ...questions }
+const allTools: Record<string, Tool> = { ...tools, ...askingTools }
 
-const states = createRequestStateCodec({ key: randomBytes(32) })
+const stateCodec = createRequestStateCodec({ key: randomBytes(32) })
 
 /** Returns a server with the named fixtures that the protocol's conformance tests need to test a transport. */
 export function createEverythingServer(
@@ -32,18 +32,18 @@ export function createEverythingServer(
         completions: {},
         logging: {},
       },
-      requestState: { verify: states.verify },
+      requestState: { verify: stateCodec.verify },
     },
   )
   const { server } = everything
-  for (const [name, { description, inputSchema }] of Object.entries(all)) {
+  for (const [name, { description, inputSchema }] of Object.entries(allTools)) {
     const parameters = fromJsonSchema({ type: 'object', ...inputSchema })
     everything.registerTool(name, { description, inputSchema: parameters }, () => ({ content: [] }))
   }
   // These handlers are below the registration layer, which would turn a protocol error into a result.
   server.setRequestHandler('tools/call', ({ params }, context) => {
-    const tool = find(all, params.name, 'tool')
-    return tool.call(params.arguments ?? {}, context, { notify, seal: states.mint })
+    const tool = find(allTools, params.name, 'tool')
+    return tool.call(params.arguments ?? {}, context, { notify, seal: stateCodec.mint })
   })
   server.setRequestHandler('resources/list', () => ({ resources }))
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))

@@ -12,12 +12,12 @@ import { embedded, image, text, wav } from './everything-answers.ts'
 export interface Tool {
   description: string
   inputSchema?: Record<string, unknown>
-  call(args: Record<string, unknown>, context: ServerContext, around: Around): Answer | Promise<Answer>
+  call(args: Record<string, unknown>, context: ServerContext, helpers: Helpers): Answer | Promise<Answer>
 }
 
 type Answer = CallToolResult | InputRequiredResult
 
-interface Around {
+interface Helpers {
   /** Notifies every host of a change. */
   notify(event: ServerEvent): void
   /** Seals the state of a question. */
@@ -99,12 +99,12 @@ export const tools: Record<string, Tool> = {
     description: 'Asks the person at the host',
     inputSchema: schema({ message: { type: 'string' } }),
     call: ({ message }, context) =>
-      elicited(context, String(message), { username: { type: 'string' }, email: { type: 'string' } }),
+      elicit(context, String(message), { username: { type: 'string' }, email: { type: 'string' } }),
   },
   test_elicitation_sep1034_defaults: {
     description: 'Asks with answers filled in',
     call: (_args, context) =>
-      elicited(context, 'Is this right?', {
+      elicit(context, 'Is this right?', {
         name: { type: 'string', default: 'John Doe' },
         age: { type: 'integer', default: 30 },
         score: { type: 'number', default: 95.5 },
@@ -117,7 +117,7 @@ export const tools: Record<string, Tool> = {
     call: (_args, context) => {
       const titled = ['First', 'Second', 'Third'].map((title, index) => ({ const: `value${index + 1}`, title }))
       const plain = ['option1', 'option2', 'option3']
-      return elicited(context, 'Choose', {
+      return elicit(context, 'Choose', {
         untitledSingle: { type: 'string', enum: plain },
         titledSingle: { type: 'string', oneOf: titled },
         legacyEnum: { type: 'string', enum: ['opt1', 'opt2'], enumNames: ['Option One', 'Option Two'] },
@@ -189,8 +189,8 @@ export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {}
 }
 
-async function elicited({ mcpReq }: ServerContext, message: string, properties: Record<string, object>) {
+async function elicit({ mcpReq }: ServerContext, message: string, properties: Record<string, object>) {
   const requestedSchema = schema(properties) as never
-  const { action, content: answered } = await mcpReq.elicitInput({ message, requestedSchema })
-  return content(text(`Elicitation completed: action=${action}, content=${JSON.stringify(answered)}`))
+  const { action, content: answer } = await mcpReq.elicitInput({ message, requestedSchema })
+  return content(text(`Elicitation completed: action=${action}, content=${JSON.stringify(answer)}`))
 }

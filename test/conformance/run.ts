@@ -16,12 +16,12 @@ const releases = {
  * the request, which no option changes (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy
  * machine, a correct answer arrives after that.
  */
-const limit = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
-const patience = new URL('./patience.js', import.meta.url).href
+const timeoutOptions = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
+const patienceScript = new URL('./patience.js', import.meta.url).href
 
 export interface Run {
   release: keyof typeof releases
-  options: readonly string[]
+  options: string
   /** A file of this folder that lists the expected failures and their reasons. */
   expected: string
 }
@@ -35,7 +35,7 @@ export interface Outcome {
   /** The scenarios with failures or warnings. */
   failed: string[]
   /** The scenarios without failures that verified nothing. */
-  silent: string[]
+  inconclusive: string[]
 }
 
 interface Check {
@@ -43,32 +43,33 @@ interface Check {
 }
 
 /** Runs scenarios against the MCP endpoint at that address. */
-export async function conformance(url: string, { release, options, expected }: Run): Promise<Outcome> {
+export async function runConformance(url: string, { release, options, expected }: Run): Promise<Outcome> {
   const output = await mkdtemp(join(tmpdir(), 'conformance-'))
   const tool = fileURLToPath(new URL(`../../node_modules/${releases[release]}/dist/index.js`, import.meta.url))
   const baseline = fileURLToPath(new URL(expected, import.meta.url))
-  const args = ['server', '--url', url, ...options, ...limit[release], '--expected-failures', baseline, '-o', output]
-  const child = spawn(process.execPath, ['--import', patience, tool, ...args], { timeout: 240_000 })
+  const args = ['--url', url, ...options.split(' '), ...timeoutOptions[release], '--expected-failures', baseline]
+  const command = ['--import', patienceScript, tool, 'server', ...args, '-o', output]
+  const child = spawn(process.execPath, command, { timeout: 240_000 })
   try {
     const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
     const [code, ...printed] = await Promise.all([closed, text(child.stdout), text(child.stderr)])
-    return { code, printed: printed.join('\n'), ...(await read(output)) }
+    return { code, printed: printed.join('\n'), ...(await readOutcome(output)) }
   } finally {
     await rm(output, { recursive: true, force: true })
   }
 }
 
-async function read(output: string): Promise<Omit<Outcome, 'code' | 'printed'>> {
+async function readOutcome(output: string): Promise<Omit<Outcome, 'code' | 'printed'>> {
   const folders = await readdir(output)
   const failed: string[] = []
-  const silent: string[] = []
+  const inconclusive: string[] = []
   for (const folder of folders.sort()) {
     const checks: Check[] = JSON.parse(await readFile(join(output, folder, 'checks.json'), 'utf8'))
     const scenario = folder.replace(/^server-/, '').replace(/-\d{4}-\d{2}-\d{2}T[\d-]+Z$/, '')
     if (checks.some(({ status }) => status === 'FAILURE' || status === 'WARNING')) failed.push(scenario)
-    else if (!checks.some(({ status }) => status === 'SUCCESS')) silent.push(scenario)
+    else if (!checks.some(({ status }) => status === 'SUCCESS')) inconclusive.push(scenario)
   }
-  return { count: folders.length, failed, silent }
+  return { count: folders.length, failed, inconclusive }
 }
 
 /** Returns the scenarios listed in a file of this folder, each with its reason. */

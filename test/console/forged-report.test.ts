@@ -74,10 +74,10 @@ test('only a complete forgery passes', async () => {
     [[], { first: place(rows[0]) }, 'states entries of a chain, but its chain is empty'],
     [[], { last: place(rows[0]) }, 'states entries of a chain, but its chain is empty'],
     [rows.map((row) => ({ ...row, id: 'act\n' })).map(rehash), {}, 'cannot be read'],
-    [rows.map((row, at) => ({ ...row, sequence: at + 0.5 })).map(rehash), {}, 'cannot be read'],
+    [rows.map((row, index) => ({ ...row, sequence: index + 0.5 })).map(rehash), {}, 'cannot be read'],
   ]
-  for (const [at, [forged, chain, what]] of cases.entries()) {
+  for (const [index, [forged, chain, what]] of cases.entries()) {
     const verdict = { result: 'broken', what: expect.stringContaining(what) }
-    expect(await verifyForgery(forged, chain), `case ${at}`).toMatchObject(verdict)
+    expect(await verifyForgery(forged, chain), `case ${index}`).toMatchObject(verdict)
   }
 })

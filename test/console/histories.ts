@@ -2,17 +2,19 @@ import fc from 'fast-check'
 import type { Answer, OtherParty, Sent, World } from '../support/world.ts'
 
 /** The actions of agents, merchants, people and banks, in two concurrent runs. */
-const acts = [
-  ...(['issue', 'issue', 'issue', 'authorize', 'authorize', 'authorize', 'authorize', 'again'] as const),
-  ...(['capture', 'capture', 'refund', 'refund', 'reverse', 'expire', 'miss', 'pass'] as const),
-  ...(['pay', 'pay', 'mail', 'claim', 'cancel', 'approve', 'deny', 'fund', 'wire', 'move'] as const),
-  ...(['deposit', 'withdraw', 'settle', 'fail', 'return', 'ask', 'paid', 'declined', 'unpaid'] as const),
-  ...(['subscribe', 'forCustomer', 'billed', 'billed'] as const),
+const actionNames = [
+  ...(['issueCard', 'issueCard', 'issueCard', 'repeatIssue', 'issueForCustomer'] as const),
+  ...(['authorize', 'authorize', 'authorize', 'authorize', 'capture', 'capture', 'refund', 'refund'] as const),
+  ...(['reverse', 'reverseMissing', 'expire', 'passTime'] as const),
+  ...(['pay', 'pay', 'payByEmail', 'claimPayment', 'cancelPayment', 'approve', 'deny', 'sendWire'] as const),
+  ...(['simulateDeposit', 'deposit', 'withdraw', 'moveBetweenWallets', 'settleTransfer', 'failTransfer'] as const),
+  ...(['returnTransfer', 'requestPayment', 'payerPays', 'payerDeclines', 'cancelRequest'] as const),
+  ...(['payRequest', 'payRequest', 'subscribe'] as const),
 ] as const
 
 export const histories = fc.array(
   fc.record({
-    act: fc.constantFrom(...acts),
+    name: fc.constantFrom(...actionNames),
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
     /**
@@ -24,13 +26,13 @@ export const histories = fc.array(
   }),
   { minLength: 20, maxLength: 60 },
 )
-type Act = typeof histories extends fc.Arbitrary<(infer One)[]> ? One : never
+type Action = typeof histories extends fc.Arbitrary<(infer Item)[]> ? Item : never
 
 /** Payments above this amount wait for an approval. */
 export const limitCents = 1500
 
 /** The records created in one run, by kind, as reported to their creator. */
-export class RunMade {
+export class RunRecords {
   readonly name: string
   cards: string[] = []
   purchases: string[] = []
@@ -38,9 +40,9 @@ export class RunMade {
   transfers: string[] = []
   requests: string[] = []
   subscriptions: string[] = []
-  forCustomer: string[] = []
+  customerCards: string[] = []
   calls = 0
-  refused: string[] = []
+  refusalCodes: string[] = []
   replays = 0
   /** The source ids of the run's ledger entries. */
   sources = new Set<string>()
@@ -60,212 +62,220 @@ export interface Grounds {
 
 /** Performs acts in two runs, and keeps the records that each run created. */
 export class History {
-  readonly runs: readonly [RunMade, RunMade]
+  readonly runs: readonly [RunRecords, RunRecords]
   readonly #on: Grounds
 
   constructor(on: Grounds, names: readonly [string, string]) {
     this.#on = on
-    this.runs = [new RunMade(names[0]), new RunMade(names[1])]
+    this.runs = [new RunRecords(names[0]), new RunRecords(names[1])]
   }
 
-  async take(act: Act): Promise<void> {
-    await takes[act.act]({
-      ...act,
+  async perform(action: Action): Promise<void> {
+    await actions[action.name]({
+      ...action,
       on: this.#on,
-      all: this.runs,
-      made: this.runs[act.run as 0 | 1],
-      call: (path, attributes, sent) => this.#call(act.run as 0 | 1, path, attributes, sent),
+      runs: this.runs,
+      records: this.runs[action.run as 0 | 1],
+      call: (path, attributes, sent) => this.#call(action.run as 0 | 1, path, attributes, sent),
     })
   }
 
   /** Makes an agent's call in a run, and counts it even if it is refused. */
   async #call(run: 0 | 1, path: string, attributes?: object, sent: Sent = {}): Promise<Answer> {
     const { world } = this.#on
-    const made = this.runs[run]
-    const named = { instanceId: made.name, ...sent }
+    const records = this.runs[run]
+    const inRun = { instanceId: records.name, ...sent }
     const answer = await (attributes === undefined
-      ? world.send('POST', path, named)
-      : world.post(path, attributes, named))
-    made.calls++
-    if (answer.status >= 400) made.refused.push(answer.json.errors[0].code)
+      ? world.send('POST', path, inRun)
+      : world.post(path, attributes, inRun))
+    records.calls++
+    if (answer.status >= 400) records.refusalCodes.push(answer.json.errors[0].code)
     return answer
   }
 }
 
-interface Taking extends Act {
+interface ActionContext extends Action {
   on: Grounds
-  all: readonly [RunMade, RunMade]
-  made: RunMade
+  runs: readonly [RunRecords, RunRecords]
+  records: RunRecords
   call(path: string, attributes?: object, sent?: Sent): Promise<Answer>
 }
 
 const usd = 'USD'
-const someOf = (ids: readonly string[], pick: number): string | undefined => ids[pick % Math.max(1, ids.length)]
-const of = (all: readonly RunMade[], kind: 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests') =>
-  all.flatMap((run) => run[kind])
+const pickFrom = (ids: readonly string[], pick: number): string | undefined => ids[pick % Math.max(1, ids.length)]
+const idsIn = (runs: readonly RunRecords[], kind: 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests') =>
+  runs.flatMap((run) => run[kind])
 const idOf = ({ status, json }: Answer): string | undefined => (status < 300 ? json.data.id : undefined)
 
-function keep(made: RunMade, kind: 'payments' | 'transfers' | 'requests' | 'subscriptions', answer: Answer): void {
+function addId(
+  records: RunRecords,
+  kind: 'payments' | 'transfers' | 'requests' | 'subscriptions',
+  answer: Answer,
+): void {
   const id = idOf(answer)
   if (id === undefined) return
-  made[kind].push(id)
-  made.sources.add(id)
+  records[kind].push(id)
+  records.sources.add(id)
 }
 
-async function onPurchase({ all, pick, call }: Taking, action: string, attributes?: object): Promise<void> {
-  const id = someOf(of(all, 'purchases'), pick)
+async function changePurchase({ runs, pick, call }: ActionContext, action: string, attributes?: object): Promise<void> {
+  const id = pickFrom(idsIn(runs, 'purchases'), pick)
   if (id === undefined) return
   const refund = idOf(await call(`/simulations/card-transactions/${id}/${action}`, attributes))
   if (refund === undefined) return
   // A refund by any run returns the money to the run whose card was charged.
-  for (const run of all) if (run.purchases.includes(id)) run.sources.add(refund)
+  for (const run of runs) if (run.purchases.includes(id)) run.sources.add(refund)
 }
 
 /** Sends a request outside of all runs, as the account's owner, a payer or a bank. */
-async function sendOutsideRuns({ on: { world } }: Taking, path: string, sent: Sent = {}): Promise<Answer> {
+async function sendOutsideRuns({ on: { world } }: ActionContext, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
   // Reading the status marks a refusal as expected.
   void answer.status
   return answer
 }
 
-async function decide(taking: Taking, how: 'approve' | 'deny'): Promise<void> {
-  const { world } = taking.on
+async function decide(context: ActionContext, how: 'approve' | 'deny'): Promise<void> {
+  const { world } = context.on
   const waiting = (await world.get('/approvals?status=pending', { key: world.apiKey })).json.data
-  const approval = waiting[taking.pick % Math.max(1, waiting.length)]
-  if (approval !== undefined) await sendOutsideRuns(taking, `/approvals/${approval.id}/${how}`)
+  const approval = waiting[context.pick % Math.max(1, waiting.length)]
+  if (approval !== undefined) await sendOutsideRuns(context, `/approvals/${approval.id}/${how}`)
 }
 
-const onTransfer = async (taking: Taking, action: string) => {
-  const id = someOf(of(taking.all, 'transfers'), taking.pick)
-  if (id !== undefined) await sendOutsideRuns(taking, `/simulations/transfers/${id}/${action}`)
+const changeTransfer = async (context: ActionContext, action: string) => {
+  const id = pickFrom(idsIn(context.runs, 'transfers'), context.pick)
+  if (id !== undefined) await sendOutsideRuns(context, `/simulations/transfers/${id}/${action}`)
 }
 
-const takes: Record<Act['act'], (taking: Taking) => Promise<void>> = {
-  issue: async ({ call, made, amount, merchant }) => {
+const actions: Record<Action['name'], (context: ActionContext) => Promise<void>> = {
+  issueCard: async ({ call, records, amount, merchant }) => {
     const id = idOf(
       await call('/agent-cards', { merchant: { name: merchant }, maximumAmount: Math.ceil(amount / 2), currency: usd }),
     )
-    if (id !== undefined) made.cards.push(id)
+    if (id !== undefined) records.cards.push(id)
   },
   /** Buys with any run's card. The run that issued the card reports the purchase. */
-  authorize: async ({ call, all, pick, amount, merchant }) => {
-    const cardId = someOf(of(all, 'cards'), pick)
+  authorize: async ({ call, runs, pick, amount, merchant }) => {
+    const cardId = pickFrom(idsIn(runs, 'cards'), pick)
     if (cardId === undefined) return
     const bought = { amount: Math.ceil(amount / 2), currency: usd, merchant: { name: merchant } }
     const id = idOf(await call(`/simulations/agent-cards/${cardId}/authorize`, bought))
-    const made = all.find(({ cards }) => cards.includes(cardId))
-    if (id === undefined || made === undefined) return
-    made.purchases.push(id)
-    made.sources.add(id)
+    const records = runs.find(({ cards }) => cards.includes(cardId))
+    if (id === undefined || records === undefined) return
+    records.purchases.push(id)
+    records.sources.add(id)
   },
-  again: async ({ call, made, amount }) => {
+  repeatIssue: async ({ call, records, amount }) => {
     const card = { merchant: { name: 'Books' }, maximumAmount: Math.ceil(amount / 2), currency: usd }
-    const same = { idempotencyKey: `again ${made.name} ${made.calls}` }
+    const same = { idempotencyKey: `repeat ${records.name} ${records.calls}` }
     const first = await call('/agent-cards', card, same)
     const second = await call('/agent-cards', card, same)
     if (first.status >= 300 || second.text !== first.text) throw new Error(`No replay: ${first.text} ${second.text}`)
-    made.cards.push(first.json.data.id)
-    made.replays++
+    records.cards.push(first.json.data.id)
+    records.replays++
   },
-  capture: (taking) => onPurchase(taking, 'capture', { amount: Math.ceil(taking.amount / 3), currency: usd }),
-  refund: (taking) => onPurchase(taking, 'refund', { amount: Math.ceil(taking.amount / 6), currency: usd }),
-  reverse: (taking) => onPurchase(taking, 'reverse'),
-  expire: (taking) => onPurchase(taking, 'expire'),
-  miss: async ({ call }) => void (await call('/simulations/card-transactions/cit_missing/reverse')),
-  pass: async ({ on, pick }) => on.world.system.pass((1 + (pick % 5)) * 24 * 60 * 60_000),
-  pay: async ({ call, made, amount, on }) => {
+  capture: (context) => changePurchase(context, 'capture', { amount: Math.ceil(context.amount / 3), currency: usd }),
+  refund: (context) => changePurchase(context, 'refund', { amount: Math.ceil(context.amount / 6), currency: usd }),
+  reverse: (context) => changePurchase(context, 'reverse'),
+  expire: (context) => changePurchase(context, 'expire'),
+  reverseMissing: async ({ call }) => void (await call('/simulations/card-transactions/cit_missing/reverse')),
+  passTime: async ({ on, pick }) => on.world.system.pass((1 + (pick % 5)) * 24 * 60 * 60_000),
+  pay: async ({ call, records, amount, on }) => {
     const counterparty = { type: 'party_id', value: on.payer.partyId }
-    keep(made, 'payments', await call('/payments', { amount, counterparty, description: '| <i>tea' }))
+    addId(records, 'payments', await call('/payments', { amount, counterparty, description: '| <i>tea' }))
   },
-  mail: async ({ call, made, amount, pick }) => {
+  payByEmail: async ({ call, records, amount, pick }) => {
     const counterparty = { type: 'email', value: `somebody-${pick}@example.com` }
-    keep(made, 'payments', await call('/payments', { amount, counterparty }))
+    addId(records, 'payments', await call('/payments', { amount, counterparty }))
   },
-  claim: async (taking) => {
-    const id = someOf(of(taking.all, 'payments'), taking.pick)
+  claimPayment: async (context) => {
+    const id = pickFrom(idsIn(context.runs, 'payments'), context.pick)
     if (id !== undefined)
-      await sendOutsideRuns(taking, `/simulations/payments/${id}/complete-claim`, { idempotencyKey: null })
+      await sendOutsideRuns(context, `/simulations/payments/${id}/complete-claim`, { idempotencyKey: null })
   },
-  cancel: async ({ call, all, pick }) => {
-    const id = someOf(of(all, 'payments'), pick)
+  cancelPayment: async ({ call, runs, pick }) => {
+    const id = pickFrom(idsIn(runs, 'payments'), pick)
     if (id !== undefined) await call(`/payments/${id}/cancel`)
   },
-  approve: (taking) => decide(taking, 'approve'),
-  deny: (taking) => decide(taking, 'deny'),
-  fund: async ({ call, made, amount, on: { world } }) => {
+  approve: (context) => decide(context, 'approve'),
+  deny: (context) => decide(context, 'deny'),
+  simulateDeposit: async ({ call, records, amount, on: { world } }) => {
     const { partyId } = await world.whoami()
     const path = `/simulations/customers/${partyId}/transfers/deposit`
-    keep(made, 'transfers', await call(path, { amount, currency: usd }, { key: world.apiKey }))
+    addId(records, 'transfers', await call(path, { amount, currency: usd }, { key: world.apiKey }))
   },
-  wire: async ({ call, made, amount, on: { world } }) => {
+  sendWire: async ({ call, records, amount, on: { world } }) => {
     const address = { addressLine1: '1 Main St', city: 'Austin', state: 'TX', postalCode: '78701', country: 'US' }
     const beneficiary = { name: 'A bank', accountNumber: '123456789', routingNumber: '021000021', address }
-    keep(made, 'transfers', await call('/wire', { amount, currency: usd, beneficiary }, { key: world.apiKey }))
+    addId(records, 'transfers', await call('/wire', { amount, currency: usd, beneficiary }, { key: world.apiKey }))
   },
-  move: async ({ call, made, amount, pick, on: { world, walletIds } }) => {
+  moveBetweenWallets: async ({ call, records, amount, pick, on: { world, walletIds } }) => {
     const [sourceWalletId, destWalletId] = pick % 2 === 0 ? walletIds : walletIds.toReversed()
     const moved = { amount, sourceWalletId, destWalletId }
-    keep(made, 'transfers', await call('/transfers/internal', moved, { key: world.apiKey }))
+    addId(records, 'transfers', await call('/transfers/internal', moved, { key: world.apiKey }))
   },
-  deposit: async ({ call, made, amount, on: { world, walletIds, accountId: externalAccountId } }) => {
+  deposit: async ({ call, records, amount, on: { world, walletIds, accountId: externalAccountId } }) => {
     const input = { amount, externalAccountId, walletId: walletIds[0] }
-    keep(made, 'transfers', await call('/transfers/deposit', input, { key: world.apiKey }))
+    addId(records, 'transfers', await call('/transfers/deposit', input, { key: world.apiKey }))
   },
-  withdraw: async ({ call, made, amount, on: { world, walletIds, accountId: externalAccountId } }) => {
+  withdraw: async ({ call, records, amount, on: { world, walletIds, accountId: externalAccountId } }) => {
     const sent = { amount, externalAccountId, walletId: walletIds[0] }
-    keep(made, 'transfers', await call('/transfers/withdraw', sent, { key: world.apiKey }))
+    addId(records, 'transfers', await call('/transfers/withdraw', sent, { key: world.apiKey }))
   },
-  settle: (taking) => onTransfer(taking, 'settle'),
-  fail: (taking) => onTransfer(taking, 'fail'),
-  return: (taking) => onTransfer(taking, 'return'),
-  ask: async ({ call, made, amount, on: { world, payer } }) => {
+  settleTransfer: (context) => changeTransfer(context, 'settle'),
+  failTransfer: (context) => changeTransfer(context, 'fail'),
+  returnTransfer: (context) => changeTransfer(context, 'return'),
+  requestPayment: async ({ call, records, amount, on: { world, payer } }) => {
     const input = { amount, payer: { type: 'party_id', value: payer.partyId }, description: 'a `tip`' }
     const answer = await call('/payment-requests', input, { key: world.apiKey })
-    keep(made, 'requests', answer)
+    addId(records, 'requests', answer)
   },
   /** Requests money from this party. The run pays the request from a wallet or a bank account. */
-  billed: async (taking) => {
-    const { call, made, amount, pick, on } = taking
+  payRequest: async (context) => {
+    const { call, records, amount, pick, on } = context
     const { partyId: value } = await on.world.whoami()
     const input = { amount, payer: { type: 'party_id', value } }
-    const id = idOf(await sendOutsideRuns(taking, '/payment-requests', { key: on.payer.apiKey, attributes: input }))
+    const id = idOf(await sendOutsideRuns(context, '/payment-requests', { key: on.payer.apiKey, attributes: input }))
     const paymentSource =
       pick % 2 === 0
         ? { type: 'wallet', walletId: on.walletIds[0] }
         : { type: 'external_account', externalAccountId: on.accountId }
-    keep(made, 'payments', await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }))
+    addId(
+      records,
+      'payments',
+      await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }),
+    )
   },
   /** Pays a run's payment request. The ledger names this payment, not the request. */
-  paid: async (taking) => {
-    const { all, pick, on } = taking
-    const id = someOf(of(all, 'requests'), pick)
+  payerPays: async (context) => {
+    const { runs, pick, on } = context
+    const id = pickFrom(idsIn(runs, 'requests'), pick)
     if (id === undefined) return
     const { apiKey: key, walletId } = on.payer
     const attributes = { paymentSource: { type: 'wallet', walletId } }
-    const payment = idOf(await sendOutsideRuns(taking, `/payment-requests/${id}/fulfill`, { key, attributes }))
-    if (payment !== undefined) for (const run of all) if (run.requests.includes(id)) run.sources.add(payment)
+    const payment = idOf(await sendOutsideRuns(context, `/payment-requests/${id}/fulfill`, { key, attributes }))
+    if (payment !== undefined) for (const run of runs) if (run.requests.includes(id)) run.sources.add(payment)
   },
-  declined: async (taking) => {
-    const id = someOf(of(taking.all, 'requests'), taking.pick)
+  payerDeclines: async (context) => {
+    const id = pickFrom(idsIn(context.runs, 'requests'), context.pick)
     if (id !== undefined)
-      await sendOutsideRuns(taking, `/payment-requests/${id}/decline`, { key: taking.on.payer.apiKey })
+      await sendOutsideRuns(context, `/payment-requests/${id}/decline`, { key: context.on.payer.apiKey })
   },
-  unpaid: async ({ call, all, pick, on: { world } }) => {
-    const id = someOf(of(all, 'requests'), pick)
+  cancelRequest: async ({ call, runs, pick, on: { world } }) => {
+    const id = pickFrom(idsIn(runs, 'requests'), pick)
     if (id !== undefined) await call(`/payment-requests/${id}/cancel`, undefined, { key: world.apiKey })
   },
-  subscribe: async (taking) => {
-    const { call, made, amount, on } = taking
+  subscribe: async (context) => {
+    const { call, records, amount, on } = context
     const terms = { description: 'Gym', every: { unit: 'week', count: 1 }, amount, taxAmount: 0 }
     const answer = await call('/subscriptions', terms, { key: on.world.apiKey })
-    keep(made, 'subscriptions', answer)
+    addId(records, 'subscriptions', answer)
     const path = `/simulations/subscriptions/${idOf(answer)}/checkout`
-    await sendOutsideRuns(taking, path, { attributes: { card: 'approves' } })
+    await sendOutsideRuns(context, path, { attributes: { card: 'approves' } })
   },
-  forCustomer: async ({ call, made, amount, merchant, on: { customerPartyId } }) => {
+  issueForCustomer: async ({ call, records, amount, merchant, on: { customerPartyId } }) => {
     const card = { merchant: { name: merchant }, maximumAmount: Math.ceil(amount / 2), currency: usd, customerPartyId }
     const id = idOf(await call('/agent-cards', card))
-    if (id !== undefined) made.forCustomer.push(id)
+    if (id !== undefined) records.customerCards.push(id)
   },
 }

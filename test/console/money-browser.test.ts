@@ -181,7 +181,7 @@ test('a page says that the service is gone, and catches up once it is back', asy
 })
 
 /** Writes names into the database that the API would refuse; a page still has to show them. */
-async function nameAll(world: Site['world'], name: string): Promise<void> {
+async function renameEverything(world: Site['world'], name: string): Promise<void> {
   await world.store.transaction(async ({ db }) => {
     await db.updateTable('agents').set({ name }).execute()
     await db.updateTable('wallets').set({ displayName: name }).execute()
@@ -202,7 +202,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
     await world.post('/payment-requests', { amount: 5, payer: { type: 'email', value: 'payer@example.com' } })
     const [wallet] = ok(await world.get('/wallets')).json.data
     for (const [index, name] of ['Plain', `\u202e<b id="evil">${'W'.repeat(10_000)}`].entries()) {
-      await nameAll(world, name)
+      await renameEverything(world, name)
       for (const [what, path] of Object.entries({
         money: '/console/money',
         wallet: `/console/money/wallets/${wallet.id}`,
@@ -212,10 +212,10 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
           for (const it of all) it.setAttribute('open', '')
         })
         await expectContrast(page)
-        await expect.poll(() => page.evaluate(highestName), { message: what }).toBeLessThan(60)
+        await expect.poll(() => page.evaluate(tallestName), { message: what }).toBeLessThan(60)
         await shoot(page, `console-${what}-${index}-${colorScheme}`)
         await page.setViewportSize({ width: 360, height: 740 })
-        await expect.poll(() => page.evaluate(widest), { message: what }).toBeLessThanOrEqual(0)
+        await expect.poll(() => page.evaluate(maxOverflow), { message: what }).toBeLessThanOrEqual(0)
         await expect.poll(() => page.evaluate(indents), { message: what }).toEqual([0])
         await shoot(page, `console-${what}-${index}-${colorScheme}-phone`)
         expect(await page.locator('#evil').count()).toBe(0)
@@ -229,11 +229,11 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
 })
 
 /** Returns the number of pixels by which the page, or a table within it, can be scrolled sideways. */
-const widest = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
+const maxOverflow = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
   it.scrollWidth - it.clientWidth))`
 
 /** Returns the height of a row with a long name in a table or on a card. */
-const highestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
+const tallestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
   it.closest('.aside') ? 0 : it.offsetHeight))`
 
 /** Returns by how many pixels rows are indented under their heading. */

@@ -7,7 +7,7 @@ import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
-import { type Grounds, History, histories, limitCents, type RunMade } from './histories.ts'
+import { type Grounds, History, histories, limitCents, type RunRecords } from './histories.ts'
 
 interface Transaction {
   id: string
@@ -66,7 +66,7 @@ onEachDatabase('the figures of run reports', (database) => {
   }
 
   /** Returns the wallets that a run's records changed, with the sums of these records' ledger entries. */
-  async function ledgerChanges({ sources }: RunMade) {
+  async function ledgerChanges({ sources }: RunRecords) {
     const entries = await site.world.store.read(({ db }) =>
       db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', site.owner.partyId).execute(),
     )
@@ -80,7 +80,7 @@ onEachDatabase('the figures of run reports', (database) => {
     return changedWallets([...sums].map(([walletId, sum]) => ({ walletId, ...sum })))
   }
 
-  async function expectFigures(instanceId: string, made: RunMade) {
+  async function expectFigures(instanceId: string, made: RunRecords) {
     // Reading the records also applies due effects. The report is made afterwards, so it includes the same effects.
     const cards = await all(made.cards, '/agent-cards')
     const bought = await transactionsOn(made.cards)
@@ -146,9 +146,9 @@ onEachDatabase('the figures of run reports', (database) => {
       sorted(subscriptions).map(({ id, attributes }) => [id, attributes.status]),
     )
     expect(report.customers).toStrictEqual(
-      made.forCustomer.length === 0
+      made.customerCards.length === 0
         ? []
-        : [expect.objectContaining({ partyId: grounds.customerPartyId, cards: made.forCustomer.length })],
+        : [expect.objectContaining({ partyId: grounds.customerPartyId, cards: made.customerCards.length })],
     )
     const approvals = ok(await site.world.get('/approvals?limit=100', { key: site.world.apiKey })).json.data
     const ours = approvals.filter((one: { attributes: { target: { id: string } } }) =>
@@ -164,18 +164,18 @@ onEachDatabase('the figures of run reports', (database) => {
     expect(report.calls).toBe(made.calls)
     expect(report.evaluated).toMatchObject({ calls: made.calls, complete: true })
     expect(sum(report.repeats.map((one) => one.count))).toBe(made.replays)
-    expect(sum(report.refusals.map((one) => one.count))).toBe(made.refused.length)
+    expect(sum(report.refusals.map((one) => one.count))).toBe(made.refusalCodes.length)
     expect(report.postings).toMatchObject({ sumCents: 0, unbalanced: 0 })
     return report
   }
 
   test("the figures match the API's records and the ledger, and those not taken from run entries survive the entries' deletion", async () => {
     await fc.assert(
-      fc.asyncProperty(histories, async (acts) => {
+      fc.asyncProperty(histories, async (actions) => {
         count++
         const names = [`run ${count} a`, `run ${count} b`] as const
         const history = new History(grounds, names)
-        for (const act of acts) await history.take(act)
+        for (const action of actions) await history.perform(action)
         for (const [at, made] of history.runs.entries()) {
           if (made.calls === 0) continue
           const report = await expectFigures(names[at as 0 | 1], made)
