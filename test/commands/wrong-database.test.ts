@@ -62,14 +62,14 @@ const databases = [
 ] as const
 const cases = commands.flatMap((args) => databases.map(([name, line]) => ({ args, name, line })))
 
-describe('a database that a start must not use', () => {
-  test.each(sampleOf(cases, 16))('$name: $args ends with one line and exit code 2', ({ args, name, line }) => {
+describe('a database that the program must not use', () => {
+  test.each(sampleOf(cases, 16))('$args fails on a $name database with a one-line message', ({ args, name, line }) => {
     const { status, stderr } = run(args, name)
     expect(stderr).toMatch(line)
     expect(status).toBe(2)
   })
 
-  test.each(sampleOf(databases, 3))('%s: doctor says so', (name, line) => {
+  test.each(sampleOf(databases, 3))('doctor reports why a %s database cannot be used', (name, line) => {
     const { status, stdout } = run(['doctor', '--port', '0'], name)
     const reason = String(line).match(/(production database|another program|newer payments-mcp)/)?.[0] ?? 'nothing'
     expect(stdout).toMatch(new RegExp(`BAD  Database .*${reason}`))
@@ -77,7 +77,7 @@ describe('a database that a start must not use', () => {
   })
 })
 
-test('the default sandbox of another pre-release is set aside, and a new one begins', () => {
+test('a default sandbox from another pre-release is renamed, and a new sandbox is created', () => {
   const home = join(folder, 'no-configuration')
   const start = () => {
     const env = { PATH: process.env.PATH, HOME: home }
@@ -99,7 +99,7 @@ test('the default sandbox of another pre-release is set aside, and a new one beg
   expect(oldDatabase.prepare('select count(*) as count from wallets').get()?.count).toBeGreaterThan(0)
 })
 
-describe('init --production', () => {
+describe('the command init', () => {
   const refused: [string[], string, RegExp][] = [
     [['--email', 'ada@example.com'], 'production', /which already has a party/],
     [[], 'production', /--email is required; it accepts the email address/],
@@ -107,14 +107,14 @@ describe('init --production', () => {
     [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it accepts no file name/],
     [['--email', 'ada@example.com'], 'foreign', /another program/],
   ]
-  test.each(sampleOf(refused, 5))('%j on %s is refused with one line and exit code 2', (args, database, line) => {
+  test.each(sampleOf(refused, 5))('init --production fails with %j on a %s database', (args, database, line) => {
     const { status, stdout, stderr } = run(['init', '--production', ...args], database)
     expect(stderr).toMatch(line)
     expect(stderr.trimEnd()).not.toContain('\n')
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
   })
 
-  test.runIf(isDeep)('accepts only its own options', () => {
+  test.runIf(isDeep)('init without --production refuses --email', () => {
     const { status, stderr } = run(['init', '--email', 'ada@example.com'], 'production')
     expect({ status, stderr }).toEqual({
       status: 2,

@@ -7,8 +7,8 @@ const load = (env: Record<string, string> = {}, flags: ConfigSources['flags'] = 
 
 const secret = 'abcdefghijklmnopqrstuvwx'
 
-describe('loadConfig', () => {
-  it('needs no settings', () => {
+describe('the configuration', () => {
+  it('the configuration has only default values if nothing is set', () => {
     const config = load()
     expect(config).toEqual({
       environment: 'sandbox',
@@ -50,13 +50,13 @@ describe('loadConfig', () => {
     ['bridge', 'warn'],
     ['serve', 'info'],
     ['simulate', 'info'],
-  ] as const)('%s logs at level %s and above, unless the variable is set', (command, level) => {
+  ] as const)('the command %s logs at level %s and above, unless PAYMENTS_LOG_LEVEL is set', (command, level) => {
     const levelOf = (env: Record<string, string>) => configFor(command, { env }, () => {}).logLevel
     expect(levelOf({})).toBe(level)
     expect(levelOf({ PAYMENTS_LOG_LEVEL: 'debug' })).toBe('debug')
   })
 
-  it('prefers a flag to its variable, and treats an empty variable as unset', () => {
+  it('a flag takes precedence over its variable, and an empty variable counts as unset', () => {
     expect(load({ PAYMENTS_PORT: '1' }, { port: '2' }).port).toBe(2)
     expect(load({ PAYMENTS_PORT: '', PAYMENTS_KEY: '', PAYMENTS_BASE_URL: '' })).toEqual(load())
   })
@@ -66,7 +66,7 @@ describe('loadConfig', () => {
     ['linux', { XDG_DATA_HOME: 'relative' }, 'sqlite:/home/u/.local/share/payments-mcp/production.sqlite'],
     ['darwin', {}, 'sqlite:/home/u/Library/Application Support/payments-mcp/production.sqlite'],
     ['win32', { LOCALAPPDATA: 'C:\\Data' }, 'sqlite:C:\\Data\\payments-mcp\\production.sqlite'],
-  ])('stores its data in the usual place of %s (%o)', (platform, env, expected) => {
+  ])('on %s with the environment %o, the database is in the usual data directory', (platform, env, expected) => {
     const sources = { env: { ...env, PAYMENTS_ENVIRONMENT: 'production' }, platform, home: '/home/u' }
     expect(loadConfig(sources).databaseUrl).toBe(expected)
   })
@@ -115,7 +115,7 @@ describe('loadConfig', () => {
     ['PAYMENTS_METRICS', 'true', 'metrics', true],
     ['PAYMENTS_METRICS_PORT', '9464', 'metricsPort', 9464],
     ['PAYMENTS_LOG_LEVEL', 'silent', 'logLevel', 'silent'],
-  ] as const)('accepts %s=%s', (variable, input, key, value) => {
+  ] as const)('the setting %s=%s is accepted', (variable, input, key, value) => {
     expect(load({ [variable]: input })[key]).toEqual(value)
   })
 
@@ -158,13 +158,13 @@ describe('loadConfig', () => {
     ['PAYMENTS_METRICS', 'yes'],
     ['PAYMENTS_METRICS_PORT', '0'],
     ['PAYMENTS_LOG_LEVEL', 'verbose'],
-  ])('refuses %s=%s in one line that names it', (variable, input) => {
+  ])('the setting %s=%s is refused with a one-line message that begins with the variable', (variable, input) => {
     const message = refusalOf({ [variable]: input })
     expect(message).toMatch(new RegExp(`^${variable} \\(--[a-z-]+\\) got .+; it accepts .+\\.$`))
     expect(message).not.toMatch(/topsecret/)
   })
 
-  it('accepts a PostgreSQL standby', () => {
+  it('PAYMENTS_DATABASE_READ_URL accepts the address of a PostgreSQL standby', () => {
     const url = 'postgres://u:p@h/d'
     const env = { PAYMENTS_DATABASE_URL: url, PAYMENTS_DATABASE_READ_URL: 'postgresql://u:p@standby/d' }
     expect(load(env)).toMatchObject({ databaseUrl: url, databaseReadUrl: 'postgresql://u:p@standby/d' })
@@ -173,7 +173,7 @@ describe('loadConfig', () => {
   it.each([
     ['PAYMENTS_WORLD', '--world'],
     ['PAYMENTS_FAULTS', '--faults'],
-  ])('accepts %s for the embedded sandbox only', (variable, flag) => {
+  ])('%s is accepted only for the embedded sandbox', (variable, flag) => {
     const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
     const file = { [variable]: 'a.yaml' }
     expect(refusalOf({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
@@ -184,17 +184,17 @@ describe('loadConfig', () => {
     )
   })
 
-  it('refuses a key of another environment', () => {
+  it('a key from another environment is refused', () => {
     expect(refusalOf({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
       `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], a key of another environment than PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
     )
   })
 
-  it('refuses an empty flag', () => {
+  it('a flag with an empty value is refused', () => {
     expect(() => load({}, { port: '' })).toThrow(ConfigError)
   })
 
-  it('names its settings as the documents do', () => {
+  it('the first settings have the documented variables and flags', () => {
     expect(settings.map(({ variable, flag }) => [variable, flag]).slice(0, 3)).toEqual([
       ['PAYMENTS_ENVIRONMENT', '--environment'],
       ['PAYMENTS_BASE_URL', '--base-url'],
@@ -210,5 +210,5 @@ function refusalOf(env: Record<string, string>): string {
     if (error instanceof ConfigError) return error.message
     throw error
   }
-  throw new Error('Bug: it was accepted')
+  throw new Error('Bug: the settings were accepted')
 }

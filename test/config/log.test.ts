@@ -16,7 +16,7 @@ function run(level: string, body: string) {
   return { stdout, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
 }
 
-it('writes lines of its level and above to stderr, in order, before and after pino is loaded', () => {
+it('the logger writes lines of its level and above to stderr, in order, before and after pino is loaded', () => {
   const { stdout, lines } = run(
     'info',
     `log.debug({}, 'no'); log.info({ a: 1 }, 'first'); log.warn({}, 'second'); await log.flush(); log.error({}, 'third')`,
@@ -29,7 +29,7 @@ it('writes lines of its level and above to stderr, in order, before and after pi
   ])
 })
 
-it('loads nothing while it is silent', () => {
+it('a silent logger does not load pino', () => {
   const { stderr, stdout } = run(
     'silent',
     `log.error({}, 'no'); await log.flush()
@@ -39,7 +39,7 @@ it('loads nothing while it is silent', () => {
   expect(stdout).toMatch(/^0 /)
 })
 
-it('removes keys, tokens, card data and client secrets everywhere', () => {
+it('the logger removes keys, tokens, card data and client secrets from fields, messages and errors', () => {
   const { stderr, lines } = run(
     'info',
     `const card = { number: '4111111111111111', cvv: '987' }

@@ -5,7 +5,7 @@ import { loggedPath } from '../../src/core/logged-path.ts'
 
 const base = { time: '2026-01-02T03:04:05.678Z', level: 'info' }
 
-it('shows a person the time, caller, operation, dollars, result and duration', () => {
+it('a log line on a terminal shows the time, caller, operation, dollars, result and duration', () => {
   const call = { ...base, operation: 'create_payment', agentId: `agt_${'0'.repeat(26)}abcdef`, status: 200, ms: 12 }
   expect(terminalLine(JSON.stringify({ ...call, amount: 4250, msg: 'answered' }))).toBe(
     '03:04:05  agent …abcdef  create_payment                       $42.50  ok                          12 ms\n',
@@ -29,11 +29,11 @@ test.each([
   ['/x/ak_ntl_sandbox_0123456789abcdef', '/x/…'],
   [`/${'a'.repeat(64)}`, '/…'],
   ['/.well-known/oauth-authorization-server', '/.well-known/oauth-authorization-server'],
-])('a logged path contains only words and ids: %s', (path, shown) => {
+])('the log shows only the words and ids of the path %s', (path, shown) => {
   expect(loggedPath(path)).toBe(shown)
 })
 
-it('logs every call on a terminal, but only changes and refusals otherwise', () => {
+it('the log on a terminal has a line for every call; the JSON log has none for a successful read', () => {
   const linesOf = (terminal: boolean) => {
     const script = `import { createLogger } from './src/config/log.ts'
       const log = createLogger({ level: 'info', terminal: ${terminal} })

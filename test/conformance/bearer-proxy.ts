@@ -2,8 +2,8 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * Starts a proxy for a client that cannot send a credential. It adds the bearer token and changes nothing else. It
- * keeps Host and Origin, so that the server still refuses forbidden ones.
+ * Starts a proxy that adds a bearer token to each request, for a client that cannot send a credential. Other headers
+ * stay the same, so that the server still sees and refuses a forbidden Host or Origin.
  */
 export async function startBearerProxy(target: string, credential: string) {
   const { hostname, port } = new URL(target)

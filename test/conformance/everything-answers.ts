@@ -8,8 +8,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 
-/** The smallest valid image and the smallest valid sound. */
+/** An image of one pixel, in Base64. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+/** A sound without samples, in Base64. */
 export const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 
 export const text = (words: string) => ({ type: 'text' as const, text: words })
@@ -20,16 +21,16 @@ export const embedded = (uri: string, mimeType: string, words: string) => ({
 })
 
 export const resources = [
-  { uri: 'test://static-text', name: 'static text', description: 'A text', mimeType: 'text/plain' },
-  { uri: 'test://static-binary', name: 'static binary', description: 'A picture', mimeType: 'image/png' },
-  { uri: 'test://watched-resource', name: 'watched', description: 'May be subscribed to', mimeType: 'text/plain' },
+  { uri: 'test://static-text', name: 'static text', description: 'Text', mimeType: 'text/plain' },
+  { uri: 'test://static-binary', name: 'static binary', description: 'An image', mimeType: 'image/png' },
+  { uri: 'test://watched-resource', name: 'watched', description: 'Can be subscribed to', mimeType: 'text/plain' },
 ]
 
 export const resourceTemplates = [
   {
     uriTemplate: 'test://template/{id}/data',
     name: 'template',
-    description: 'Data of an id',
+    description: 'The data for an id',
     mimeType: 'application/json',
   },
 ]
@@ -61,16 +62,16 @@ const argument = (name: string) => ({ name, description: 'An argument', required
 
 export const prompts: Record<string, Prompt> = {
   test_simple_prompt: {
-    description: 'Says one thing',
+    description: 'Returns a fixed message',
     get: () => messagesOf(text('This is a simple prompt for testing.')),
   },
   test_prompt_with_arguments: {
-    description: 'Says what it was given',
+    description: 'Returns its arguments',
     arguments: [argument('arg1'), argument('arg2')],
     get: ({ arg1, arg2 }) => messagesOf(text(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)),
   },
   test_prompt_with_embedded_resource: {
-    description: 'Carries a resource',
+    description: 'Includes a resource',
     arguments: [argument('resourceUri')],
     get: ({ resourceUri = '' }) =>
       messagesOf(
@@ -79,11 +80,11 @@ export const prompts: Record<string, Prompt> = {
       ),
   },
   test_prompt_with_image: {
-    description: 'Carries a picture',
+    description: 'Includes an image',
     get: () => messagesOf(image, text('Please analyze the image above.')),
   },
   test_input_required_result_prompt: {
-    description: 'Asks the person first',
+    description: 'Asks the person for the context first',
     get: (_args, { mcpReq }) => {
       const content = acceptedContent(mcpReq.inputResponses, 'user_context')
       if (content !== undefined) return messagesOf(text(`The context is ${content.context}.`))

@@ -22,7 +22,7 @@ const confirmationQuestion = questionOf('Please confirm', { ok: { type: 'boolean
 const isAnswered = ({ mcpReq }: ServerContext, requests: InputRequests) =>
   Object.keys(requests).every((key) => inputResponse(mcpReq.inputResponses, key).kind !== 'missing')
 
-/** Returns a call that asks until every question is answered, and then returns the answers. */
+/** Creates a tool's `call`, which asks until every question is answered and then returns the answers. */
 const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   return (_args, context) => {
     if (!isAnswered(context, inputRequests)) return inputRequired({ inputRequests })
@@ -30,7 +30,7 @@ const askUntilAnswered = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** Returns a call that asks until every question is answered and the host has sent back the call's state. */
+/** Creates a tool's `call`, which asks until the host has answered every question and sent back the state. */
 const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   return async (_args, context, { seal }) => {
     const state = context.mcpReq.requestState<{ issued: boolean }>()
@@ -39,7 +39,7 @@ const askWithState = (inputRequests: InputRequests): Tool['call'] => {
   }
 }
 
-/** The tools that ask hosts of MCP 2026. Each returns a question, and the host repeats the call with the answer. */
+/** The tools that ask in MCP 2026: a tool returns questions, and the host repeats the call with the answers. */
 export const askingTools: Record<string, Tool> = {
   test_input_required_result_elicitation: {
     description: 'Asks the person',
@@ -54,19 +54,19 @@ export const askingTools: Record<string, Tool> = {
     call: askUntilAnswered({ capital_question: modelQuestionOf('What is the capital of France?', 100) }),
   },
   test_input_required_result_list_roots: {
-    description: 'Asks for the roots',
+    description: 'Asks for the host’s roots',
     call: askUntilAnswered({ client_roots: inputRequired.listRoots() }),
   },
   test_input_required_result_request_state: {
-    description: 'Asks, and wants its state back',
+    description: 'Asks, and needs its state back with the answer',
     call: askWithState({ confirm: confirmationQuestion }),
   },
   test_input_required_result_tampered_state: {
-    description: 'Asks, and takes no other state than its own',
+    description: 'Asks, and refuses a state that was tampered with',
     call: askWithState({ confirm: confirmationQuestion }),
   },
   test_input_required_result_multiple_inputs: {
-    description: 'Asks three things at once',
+    description: 'Asks three questions at once',
     call: askWithState({
       user_name: nameQuestion,
       greeting: modelQuestionOf('Generate a greeting', 50),
@@ -74,7 +74,7 @@ export const askingTools: Record<string, Tool> = {
     }),
   },
   test_input_required_result_multi_round: {
-    description: 'Asks one thing after another',
+    description: 'Asks two questions, one after the other',
     call: async (_args, { mcpReq }, { seal }) => {
       const { inputResponses } = mcpReq
       const state = mcpReq.requestState<{ name: string }>()
@@ -90,7 +90,7 @@ export const askingTools: Record<string, Tool> = {
     },
   },
   test_input_required_result_capabilities: {
-    description: 'Asks only what the host can answer',
+    description: 'Asks only questions that the host supports',
     call: (args, context, helpers) => {
       const { sampling, elicitation } = capabilitiesOf(context)
       return askUntilAnswered({
@@ -100,7 +100,7 @@ export const askingTools: Record<string, Tool> = {
     },
   },
   test_streaming_elicitation: {
-    description: 'Asks behind something else on the stream',
+    description: 'Sends a notification before its question',
     call: async (_args, { mcpReq }) => {
       await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: 'streaming', progress: 1 } })
       return inputRequired({ inputRequests: { user_name: nameQuestion } })

@@ -17,7 +17,7 @@ const allTools: Record<string, Tool> = { ...tools, ...askingTools }
 
 const stateCodec = createRequestStateCodec({ key: randomBytes(32) })
 
-/** Returns a server with the named fixtures that the protocol's conformance tests need to test a transport. */
+/** Creates a server with the fixtures (tools, prompts and resources) that the conformance tests call by name. */
 export function createEverythingServer(
   notify: (event: ServerEvent) => void,
   { era }: Pick<HostContext, 'era'>,
@@ -40,7 +40,7 @@ export function createEverythingServer(
     const parameters = fromJsonSchema({ type: 'object', ...inputSchema })
     everything.registerTool(name, { description, inputSchema: parameters }, () => ({ content: [] }))
   }
-  // These handlers are below the registration layer, which would turn a protocol error into a result.
+  // These handlers bypass McpServer's own, which would turn a protocol error into a result.
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = find(allTools, params.name, 'tool')
     return tool.call(params.arguments ?? {}, context, { notify, seal: stateCodec.mint })
@@ -57,7 +57,7 @@ export function createEverythingServer(
     return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
   })
   server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
-  // In MCP 2026, the SDK reads from this server which parameters are sent in headers.
+  // For MCP 2026, the SDK needs the McpServer: it knows which parameters are also sent in headers.
   return era === 'modern' ? (everything as unknown as Server) : server
 }
 

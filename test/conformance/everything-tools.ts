@@ -18,9 +18,9 @@ export interface Tool {
 type Answer = CallToolResult | InputRequiredResult
 
 interface Helpers {
-  /** Notifies every host of a change. */
+  /** Notifies every connected host of a change. */
   notify(event: ServerEvent): void
-  /** Seals the state of a question. */
+  /** Signs the state that a question contains, so that the host cannot change it. */
   seal(state: unknown): Promise<string>
 }
 
@@ -32,23 +32,23 @@ const schema = (properties: Record<string, object>) => ({
   required: Object.keys(properties),
 })
 
-/** The tools that answer directly, and those that ask a host of MCP 2025 while they run. */
+/** The tools that do not ask, and the tools that ask a host of MCP 2025 while they run. */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
-    description: 'Answers with a text',
+    description: 'Returns text',
     call: () => content(text('This is a simple text response for testing.')),
   },
-  test_image_content: { description: 'Answers with a picture', call: () => content(image) },
+  test_image_content: { description: 'Returns an image', call: () => content(image) },
   test_audio_content: {
-    description: 'Answers with a sound',
+    description: 'Returns a sound',
     call: () => content({ type: 'audio', data: wav, mimeType: 'audio/wav' }),
   },
   test_embedded_resource: {
-    description: 'Answers with a resource',
+    description: 'Returns a resource',
     call: () => content(embedded('test://embedded-resource', 'text/plain', 'This is an embedded resource content.')),
   },
   test_multiple_content_types: {
-    description: 'Answers with several kinds of content',
+    description: 'Returns several kinds of content',
     call: () =>
       content(
         text('Multiple content types test:'),
@@ -66,18 +66,18 @@ export const tools: Record<string, Tool> = {
     },
   },
   test_logging_tool: {
-    description: 'Logs to hosts that want it',
+    description: 'Logs to hosts that asked for log messages',
     call: async (_args, { mcpReq }) => {
-      await mcpReq.log('info', 'Only for who asked')
+      await mcpReq.log('info', 'Only for hosts that asked')
       return content(text('Logged one line.'))
     },
   },
   test_error_handling: {
-    description: 'Fails',
+    description: 'Always fails',
     call: () => ({ ...content(text('This tool intentionally returns an error for testing')), isError: true }),
   },
   test_tool_with_progress: {
-    description: 'Tells how far it is',
+    description: 'Reports its progress',
     call: async (_args, { mcpReq }) => {
       const progressToken = mcpReq._meta?.progressToken
       for (const progress of progressToken === undefined ? [] : [0, 50, 100]) {
@@ -87,7 +87,7 @@ export const tools: Record<string, Tool> = {
     },
   },
   test_sampling: {
-    description: 'Asks the model of the host',
+    description: 'Asks the model through the host',
     inputSchema: schema({ prompt: { type: 'string' } }),
     call: async ({ prompt }, { mcpReq }) => {
       const messages = [{ role: 'user' as const, content: text(String(prompt)) }]
@@ -96,13 +96,13 @@ export const tools: Record<string, Tool> = {
     },
   },
   test_elicitation: {
-    description: 'Asks the person at the host',
+    description: 'Asks the person through the host',
     inputSchema: schema({ message: { type: 'string' } }),
     call: ({ message }, context) =>
       elicit(context, String(message), { username: { type: 'string' }, email: { type: 'string' } }),
   },
   test_elicitation_sep1034_defaults: {
-    description: 'Asks with answers filled in',
+    description: 'Asks with default answers',
     call: (_args, context) =>
       elicit(context, 'Is this right?', {
         name: { type: 'string', default: 'John Doe' },
@@ -113,7 +113,7 @@ export const tools: Record<string, Tool> = {
       }),
   },
   test_elicitation_sep1330_enums: {
-    description: 'Asks for choices of every kind',
+    description: 'Asks for every kind of choice',
     call: (_args, context) => {
       const titled = ['First', 'Second', 'Third'].map((title, index) => ({ const: `value${index + 1}`, title }))
       const plain = ['option1', 'option2', 'option3']
@@ -127,14 +127,14 @@ export const tools: Record<string, Tool> = {
     },
   },
   test_reconnection: {
-    description: 'Hangs up before it answers, so that the host comes back for the answer',
+    description: 'Closes the stream before it answers, so that the host reconnects for the answer',
     call: (_args, { http }) => {
       http?.closeSSE?.()
       return content(text('Reconnected.'))
     },
   },
   test_missing_capability: {
-    description: 'Needs a host that has a model',
+    description: 'Requires a host with a model',
     call: (_args, context) => {
       if (capabilitiesOf(context).sampling !== undefined) return content(text('The host has a model.'))
       throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } })
@@ -144,23 +144,23 @@ export const tools: Record<string, Tool> = {
     description: 'Changes the list of tools',
     call: (_args, _context, { notify }) => {
       notify({ kind: 'tools_list_changed' })
-      return content(text('Told.'))
+      return content(text('The hosts were notified.'))
     },
   },
   test_trigger_prompt_change: {
     description: 'Changes the list of prompts',
     call: (_args, _context, { notify }) => {
       notify({ kind: 'prompts_list_changed' })
-      return content(text('Told.'))
+      return content(text('The hosts were notified.'))
     },
   },
   test_custom_header: {
-    description: 'Has a parameter that travels in a header too',
+    description: 'Has a parameter that the host also sends in a header',
     inputSchema: schema({ region: { type: 'string', 'x-mcp-header': 'Region' } }),
     call: ({ region }) => content(text(String(region))),
   },
   json_schema_2020_12_tool: {
-    description: 'Tool with JSON Schema 2020-12 features',
+    description: 'Uses features of JSON Schema 2020-12',
     inputSchema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -183,7 +183,7 @@ export const tools: Record<string, Tool> = {
   },
 }
 
-/** Returns the capabilities that the host of an MCP 2026 request declares. */
+/** Returns the capabilities that the host declares in a request of MCP 2026. */
 export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   const envelope: Record<string, unknown> = { ...mcpReq.envelope }
   return envelope[CLIENT_CAPABILITIES_META_KEY] ?? {}

@@ -5,36 +5,36 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** The releases of the protocol's conformance tests, by installed name. */
+/** The package name of each release of the MCP conformance tool. */
 const releases = {
   '0.1.16': 'conformance-latest',
   '0.2.0-alpha.12': '@modelcontextprotocol/conformance',
 } as const
 
-/**
- * The arguments that make the tool wait longer. The tool also closes some streams half a second to two seconds after
- * the request, which no option changes (`server-stateless`: `setTimeout(() => controller.abort(), 500)`). On a busy
- * machine, a correct answer arrives after that.
- */
+/** The options that make each release wait longer for answers. */
 const timeoutOptions = { '0.1.16': [], '0.2.0-alpha.12': ['--timeout', '120000'] } as const
+/**
+ * A script that also lengthens the tool's fixed timeouts. In `server-stateless`, for example, the tool closes a stream
+ * after half a second. On a busy machine, a correct answer may arrive later.
+ */
 const patienceScript = new URL('./patience.js', import.meta.url).href
 
 export interface Run {
   release: keyof typeof releases
   options: string
-  /** A file of this folder that lists the expected failures and their reasons. */
+  /** A file in this folder that lists the expected failures and their reasons. */
   expected: string
 }
 
 export interface Outcome {
-  /** The tool's exit code: 0 if, of the scenarios that it counts, exactly the expected ones failed. */
+  /** The tool's exit code. It is 0 if exactly the expected scenarios failed; optional scenarios do not count. */
   code: number | null
   printed: string
   /** The number of scenarios. */
   count: number
   /** The scenarios with failures or warnings. */
   failed: string[]
-  /** The scenarios without failures that verified nothing. */
+  /** The scenarios that did not fail, but verified nothing either. */
   inconclusive: string[]
 }
 
@@ -42,7 +42,7 @@ interface Check {
   status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
 }
 
-/** Runs scenarios against the MCP endpoint at that address. */
+/** Runs the conformance tool against an MCP endpoint. */
 export async function runConformance(url: string, { release, options, expected }: Run): Promise<Outcome> {
   const output = await mkdtemp(join(tmpdir(), 'conformance-'))
   const tool = fileURLToPath(new URL(`../../node_modules/${releases[release]}/dist/index.js`, import.meta.url))
@@ -72,13 +72,13 @@ async function readOutcome(output: string): Promise<Omit<Outcome, 'code' | 'prin
   return { count: folders.length, failed, inconclusive }
 }
 
-/** Returns the scenarios listed in a file of this folder, each with its reason. */
+/** Returns the expected failures listed in a file of this folder. Throws if one of them has no reason. */
 export async function expectedFailures(file: string): Promise<Set<string>> {
   const lines = (await readFile(new URL(file, import.meta.url), 'utf8')).split('\n').filter((line) => /^ /.test(line))
   return new Set(
     lines.map((line) => {
       const [, scenario] = /^ {2}- ([\w-]+)(?::[\w-]+)? # \w.{10,}$/.exec(line) ?? []
-      if (scenario === undefined) throw new Error(`${file} gives no reason: ${line}`)
+      if (scenario === undefined) throw new Error(`${file} gives no reason for a failure: ${line}`)
       return scenario
     }),
   )

@@ -34,16 +34,14 @@ async function runPath(): Promise<string> {
   return `/console/runs/${entry?.runId}`
 }
 
-test('events appear without a reload, in the list and in the timeline', async () => {
+test('a new run appears in the list, and a new call in the timeline of its run, without a reload', async () => {
   const { page, context, complaints } = await open('/console')
   await waitUntilLive(page)
   await site.world.get('/wallets', { instanceId: 'a new run' })
   await page.getByRole('link', { name: 'a new run' }).click()
   await arrive(page, 'a new run')
   await waitUntilLive(page)
-  await site.world
-    .get('/cards-that-are-not', { instanceId: 'a new run' })
-    .then(({ status }) => expect(status).toBe(404))
+  await site.world.get('/no-such-route', { instanceId: 'a new run' }).then(({ status }) => expect(status).toBe(404))
   await site.world.issueCard({}, { instanceId: 'a new run' })
   await page.getByText('issue_agent_card').waitFor()
   expect(complaints).toEqual([])
@@ -77,7 +75,7 @@ test('a read moves into the row of its tool call when the call arrives, and late
   await context.close()
 })
 
-test('an entry opens and closes by the keyboard alone', async () => {
+test('an entry can be opened and closed with the keyboard alone', async () => {
   const { page, context, complaints } = await open(await runPath())
   const entry = page.getByRole('listitem').filter({ hasText: 'simulate_card_authorization' })
   const summary = entry.locator('summary').first()
@@ -94,10 +92,10 @@ test('an entry opens and closes by the keyboard alone', async () => {
   await context.close()
 })
 
-/** Runs in the browser. */
+/** Returns whether an element has the focus. It runs in the browser. */
 const hasFocus = new Function('it', 'return it.matches(":focus")') as (it: unknown) => boolean
 
-test('the first Tab stop skips the bar', async () => {
+test('the first Tab stop of the console is a link past the navigation bar', async () => {
   const { page, context } = await open('/console')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
@@ -105,7 +103,7 @@ test('the first Tab stop skips the bar', async () => {
   await context.close()
 })
 
-test('a filter and each entry’s page work without the script', async () => {
+test('the filter of a run and the page of an entry work without JavaScript', async () => {
   const { page, context } = await open(await runPath(), { script: false })
   await expect
     .poll(() =>
@@ -132,7 +130,7 @@ test('a filter and each entry’s page work without the script', async () => {
   await context.close()
 })
 
-test('a page says that the service is gone, and catches up once it is back', async () => {
+test('the page of a run says when the connection is lost, and shows missed calls after it reconnects', async () => {
   const other = await startSite()
   await other.world.get('/wallets', { instanceId })
   const [entry] = await entriesOf(other.world)
@@ -149,7 +147,7 @@ test('a page says that the service is gone, and catches up once it is back', asy
 })
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('everything has contrast and fits a phone, whatever others wrote', async () => {
+  test('the pages of runs and entries have enough contrast and fit on a phone, even with very long names', async () => {
     const path = await runPath()
     const [entry] = (await entriesOf(site.world)).slice(-2)
     for (const [name, at] of Object.entries({ runs: '/console', run: path, entry: `${path}/entries/${entry?.id}` })) {
@@ -165,7 +163,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   })
 })
 
-test('a screen reader finds the parts by their names', async () => {
+test('a screen reader finds every part of the runs pages by role and name', async () => {
   const { page, context } = await open('/console')
   await expect.poll(() => page.getByRole('navigation', { name: 'Pages' }).count()).toBe(1)
   await expect.poll(() => page.getByRole('main').getByRole('heading', { level: 1, name: 'Runs' }).count()).toBe(1)

@@ -6,13 +6,13 @@ import { entriesOf, type StoredEntry } from '../runs/stored-entries.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 
-/** A world whose owner uses the console in a headless browser. */
+/** The service, and people who use its console in headless browsers. */
 export interface ConsoleSite extends PersonSite {
   visitor(user?: UserRow): Promise<Visitor>
-  /** Returns the address of the page of a run of the seeded party. */
+  /** Returns the path of the page of a run. The run belongs to the seeded party. */
   runPath(instanceId: string | null): string
   entries(instanceId: string | null): Promise<StoredEntry[]>
-  /** Returns the address of an entry's page. */
+  /** Returns the path of an entry's page. */
   entryPath(entry: StoredEntry): string
 }
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Returns the rows with new hashes, each of which includes the previous one. */
+/** Returns the rows with new hashes, so that they form a valid chain. */
 function linkRows(changed: readonly ActivityRow[]): ActivityRow[] {
   let previousHash = changed[0]?.previousHash ?? ''
   return changed.map((row) => {
@@ -39,7 +39,7 @@ function linkRows(changed: readonly ActivityRow[]): ActivityRow[] {
 const rehash = ({ hash: _, ...rest }: ActivityRow): ActivityRow => ({ ...rest, hash: hashOf(rest) })
 const place = (row: ActivityRow | undefined) => (row === undefined ? null : { sequence: row.sequence, hash: row.hash })
 
-/** Verifies a skilled forgery: a report of these rows, with all hashes over its figures recomputed. */
+/** Creates a report from forged rows, with correct hashes of all its figures, and verifies it. */
 async function verifyForgery(forged: readonly ActivityRow[], change: Partial<RunReport['chain']> = {}) {
   const chain = { rows: forged.length, first: place(forged[0]), last: place(forged.at(-1)), ...change }
   const report = { ...signedReport.report, chain }
@@ -54,7 +54,7 @@ async function verifyForgery(forged: readonly ActivityRow[], change: Partial<Run
   return verifyReport(lines())
 }
 
-test('only a complete forgery passes', async () => {
+test('a forged report passes verification only if its chain is valid and agrees with its figures', async () => {
   expect(await verifyForgery(rows)).toMatchObject({ result: 'verified', entries: 5 })
   expect(await verifyForgery(linkRows(rows.with(1, { ...rows[1], status: 500 } as ActivityRow)))).toMatchObject({
     result: 'verified',

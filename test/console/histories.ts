@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Answer, OtherParty, Sent, World } from '../support/world.ts'
 
-/** The actions of agents, merchants, people and banks, in two concurrent runs. */
+/** The actions of agents, merchants, people and banks. An action that is listed several times is drawn more often. */
 const actionNames = [
   ...(['issueCard', 'issueCard', 'issueCard', 'repeatIssue', 'issueForCustomer'] as const),
   ...(['authorize', 'authorize', 'authorize', 'authorize', 'capture', 'capture', 'refund', 'refund'] as const),
@@ -18,8 +18,8 @@ export const histories = fc.array(
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
     /**
-     * A payment's amount. Card limits and purchases are half of it. Some purchases exceed their card's limit, and
-     * some payments need no approval.
+     * The amount of a payment in cents. Card limits and purchases use half of it. In this range, some purchases exceed
+     * their card's limit, and some payments need approval.
      */
     amount: fc.integer({ min: 100, max: 3000 }),
     merchant: fc.constantFrom('Books', 'BOOKS', 'Bo\u202eoks | <b>', 'Books '),
@@ -31,7 +31,7 @@ type Action = typeof histories extends fc.Arbitrary<(infer Item)[]> ? Item : nev
 /** Payments above this amount wait for an approval. */
 export const limitCents = 1500
 
-/** The records created in one run, by kind, as reported to their creator. */
+/** The ids of the records that one run created, by kind, taken from the answers to its calls. */
 export class RunRecords {
   readonly name: string
   cards: string[] = []
@@ -60,7 +60,7 @@ export interface Grounds {
   customerPartyId: string
 }
 
-/** Performs acts in two runs, and keeps the records that each run created. */
+/** Performs actions in two runs, and remembers the records that each run created. */
 export class History {
   readonly runs: readonly [RunRecords, RunRecords]
   readonly #on: Grounds
@@ -80,7 +80,7 @@ export class History {
     })
   }
 
-  /** Makes an agent's call in a run, and counts it even if it is refused. */
+  /** Sends a request in a run, and counts it even if it is refused. */
   async #call(run: 0 | 1, path: string, attributes?: object, sent: Sent = {}): Promise<Answer> {
     const { world } = this.#on
     const records = this.runs[run]
@@ -123,11 +123,11 @@ async function changePurchase({ runs, pick, call }: ActionContext, action: strin
   if (id === undefined) return
   const refund = idOf(await call(`/simulations/card-transactions/${id}/${action}`, attributes))
   if (refund === undefined) return
-  // A refund by any run returns the money to the run whose card was charged.
+  // A refund counts for the run whose card was charged, even if the other run requested it.
   for (const run of runs) if (run.purchases.includes(id)) run.sources.add(refund)
 }
 
-/** Sends a request outside of all runs, as the account's owner, a payer or a bank. */
+/** Sends a request outside all runs, as the account's owner, a payer or a bank. */
 async function sendOutsideRuns({ on: { world } }: ActionContext, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
   // Reading the status marks a refusal as expected.
@@ -154,7 +154,7 @@ const actions: Record<Action['name'], (context: ActionContext) => Promise<void>>
     )
     if (id !== undefined) records.cards.push(id)
   },
-  /** Buys with any run's card. The run that issued the card reports the purchase. */
+  /** Buys with a card of either run. The purchase belongs to the run that issued the card. */
   authorize: async ({ call, runs, pick, amount, merchant }) => {
     const cardId = pickFrom(idsIn(runs, 'cards'), pick)
     if (cardId === undefined) return
@@ -230,7 +230,7 @@ const actions: Record<Action['name'], (context: ActionContext) => Promise<void>>
     const answer = await call('/payment-requests', input, { key: world.apiKey })
     addId(records, 'requests', answer)
   },
-  /** Requests money from this party. The run pays the request from a wallet or a bank account. */
+  /** Lets the payer request money from this party; the run pays the request from a wallet or a bank account. */
   payRequest: async (context) => {
     const { call, records, amount, pick, on } = context
     const { partyId: value } = await on.world.whoami()
@@ -246,7 +246,7 @@ const actions: Record<Action['name'], (context: ActionContext) => Promise<void>>
       await call(`/payment-requests/${id}/fulfill`, { paymentSource }, { key: on.world.apiKey }),
     )
   },
-  /** Pays a run's payment request. The ledger names this payment, not the request. */
+  /** Pays a run's payment request as the payer. The source of the ledger entries is this payment, not the request. */
   payerPays: async (context) => {
     const { runs, pick, on } = context
     const id = pickFrom(idsIn(runs, 'requests'), pick)

@@ -34,14 +34,14 @@ async function open(path: string, width = 1280) {
   return { ...tab, context }
 }
 
-/** Returns the table cells that are out of sight. */
+/** Returns the texts of the table cells that are cut off or reach beyond the window. */
 const cellsOutOfSight = (page: Page) =>
   page.evaluate(`[...document.querySelectorAll('main :is(td, th)')]
     .filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1)
     .map((cell) => cell.textContent.slice(0, 40))`)
 
 test.runIf(isDeep).each(['/console', '/console/money'])(
-  'the figures of %s stay visible, however long a name is',
+  'the table cells of %s are fully visible, even with very long names',
   async (path) => {
     const { page, context } = await open(path)
     await page.getByRole('columnheader').first().waitFor()
@@ -61,7 +61,7 @@ test('a link keeps the focus when its part of the page is redrawn', async () => 
   await context.close()
 })
 
-test('no page of the console shows the number of a card that an agent was shown', async () => {
+test('the console never shows a card number, even after an agent has read it', async () => {
   const cardId = await site.world.issueCard({}, { instanceId })
   const shown = await site.world.get(`/agent-cards/${cardId}/details`, { instanceId })
   expect(JSON.stringify(shown)).toContain('4242424242424242')

@@ -30,7 +30,7 @@ const capture = (id: string, amount: number) =>
 const savings = async () =>
   ok(await site.world.post('/wallets', { displayName: 'Savings' }, { key: site.world.apiKey })).json.data.id as string
 
-test('holds, captures and transfers appear without a reload, on both pages', async () => {
+test('holds, captures and transfers appear on the money page and on a wallet page without a reload', async () => {
   const { page, context, complaints } = await open('/console/money')
   const wallet = await context.newPage()
   await wallet.goto(site.listener.url + walletPath)
@@ -64,7 +64,7 @@ test('holds, captures and transfers appear without a reload, on both pages', asy
   await context.close()
 })
 
-test('the keyboard alone opens a wallet and its figures, which stay open when money moves', async () => {
+test('the keyboard alone opens a wallet and its table of balances, which stays open when money moves', async () => {
   const { page, context, complaints } = await open('/console/money')
   await waitUntilLive(page)
   await page.getByRole('link', { name: 'Main wallet' }).focus()
@@ -89,7 +89,7 @@ test('the keyboard alone opens a wallet and its figures, which stay open when mo
   await context.close()
 })
 
-test('a screen reader finds wallets, plots, cards and tables by their names', async () => {
+test('a screen reader finds the wallets, charts, cards and tables of the money pages by role and name', async () => {
   await purchaseOf(300)
   const { page, context } = await open('/console/money')
   const region = (name: string) => page.getByRole('main').getByRole('region', { name, exact: true })
@@ -117,7 +117,7 @@ test('a screen reader finds wallets, plots, cards and tables by their names', as
   await context.close()
 })
 
-test("another user's wallet is not found, and no page has a card number", async () => {
+test("another party's wallet is not found, and no money page contains a card number", async () => {
   const other = await addParty(site.world)
   const card = await site.world.issueCard({ merchant: { name: 'Numbered' } })
   const { number } = ok(await site.world.get(`/agent-cards/${card}/details`)).json.data.attributes
@@ -132,8 +132,8 @@ test("another user's wallet is not found, and no page has a card number", async 
   await context.close()
 })
 
-describe.each([true, false])('with the script: %s', (script) => {
-  test('a pending payment is approved or denied by its button, and the result matches', async () => {
+describe.each([true, false])('pending decisions (JavaScript: %s)', (script) => {
+  test('the buttons Approve and Deny approve and deny a pending payment', async () => {
     const { status } = payer(site.world)
     for (const [name, expected] of [
       ['Approve', /PENDING|COMPLETED|PROCESSING/],
@@ -156,7 +156,7 @@ describe.each([true, false])('with the script: %s', (script) => {
   })
 })
 
-test('new pending decisions, and decisions made elsewhere, appear without a reload', async () => {
+test('a pending decision appears without a reload, and disappears when it is made elsewhere', async () => {
   const { approvalOf, deny } = payer(site.world)
   const { page, context, complaints } = await open('/console/money')
   await waitUntilLive(page)
@@ -169,7 +169,7 @@ test('new pending decisions, and decisions made elsewhere, appear without a relo
   await context.close()
 })
 
-test('a page says that the service is gone, and catches up once it is back', async () => {
+test('the money page says when the connection is lost, and shows missed changes after it reconnects', async () => {
   const other = await startSite()
   const { page, context } = await open('/console/money', { at: other })
   await waitUntilLive(page)
@@ -180,7 +180,7 @@ test('a page says that the service is gone, and catches up once it is back', asy
   await other.world.drop()
 })
 
-/** Writes names into the database that the API would refuse; a page still has to show them. */
+/** Renames agents, wallets, merchants and payments in the database. The API would refuse some of these names. */
 async function renameEverything(world: Site['world'], name: string): Promise<void> {
   await world.store.transaction(async ({ db }) => {
     await db.updateTable('agents').set({ name }).execute()
@@ -192,7 +192,7 @@ async function renameEverything(world: Site['world'], name: string): Promise<voi
 }
 
 describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('everything has contrast and fits a phone, whatever others wrote', async () => {
+  test('the money pages have enough contrast and fit on a phone, even with very long names', async () => {
     const other = await startSite()
     const { world } = other
     const card = await world.issueCard({ maximumAmount: 900 })
@@ -228,15 +228,15 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
   })
 })
 
-/** Returns the number of pixels by which the page, or a table within it, can be scrolled sideways. */
+/** A script that returns how far, in pixels, the page or a table in it can be scrolled sideways. */
 const maxOverflow = `Math.max(...[document.documentElement, ...document.querySelectorAll('.wide-table')].map((it) =>
   it.scrollWidth - it.clientWidth))`
 
-/** Returns the height of a row with a long name in a table or on a card. */
+/** A script that returns the height, in pixels, of the tallest name in a table or on a card. */
 const tallestName = `Math.max(0, ...[...document.querySelectorAll(':is(th, td, h3 a, .card *) > bdi')].map((it) =>
   it.closest('.aside') ? 0 : it.offsetHeight))`
 
-/** Returns by how many pixels rows are indented under their heading. */
+/** A script that returns the indents of table rows relative to the heading of their section, in pixels. */
 const indents = `[...new Set([...document.querySelectorAll('section:has(> h2) .stacked tbody :is(th, td)')].map((it) => {
   const heading = it.closest('section').querySelector('h2').getBoundingClientRect()
   return Math.round(it.getBoundingClientRect().left + parseFloat(getComputedStyle(it).paddingLeft) - heading.left)
