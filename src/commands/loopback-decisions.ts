@@ -114,7 +114,7 @@ export class LoopbackDecisions implements Decisions {
     }
   }
 
-  async tryAgain({ id, tries }: Pick<Held, 'id' | 'tries'>): Promise<void> {
+  async countTry({ id, tries }: Pick<Held, 'id' | 'tries'>): Promise<void> {
     const held = this.#entries.get(id)?.held
     if (held?.tries === tries) held.tries += 1
   }

@@ -44,7 +44,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
         waits.end(wait)
       }
     },
-    tryAgain: ({ id, tries }) => pending.tryAgain(id, tries),
+    countTry: ({ id, tries }) => pending.countTry(id, tries),
     finish: pending.finish,
     inTurn: (id, call) => turns.take(id, call),
   }

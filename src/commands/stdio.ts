@@ -149,7 +149,7 @@ function decideLazily({ environment, baseUrl }: Config, { client, note, log }: D
     keep: async (call, by) => (await get()).keep(call, by),
     find: async (id) => (await get()).find(id),
     wait: async (id, ms, signal) => (await get()).wait(id, ms, signal),
-    tryAgain: async (held) => (await get()).tryAgain(held),
+    countTry: async (held) => (await get()).countTry(held),
     finish: async (id, answer) => (await get()).finish(id, answer),
     inTurn: async (id, call) => (await get()).inTurn(id, call),
   }

@@ -10,12 +10,12 @@ const names = {
   ),
   codeWords: words('cvv cvc cvn cid csc'),
   /** Words that may follow a secret's name and make it harmless, such as `id`. */
-  aboutSecrets: words('id ids prefix type types count counts'),
+  harmlessSuffixes: words('id ids prefix type types count counts'),
   /** Names of secrets that contain none of these words, or that are written as one word. */
-  secrets: words(
+  secretNames: words(
     'number cardnumber accountnumber securitycode verificationcode verificationvalue cardverificationvalue cardverificationcode claimlink checkouturl paymentlinkurl cookie setcookie codeverifier apikey agentkey sandboxapikey sandboxagentkey clientsecret signingsecret accesstoken refreshtoken idtoken subjecttoken registrationaccesstoken managetoken proxyauthorization',
   ),
-  harmless: words('idempotencykey publickey formtoken'),
+  harmlessNames: words('idempotencykey publickey formtoken'),
 } as const
 
 /** A pattern that matches a part of every name of a card's security code. */
@@ -48,16 +48,16 @@ export function isSecretName(name: string): boolean {
   if (!secretPart.test(name)) return false
   const parts = wordsOf(name)
   const joined = parts.join('')
-  if (names.harmless.has(joined)) return false
-  if (names.secrets.has(joined)) return true
-  return parts.some((word, at) => names.secretWords.has(word) && !names.aboutSecrets.has(parts[at + 1] ?? ''))
+  if (names.harmlessNames.has(joined)) return false
+  if (names.secretNames.has(joined)) return true
+  return parts.some((word, at) => names.secretWords.has(word) && !names.harmlessSuffixes.has(parts[at + 1] ?? ''))
 }
 
 /**
  * Applies `isSecretName` to a field of an object. In `{ key, value }`, the field `key` contains a name, not a secret.
  */
-export function isSecretField(name: string, of: object): boolean {
-  return !(name === 'key' && Object.hasOwn(of, 'value')) && isSecretName(name)
+export function isSecretField(name: string, object: object): boolean {
+  return !(name === 'key' && Object.hasOwn(object, 'value')) && isSecretName(name)
 }
 
 /** Returns whether a field of this name holds a card's security code. */
@@ -71,6 +71,6 @@ export function isCodeName(name: string): boolean {
 
 /** Returns whether the items of a list are the groups of a card's number. */
 export function areCardGroups(items: readonly unknown[]): boolean {
-  const texts = items.map(String)
-  return items.length > 1 && texts.every((text) => /^\s*\d{1,19}\s*$/.test(text)) && holdsCard(texts.join())
+  const groups = items.map(String)
+  return items.length > 1 && groups.every((group) => /^\s*\d{1,19}\s*$/.test(group)) && holdsCard(groups.join())
 }

@@ -24,7 +24,7 @@ export interface SessionStore {
   /** Returns the events of a stream after `afterSequence`, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
   /** Leaves a message for the processes that serve the session, once for each id. Drops it if too many are unread. */
-  deliver(mail: SessionMail, unread: number): Promise<void>
+  deliver(mail: SessionMail, maxUnread: number): Promise<void>
   /**
    * Removes and returns the messages for `addressee`. Also returns broadcast messages, which stay until they expire.
    */
@@ -32,7 +32,7 @@ export interface SessionStore {
   /** Calls `delivered` when another process left mail for the session. A notification may be lost. */
   onMail(idHash: string, delivered: () => void): () => void
   /** Deletes expired data. */
-  sweep(before: Ages): Promise<void>
+  sweep(cutoffs: Cutoffs): Promise<void>
 }
 
 export interface SessionRecord {
@@ -62,7 +62,7 @@ export interface EventBounds {
 }
 
 /** The cutoff times: anything older is deleted. */
-export interface Ages {
+export interface Cutoffs {
   /** Sessions last used before this time are deleted with all their data. */
   usedSinceMs: number
   eventsSinceMs: number

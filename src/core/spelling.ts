@@ -19,9 +19,9 @@ function rankWords(text: string, words: readonly string[]) {
 }
 
 /** The longest text compared. A longer text resembles none of our words, and would take long to compare. */
-const longest = 80
+const maxLength = 80
 
-const normalizedWord = (text: string) => text.slice(0, longest).replace(/[-_ ]/g, '').toLowerCase()
+const normalizedWord = (text: string) => text.slice(0, maxLength).replace(/[-_ ]/g, '').toLowerCase()
 
 /**
  * Counts the changes that turn one text into the other: letters that are inserted, removed, replaced or swapped with

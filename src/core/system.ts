@@ -24,10 +24,10 @@ export interface System {
   /** Returns milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
   uptime(): number
   /**
-   * Returns the time of a shared database that reported `toldMs`. The real system returns `toldMs`; a test's system
+   * Returns the time of a shared database that reported `reportedMs`. The real system returns `reportedMs`; a test's system
    * returns its own time.
    */
-  databaseNow(toldMs: number): number
+  databaseNow(reportedMs: number): number
   /** The cost of hashing a user's password. */
   readonly passwordCost: PasswordCost
 }
@@ -48,7 +48,7 @@ export const realSystem: System = {
   sleep: (ms, signal) => timers().setTimeout(ms, undefined, signal === undefined ? {} : { signal }),
   elapsed: () => performance.now(),
   uptime: () => uptime() * 1000,
-  databaseNow: (toldMs) => toldMs,
+  databaseNow: (reportedMs) => reportedMs,
   // This is one of the equally strong settings of the OWASP Password Storage Cheat Sheet. It takes 32 MiB.
   passwordCost: { blocks: 2 ** 15, size: 8, lanes: 3 },
 }

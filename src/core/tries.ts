@@ -23,13 +23,13 @@ export class Tries {
 
   /** Counts one more try. Returns the count in the key's window. */
   count(key: string): number {
-    const { tries, endsAtMs } = this.of(key)
+    const { tries, endsAtMs } = this.window(key)
     keepNewest(this.#windows, key, { tries: tries + 1, endsAtMs }, maxKeys)
     return tries + 1
   }
 
   /** Returns the key's current window, or the window that its next try would begin. */
-  of(key: string): Readonly<Window> & { leftMs: number } {
+  window(key: string): Readonly<Window> & { leftMs: number } {
     const nowMs = this.#system.elapsed()
     const window = this.#windows.get(key)
     const { tries, endsAtMs } =
@@ -55,6 +55,6 @@ export type AddressLimit = (address: string | undefined) => boolean
  * not count toward the total. Calls within this process have no address and count toward the total only.
  */
 export function limitByAddress(system: Pick<System, 'elapsed'>, { each, all, seconds }: AddressBound): AddressLimit {
-  const [ofEach, ofAll] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]
-  return (address) => (address === undefined || ofEach.count(address) <= each) && ofAll.count('all') <= all
+  const [perAddress, total] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]
+  return (address) => (address === undefined || perAddress.count(address) <= each) && total.count('all') <= all
 }

@@ -2,8 +2,8 @@
 export class Turns {
   #last: Promise<unknown> = Promise.resolve()
 
-  take<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#last.then(work)
+  take<Result>(job: () => Promise<Result>): Promise<Result> {
+    const turn = this.#last.then(job)
     this.#last = turn.catch(() => {})
     return turn
   }
@@ -11,17 +11,17 @@ export class Turns {
 
 /** Runs jobs with the same name one after another. */
 export class NamedTurns {
-  readonly #named = new Map<string, { turns: Turns; works: number }>()
+  readonly #named = new Map<string, { turns: Turns; jobCount: number }>()
 
-  async take<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const named = this.#named.get(name) ?? { turns: new Turns(), works: 0 }
+  async take<Result>(name: string, job: () => Promise<Result>): Promise<Result> {
+    const named = this.#named.get(name) ?? { turns: new Turns(), jobCount: 0 }
     this.#named.set(name, named)
-    named.works += 1
+    named.jobCount += 1
     try {
-      return await named.turns.take(work)
+      return await named.turns.take(job)
     } finally {
-      named.works -= 1
-      if (named.works === 0) this.#named.delete(name)
+      named.jobCount -= 1
+      if (named.jobCount === 0) this.#named.delete(name)
     }
   }
 }

@@ -14,8 +14,8 @@ const [maxNameLength, maxVersionLength] = [60, 19]
 export function userAgentOf(program: string, host: HostProgram | undefined): string {
   if (host === undefined || host.name === '') return program
   const { name, version = '' } = host
-  const behind = version === '' ? '' : `/${encoded(version, maxVersionLength)}`
-  return `${program} (${encoded(name, maxNameLength)}${behind})`
+  const suffix = version === '' ? '' : `/${encoded(version, maxVersionLength)}`
+  return `${program} (${encoded(name, maxNameLength)}${suffix})`
 }
 
 /**

@@ -4,13 +4,13 @@ import { markColor } from './tokens.ts'
 
 /** Returns the logo as a square PNG, `side` pixels wide, for clients that cannot show SVG. */
 export function markPng(side: number): Buffer {
-  const colour = [...Buffer.from(markColor.slice(1), 'hex'), 0xff]
+  const color = [...Buffer.from(markColor.slice(1), 'hex'), 0xff]
   const rows = Array.from({ length: side }, (_, y) => {
     // Each row starts with a filter byte; 0 means no filter.
     const row = Buffer.alloc(1 + side * 4)
     for (let x = 0; x < side; x++) {
-      const at = [((x + 0.5) * 16) / side, ((y + 0.5) * 16) / side] as const
-      if (isWithin(card, at) && !isWithin(stripe, at)) row.set(colour, 1 + x * 4)
+      const point = [((x + 0.5) * 16) / side, ((y + 0.5) * 16) / side] as const
+      if (isWithin(card, point) && !isWithin(stripe, point)) row.set(color, 1 + x * 4)
     }
     return row
   })

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { money } from '../core/money.ts'
 import type { Html } from './html.ts'
-import { type Scale, type Tick, valueTicks } from './scales.ts'
+import { amountScale, type Scale, type Tick } from './scales.ts'
 import type { Column } from './table.ts'
 
 /** A line of a plot. Its pattern distinguishes it without color. */
@@ -36,26 +36,26 @@ const top = 28
 const bottom = 188
 const height = 216
 /** The width and height of the lines' viewBox, which the browser stretches to fit. */
-const field = 1000
+const viewBoxSide = 1000
 
 /** Plots amounts over time. Balances change at discrete moments, so the lines are steps, not slopes. */
 export function plot<Point extends { atMs: number }>(plotted: Plot<Point>): Html {
   const { id, title, description, caption, points, lines, x, marks = [] } = plotted
-  const y = valueTicks(points.flatMap((point) => lines.map(({ cents }) => cents(point))))
+  const y = amountScale(points.flatMap((point) => lines.map(({ cents }) => cents(point))))
   return html`<figure>
 ${caption === undefined ? '' : html`<figcaption>${caption}</figcaption>`}
 <ul class="line aside">${lines.map(({ name, pattern }) => html`<li><svg width="32" height="10" aria-hidden="true"><line class="${pattern}" x1="0" x2="32" y1="5" y2="5"/></svg> ${name}</li>`)}</ul>
 <div class="axes">
 <svg width="100%" height="${height}" aria-hidden="true">${y.ticks.map(({ share, label }) => html`<text x="0" y="${yOf(share) + 4}">${label}</text>`)}</svg>
-<svg width="100%" height="${height}" role="img" aria-labelledby="${id}-plot${description === undefined ? '' : ` ${id}-told`}">
+<svg width="100%" height="${height}" role="img" aria-labelledby="${id}-plot${description === undefined ? '' : ` ${id}-description`}">
 <title id="${id}-plot">${title}</title>
-${description === undefined ? '' : html`<desc id="${id}-told">${description}</desc>`}
+${description === undefined ? '' : html`<desc id="${id}-description">${description}</desc>`}
 ${y.ticks.map(({ share }) => html`<line class="grid" x1="0" x2="100%" y1="${yOf(share)}" y2="${yOf(share)}"/>`)}
 ${x.ticks.map(timeTick)}
-<svg y="${top}" width="100%" height="${bottom - top}" viewBox="0 0 ${field} ${field}" preserveAspectRatio="none" overflow="visible">
+<svg y="${top}" width="100%" height="${bottom - top}" viewBox="0 0 ${viewBoxSide} ${viewBoxSide}" preserveAspectRatio="none" overflow="visible">
 ${lines.map(({ pattern, cents }) => html`<path class="${pattern}" d="${stepPath(points, cents, x, y)}"/>`)}
 </svg>
-${markTexts(marks, x)}
+${drawMarks(marks, x)}
 </svg>
 </div>
 </figure>`
@@ -73,11 +73,11 @@ function stepPath<Point extends { atMs: number }>(
   y: Scale,
 ): string {
   const steps = points.map((point, index) => {
-    const across = Math.round(x.shareOf(point.atMs) * field)
-    const level = Math.round((1 - y.shareOf(cents(point))) * field)
+    const across = Math.round(x.shareOf(point.atMs) * viewBoxSide)
+    const level = Math.round((1 - y.shareOf(cents(point))) * viewBoxSide)
     return index === 0 ? `M0 ${level}` : `H${across}V${level}`
   })
-  return `${steps.join('')}H${field}`
+  return `${steps.join('')}H${viewBoxSide}`
 }
 
 function timeTick({ share, label }: Tick): Html {
@@ -87,7 +87,7 @@ function timeTick({ share, label }: Tick): Html {
 }
 
 /** Draws a line and a triangle at each mark, and the number of its first step if there is room. */
-function markTexts(marks: readonly Mark[], x: Scale): Html[] {
+function drawMarks(marks: readonly Mark[], x: Scale): Html[] {
   let lastNumber = -Infinity
   return marks.map(({ atMs, steps }) => {
     const share = x.shareOf(atMs)

@@ -61,7 +61,7 @@ const minGap = 0.17
  * Returns a scale with ticks at round amounts. If all amounts are close together, the scale starts just below the
  * lowest. Otherwise it starts at 0, or lower for negative amounts.
  */
-export function valueTicks(cents: readonly number[]): Scale {
+export function amountScale(cents: readonly number[]): Scale {
   const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]
   const span = highest - lowest
   const lowerBound = span < lowest ? lowest - Math.max(span, lowest / 4) / 2 : Math.min(0, lowest)

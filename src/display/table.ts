@@ -6,7 +6,7 @@ export interface Column<Row> {
   name: string
   isNumber?: boolean
   /** Whether to hide the column name because the cells explain themselves. */
-  isUnseen?: boolean
+  hidesName?: boolean
   cell: (row: Row) => Html | string | readonly Html[]
 }
 
@@ -25,11 +25,11 @@ export function table<Row>(
   const number = ({ isNumber = false }: Column<Row>) => (isNumber ? html` class="number"` : '')
   const heads = [first, ...rest].map(
     (column) =>
-      html`<th scope="col"${number(column)}>${column.isUnseen ? html`<span class="unseen">${column.name}</span>` : column.name}</th>`,
+      html`<th scope="col"${number(column)}>${column.hidesName ? html`<span class="unseen">${column.name}</span>` : column.name}</th>`,
   )
   return html`<div class="wide"><table class="stacked"><caption${typeof caption === 'string' ? html` class="unseen"` : ''}>${caption}</caption><thead><tr>${heads}</tr></thead>
 <tbody>${rows.map(
     (row) => html`<tr${idOf === undefined ? '' : html` id="${idOf(row)}"`}><th scope="row">${first.cell(row)}</th>
-${rest.map((column) => html`<td${column.isUnseen ? '' : html` data-label="${column.name}"`}${number(column)}>${column.cell(row)}</td>`)}</tr>\n`,
+${rest.map((column) => html`<td${column.hidesName ? '' : html` data-label="${column.name}"`}${number(column)}>${column.cell(row)}</td>`)}</tr>\n`,
   )}</tbody></table></div>`
 }

@@ -49,7 +49,7 @@ export interface ToolChoice {
 
 export interface OfferedChoice extends ToolChoice {
   /** Whether a call can wait for a person's decision, and then be repeated with the decision's id. */
-  decides: boolean
+  offersDecisions: boolean
 }
 
 export function everyTool(environment: Environment): OfferedChoice {
@@ -60,7 +60,7 @@ export function everyTool(environment: Environment): OfferedChoice {
     readOnly: false,
     allows: () => true,
     cardDetails: 'reveal',
-    decides: false,
+    offersDecisions: false,
   }
 }
 
@@ -177,7 +177,7 @@ export interface Decisions {
   /** Resolves when the person may have decided, or after `ms` at the latest. @throws the reason of the signal */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>
   /** Records that a try was refused because the person must verify first. Does nothing if that is already recorded. */
-  tryAgain(held: Pick<Held, 'id' | 'tries'>): Promise<void>
+  countTry(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
   /** Runs calls that share a decision in sequence, so that each sees the outcome of the previous one. */
   inTurn<T>(id: string, call: () => Promise<T>): Promise<T>

@@ -42,7 +42,7 @@ export function createMcpServer(options: McpServerOptions): Listening {
   )
   const dependencies: Dependencies = {
     ...options,
-    choice: { ...choice, decides: asks && people.decisions !== undefined },
+    choice: { ...choice, offersDecisions: asks && people.decisions !== undefined },
     server,
     subscriptions: new Subscriptions(),
   }

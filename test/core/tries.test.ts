@@ -7,10 +7,10 @@ test('tries are counted by key in a window that begins with the first try; later
   const tries = new Tries(system, 60_000)
   expect([tries.count('a'), tries.count('a'), tries.count('b')]).toEqual([1, 2, 1])
   system.pass(59_999)
-  expect(tries.of('a')).toMatchObject({ tries: 2, leftMs: 1 })
+  expect(tries.window('a')).toMatchObject({ tries: 2, leftMs: 1 })
   expect(tries.count('a')).toBe(3)
   system.pass(1)
-  expect(tries.of('a')).toMatchObject({ tries: 0, leftMs: 60_000 })
+  expect(tries.window('a')).toMatchObject({ tries: 0, leftMs: 60_000 })
   expect(tries.count('a')).toBe(1)
   // Setting the machine's clock does not end a window or begin a new one.
   system.setAhead(3_600_000)
@@ -22,8 +22,8 @@ test('if there are too many keys, the key that has gone longest without a try is
   for (let key = 0; key < 10_000; key++) tries.count(`${key}`)
   expect(tries.count('0')).toBe(2)
   tries.count('one more')
-  expect(tries.of('1').tries).toBe(0)
-  expect(tries.of('0').tries).toBe(2)
+  expect(tries.window('1').tries).toBe(0)
+  expect(tries.window('0').tries).toBe(2)
 })
 
 test('each address has its own limit, and calls without an address count only toward the total limit', () => {

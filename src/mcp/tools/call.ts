@@ -115,7 +115,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
     return 'answer' in outcome ? outcome : { ...call, result: outcome.done }
   } catch (error) {
     // If the person must verify first, the approved call stays pending and counts as another try.
-    if (held !== undefined && isVerification(error)) await dependencies.people.decisions?.tryAgain(held)
+    if (held !== undefined && isVerification(error)) await dependencies.people.decisions?.countTry(held)
     throw error
   } finally {
     stop()

@@ -48,8 +48,8 @@ export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
 }
 
 /** Returns whether the tool accepts the id of a person's decision. */
-export function takesDecision({ decides }: OfferedChoice, { name }: OperationDefinition): boolean {
-  return decides && Object.hasOwn(questions, name)
+export function takesDecision({ offersDecisions }: OfferedChoice, { name }: OperationDefinition): boolean {
+  return offersDecisions && Object.hasOwn(questions, name)
 }
 
 /**

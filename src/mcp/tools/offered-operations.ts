@@ -18,9 +18,9 @@ export function operationNamed(choice: OfferedChoice, name: string): OperationDe
 
 /** Returns the operations by tool name, even those that the credential does not allow. Equal choices share one map. */
 export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
-  const { environment, toolsets, actor, readOnly, cardDetails, decides } = choice
-  // `decides` is part of the key, because it changes the tools' arguments, and their schemas are cached for each map.
-  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${decides}`
+  const { environment, toolsets, actor, readOnly, cardDetails, offersDecisions } = choice
+  // `offersDecisions` is part of the key: it changes the tools' arguments, and their schemas are cached for each map.
+  const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${offersDecisions}`
   let offered = cache.get(key)
   if (offered === undefined) {
     const operations = Object.values<OperationDefinition>(catalogue).filter(

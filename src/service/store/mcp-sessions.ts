@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Ages, EventBounds, SessionBounds, SessionRecord, SessionStore } from '../../core/session-store.ts'
+import type { Cutoffs, EventBounds, SessionBounds, SessionRecord, SessionStore } from '../../core/session-store.ts'
 import { inserting } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Signals } from './engine/signals.ts'
@@ -190,7 +190,7 @@ interface Leftover {
   remove(tx: Transaction): Promise<void>
 }
 
-function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Ages): Leftover[] {
+function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Cutoffs): Leftover[] {
   const unusedSessions = ({ db }: Transaction) =>
     db.selectFrom('mcpSessions').select('idHash').where('usedAtMs', '<', usedSinceMs).limit(surplusLimit)
   const events = ({ db }: Transaction) =>

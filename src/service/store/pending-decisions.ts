@@ -80,7 +80,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
       }),
     /** Counts an attempt to carry out the call, unless the same attempt was counted before. */
-    tryAgain: (id: string, tries: number): Promise<void> =>
+    countTry: (id: string, tries: number): Promise<void> =>
       store.transaction(async (tx) => {
         await tx.db
           .updateTable('pendingDecisions')

@@ -19,7 +19,7 @@ export class DeclinesByAddress {
   /** Throws if the address has too many declines. @throws 429 `rate_limited` */
   requireFew(address: string | undefined): void {
     if (address === undefined) return
-    const { tries, leftMs } = this.#tries.of(address)
+    const { tries, leftMs } = this.#tries.window(address)
     if (tries >= maxDeclinesPerAddress) throw tooManyTries(leftMs)
   }
 

@@ -125,7 +125,7 @@ export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
   const clearColumn: Column<Resource<FaultAttributes>> = {
     name: 'Clear',
-    isUnseen: true,
+    hidesName: true,
     cell: ({ id, attributes: { origin } }) =>
       origin === 'built_in'
         ? 'built in'
