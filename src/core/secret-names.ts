@@ -2,31 +2,31 @@ import { holdsCard } from './card-numbers.ts'
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
-/** The only table of secret names. Each entry is one word in lower case, or all words of a name run together. */
+/** The words and names that mark a value as secret. All are in lower case and have no separators. */
 const names = {
-  /** Words that make a name secret, however it joins its words: `cardCvv`, `API_SECRET`, `x-api-key`. */
+  /** Words that make a name secret in any notation, such as `cardCvv`, `API_SECRET` and `x-api-key`. */
   secretWords: words(
     'cvv cvc cvn cid csc pin pan otp totp secret password passphrase token key credential credentials authorization',
   ),
   codeWords: words('cvv cvc cvn cid csc'),
-  /** Words that may follow a secret's name and make it harmless, such as `id`. */
+  /** Words that make a name harmless if they follow a secret word, such as `id` in `keyId`. */
   harmlessSuffixes: words('id ids prefix type types count counts'),
-  /** Names of secrets that contain none of these words, or that are written as one word. */
+  /** Secret names that contain no secret word, or that are often written without marking where a word begins. */
   secretNames: words(
     'number cardnumber accountnumber securitycode verificationcode verificationvalue cardverificationvalue cardverificationcode claimlink checkouturl paymentlinkurl cookie setcookie codeverifier apikey agentkey sandboxapikey sandboxagentkey clientsecret signingsecret accesstoken refreshtoken idtoken subjecttoken registrationaccesstoken managetoken proxyauthorization',
   ),
   harmlessNames: words('idempotencykey publickey formtoken'),
 } as const
 
-/** A pattern that matches a part of every name of a card's security code. */
+/** A pattern that matches some part of every name that `isCodeName` accepts. */
 export const partsOfCodeNames = 'c[vs][vcn]|cid|(?:security|verification)[^A-Za-z"]*(?:code|value)'
 
-/** A pattern that matches a part of every name of a secret. */
+/** A pattern that matches some part of every name that `isSecretName` accepts. */
 export const partsOfSecretNames = `${partsOfCodeNames}|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier`
 
 /**
- * Attributes that the MCP server always removes from the API's answers. A client secret is for the payer's browser
- * (docs/service.md#client-secret), and the host stores everything that a model reads.
+ * The attributes that the MCP server always removes from the API's answers, because hosts store everything that a model
+ * reads. A client secret is for the payer's browser only (docs/service.md#client-secret).
  */
 export const withheldFromModels: readonly string[] = ['clientSecret']
 
@@ -43,7 +43,7 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** Returns whether a field, parameter or header of this name holds a secret, whatever its value looks like. */
+/** Returns whether the name of a field, parameter or header says that its value is a secret. */
 export function isSecretName(name: string): boolean {
   if (!secretPart.test(name)) return false
   const parts = wordsOf(name)
@@ -54,7 +54,8 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Applies `isSecretName` to a field of an object. In `{ key, value }`, the field `key` contains a name, not a secret.
+ * Returns whether an object's field of this name holds a secret. In `{ key, value }`, the field `key` holds a name, not
+ * a secret.
  */
 export function isSecretField(name: string, object: object): boolean {
   return !(name === 'key' && Object.hasOwn(object, 'value')) && isSecretName(name)
@@ -69,7 +70,7 @@ export function isCodeName(name: string): boolean {
   )
 }
 
-/** Returns whether the items of a list are the groups of a card's number. */
+/** Returns whether all items of a list are groups of digits that together contain a card number. */
 export function areCardGroups(items: readonly unknown[]): boolean {
   const groups = items.map(String)
   return items.length > 1 && groups.every((group) => /^\s*\d{1,19}\s*$/.test(group)) && holdsCard(groups.join())

@@ -1,11 +1,11 @@
-/** Returns the words spelled most like `text`, nearest first. Case, `-` and `_` do not count. */
+/** Returns the words whose spelling is closest to `text`, closest first. Ignores case, spaces, `-` and `_`. */
 export function closestWords(text: string, words: readonly string[], count: number): string[] {
   return rankWords(text, words)
     .slice(0, count)
     .map(({ word }) => word)
 }
 
-/** Returns the word that was probably meant; undefined if more than a third of its letters would have to change. */
+/** Returns the closest word; undefined if more than one letter and more than a third of `text` would have to change. */
 export function nearestWord(text: string, words: readonly string[]): string | undefined {
   const [first] = rankWords(text, words)
   return first !== undefined && first.distance <= Math.max(1, normalizedWord(text).length / 3) ? first.word : undefined
@@ -18,14 +18,14 @@ function rankWords(text: string, words: readonly string[]) {
     .sort((one, other) => one.distance - other.distance)
 }
 
-/** The longest text compared. A longer text resembles none of our words, and would take long to compare. */
+/** The number of characters that are compared. It is more than any word has, and keeps the comparison fast. */
 const maxLength = 80
 
 const normalizedWord = (text: string) => text.slice(0, maxLength).replace(/[-_ ]/g, '').toLowerCase()
 
 /**
- * Counts the changes that turn one text into the other: letters that are inserted, removed, replaced or swapped with
- * the next letter (optimal string alignment).
+ * Returns the smallest number of changes that turn one string into the other (optimal string alignment). A change
+ * inserts, removes or replaces a letter, or swaps two adjacent letters.
  */
 function distanceOf(one: string, other: string): number {
   let before: number[] = []

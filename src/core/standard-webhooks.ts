@@ -1,19 +1,19 @@
 import { hmacBase64 } from './system.ts'
 
-/** The prefix of the secrets that sign messages (Standard Webhooks). */
+/** The prefix of signing secrets (Standard Webhooks). */
 export const secretPrefix = 'whsec_'
 
 /** A message to send. */
 export interface Message {
-  /** The id, which is the same in all deliveries, so a receiver can skip a message that it has seen. */
+  /** The id. It is the same in all deliveries, so that a receiver can skip a message that it has already handled. */
   id: string
   body: string
 }
 
 /**
- * Returns the headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). They have a
- * signature for each secret, so both the old and the new secret are valid during a rotation.
- * @param nowMs Real time.
+ * Returns the headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). They contain a
+ * signature for each secret, so that receivers can use either the old or the new secret during a rotation.
+ * @param nowMs The real time, not the time of the sandbox clock.
  */
 export function signedHeaders(
   { id, body }: Message,

@@ -6,26 +6,26 @@ const crypto = builtin<typeof import('node:crypto')>('node:crypto')
 const timers = builtin<typeof import('node:timers/promises')>('node:timers/promises')
 
 /**
- * The sources of everything that makes a run unrepeatable: time, randomness and waiting. Tests pass a fake system.
- * Nothing else in `src` or `tools` uses `Date`, `crypto` or timers.
+ * The sources of everything that differs between two executions: time, randomness and waiting. Tests pass a fake
+ * system. No other module reads the real clock, creates random bytes or starts timers.
  */
 export interface System {
-  /** Returns real time in milliseconds since the Unix epoch. */
+  /** Returns the real time in milliseconds since the Unix epoch. */
   now(): number
   /** Returns cryptographically random bytes. */
   randomBytes(length: number): Buffer
-  /** Resolves after `ms`. Rejects with the signal's reason if the signal aborts first. */
+  /** Resolves after `ms` milliseconds. Rejects if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
-   * Returns milliseconds of a monotonic clock, for measuring durations only. It may stand still while the machine
+   * Returns the milliseconds on a monotonic clock, only for measuring durations. The clock may stop while the machine
    * sleeps.
    */
   elapsed(): number
-  /** Returns milliseconds since the machine booted, including sleep; setting the machine's clock does not change it. */
+  /** Returns the milliseconds since the machine booted, including sleep. Setting the clock does not change them. */
   uptime(): number
   /**
-   * Returns the time of a shared database that reported `reportedMs`. The real system returns `reportedMs`; a test's system
-   * returns its own time.
+   * Returns the time to use when a shared database reports `reportedMs`. The real system returns `reportedMs`; a fake
+   * system can return its own time.
    */
   databaseNow(reportedMs: number): number
   /** The cost of hashing a user's password. */
@@ -34,7 +34,7 @@ export interface System {
 
 /**
  * The cost parameters of scrypt (RFC 7914): `blocks` is N, `size` is r and `lanes` is p. Hashing takes 128 · N · r
- * bytes.
+ * bytes of memory.
  */
 export interface PasswordCost {
   blocks: number
@@ -49,13 +49,13 @@ export const realSystem: System = {
   elapsed: () => performance.now(),
   uptime: () => uptime() * 1000,
   databaseNow: (reportedMs) => reportedMs,
-  // This is one of the equally strong settings of the OWASP Password Storage Cheat Sheet. It takes 32 MiB.
+  // The OWASP Password Storage Cheat Sheet recommends several settings of equal strength. This one takes 32 MiB.
   passwordCost: { blocks: 2 ** 15, size: 8, lanes: 3 },
 }
 
 /**
- * Returns a source of random bytes that reads many bytes at a time, because asking the operating system for each id
- * would cost more than the rest of creating it.
+ * Returns a source of random bytes that gets many bytes at a time from the operating system. Separate requests for each
+ * id would take longer than all other steps of creating the id.
  */
 function pooledRandomBytes(): System['randomBytes'] {
   const poolLength = 8192
@@ -64,7 +64,7 @@ function pooledRandomBytes(): System['randomBytes'] {
     if (length > poolLength) return crypto().randomBytes(length)
     if (length > pool.length) pool = crypto().randomBytes(poolLength)
     const bytes = Buffer.from(pool.subarray(0, length))
-    // Each byte is handed out once, so no copy stays in memory here.
+    // Clears these bytes in the pool, so that only the caller has them.
     pool.fill(0, 0, length)
     pool = pool.subarray(length)
     return bytes
@@ -72,8 +72,8 @@ function pooledRandomBytes(): System['randomBytes'] {
 }
 
 /**
- * Creates a resource id: `prefix_` and 32 hexadecimal digits, for 48 bits of time and 80 random bits
- * (docs/service.md#identifiers). Later ids sort later, so a list can be read page by page by its primary key.
+ * Creates a resource id: `prefix_` and 32 hexadecimal digits that encode 48 bits of time and 80 random bits
+ * (docs/service.md#identifiers). Ids sort by time, so lists can be paginated by the primary key.
  */
 export function newId(prefix: string, system: Pick<System, 'randomBytes'>, nowMs: number): string {
   const time = Math.max(0, Math.trunc(nowMs)).toString(16).padStart(12, '0').slice(-12)
@@ -85,59 +85,59 @@ export function newSecret(system: Pick<System, 'randomBytes'>, bytes = 32): stri
   return system.randomBytes(bytes).toString('base64url')
 }
 
-/** Formats a timestamp as the API does: RFC 3339 in UTC with milliseconds. */
+/** Formats a time as the API does: RFC 3339 in UTC with milliseconds. */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The end of the year 9995. RFC 3339 can still express dates a few years later, such as expiries and due dates. */
+/** The latest permitted time, the end of 9995. RFC 3339 ends with 9999, which leaves room for later expiries. */
 export const lastMomentMs = 253_276_070_399_999
 
-/** Returns the milliseconds of an RFC 3339 timestamp; NaN if it is not one. */
+/** Converts an RFC 3339 timestamp to milliseconds since the Unix epoch. Returns NaN if the timestamp is invalid. */
 export function parseTimestamp(text: string): number {
   return Date.parse(text)
 }
 
-/** Returns the calendar month (1 to 12) and four-digit year of an instant, in UTC. */
+/** Returns the calendar month (1 to 12) and the four-digit year of a time, in UTC. */
 export function monthAndYear(ms: number): { month: number; year: number } {
   const date = new Date(ms)
   return { month: date.getUTCMonth() + 1, year: date.getUTCFullYear() }
 }
 
-/** Returns SHA-256 in lower-case hexadecimal. */
+/** Returns the SHA-256 hash in lower-case hexadecimal. */
 export function sha256(text: string): string {
   return crypto().hash('sha256', text, 'hex')
 }
 
-/** Returns SHA-256 in base64, the form in which a Content-Security-Policy lists allowed inline content. */
+/** Returns the SHA-256 hash in base64, as a Content-Security-Policy lists allowed inline content. */
 export function sha256Base64(text: string): string {
   return crypto().hash('sha256', text, 'base64')
 }
 
-/** Returns HMAC-SHA-256 (RFC 2104) in lower-case hexadecimal. */
+/** Returns the HMAC-SHA-256 (RFC 2104) in lower-case hexadecimal. */
 export function hmac(key: string, text: string): string {
   return crypto().createHmac('sha256', key).update(text).digest('hex')
 }
 
-/** Returns HMAC-SHA-256 in base64, with a key of bytes in base64. */
+/** Returns the HMAC-SHA-256 in base64. The key is in base64 too. */
 export function hmacBase64(key: string, text: string): string {
   return crypto().createHmac('sha256', Buffer.from(key, 'base64')).update(text).digest('base64')
 }
 
-/** The lengths in bytes of the nonce and the tag of AES-256-GCM (NIST SP 800-38D). */
+/** AES-256-GCM (NIST SP 800-38D), with the lengths of its nonce and its tag. */
 const cipher = { name: 'aes-256-gcm', nonceBytes: 12, tagBytes: 16 } as const
 
-/** Encrypts and authenticates a text with `key`, 64 hexadecimal digits. Returns base64url. */
+/** Encrypts and authenticates a string. The key is 64 hexadecimal digits. Returns base64url. */
 export function seal(system: Pick<System, 'randomBytes'>, key: string, text: string): string {
   return sealBytes(system, key, Buffer.from(text)).toString('base64url')
 }
 
-/** Returns the text that `seal` was given; undefined for another key, or if the sealed text was changed or cut. */
+/** Decrypts a string from `seal`. Returns undefined if the key is wrong, or the string was changed or truncated. */
 export function unseal(key: string, sealed: string): string | undefined {
   return unsealBytes(key, Buffer.from(sealed, 'base64url'))?.toString('utf8')
 }
 
-/** Seals bytes like `seal` seals a text. */
+/** Encrypts and authenticates bytes. The key is 64 hexadecimal digits. */
 export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, bytes: Buffer): Buffer {
   const nonce = system.randomBytes(cipher.nonceBytes)
   const sealing = crypto().createCipheriv(cipher.name, keyOf(key), nonce)
@@ -145,12 +145,12 @@ export function sealBytes(system: Pick<System, 'randomBytes'>, key: string, byte
   return Buffer.concat([nonce, sealing.getAuthTag(), ...sealed])
 }
 
-/** Returns a key object, because creating a cipher from a buffer takes three times as long. */
+/** Converts a key to an object, because creating a cipher with a key in a buffer would take three times as long. */
 function keyOf(key: string): KeyObject {
   return crypto().createSecretKey(key, 'hex')
 }
 
-/** Opens sealed bytes like `unseal` opens a text. */
+/** Decrypts bytes from `sealBytes`. Returns undefined if the key is wrong, or the bytes were changed or truncated. */
 export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   const { nonceBytes, tagBytes } = cipher
   if (bytes.length < nonceBytes + tagBytes) return undefined
@@ -161,7 +161,7 @@ export function unsealBytes(key: string, bytes: Buffer): Buffer | undefined {
   try {
     return Buffer.concat([opening.update(bytes.subarray(nonceBytes + tagBytes)), opening.final()])
   } catch {
-    // Opening fails only if the tag does not match the key, the nonce and the text.
+    // Decryption fails only if the tag does not match the key, the nonce and the encrypted data.
     return undefined
   }
 }
@@ -177,19 +177,19 @@ export function passwordHash(password: string, salt: string, { blocks, size, lan
   })
 }
 
-/** Compares two strings in a time that depends on their lengths only. */
+/** Compares two strings. The time that this takes depends only on their lengths, not on their contents. */
 export function equalSecrets(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
   return left.length === right.length && crypto().timingSafeEqual(left, right)
 }
 
-/** Resolves in the next turn of the event loop, after everything that arrived meanwhile has been handled. */
+/** Resolves in the next iteration of the event loop, after the events that are already waiting have been handled. */
 export function nextTurn(): Promise<void> {
   return timers().setImmediate()
 }
 
-/** Calls `expired` after `ms` of real time, unless cleared before. Does not keep the process alive. */
+/** Calls `expired` after `ms` milliseconds of real time, unless cleared first. Does not keep the process alive. */
 export function deadline(ms: number, expired: () => void): { clear(): void } {
   const timer = setTimeout(expired, ms).unref()
   return { clear: () => clearTimeout(timer) }

@@ -1,7 +1,7 @@
 import { keepNewest } from './bounded-map.ts'
 import type { System } from './system.ts'
 
-/** The most keys that are remembered. Beyond this limit, the key with the oldest try is forgotten. */
+/** The maximum number of keys. If there are more, the key whose last try is the oldest is forgotten. */
 const maxKeys = 10_000
 
 interface Window {
@@ -10,7 +10,7 @@ interface Window {
   endsAtMs: number
 }
 
-/** Counts tries by key in the memory of this process, in windows of real time that begin with a key's first try. */
+/** The number of tries for each key, in this process's memory. A key's first try begins a time window for the count. */
 export class Tries {
   readonly #system: Pick<System, 'elapsed'>
   readonly #windowMs: number
@@ -21,14 +21,14 @@ export class Tries {
     this.#windowMs = windowMs
   }
 
-  /** Counts one more try. Returns the count in the key's window. */
+  /** Counts a try. Returns the number of tries in the key's window, including this one. */
   count(key: string): number {
     const { tries, endsAtMs } = this.window(key)
     keepNewest(this.#windows, key, { tries: tries + 1, endsAtMs }, maxKeys)
     return tries + 1
   }
 
-  /** Returns the key's current window, or the window that its next try would begin. */
+  /** Returns the key's current window. If there is none, returns an empty window that begins now. */
   window(key: string): Readonly<Window> & { leftMs: number } {
     const nowMs = this.#system.elapsed()
     const window = this.#windows.get(key)
@@ -38,21 +38,21 @@ export class Tries {
   }
 }
 
-/** The rate limit of anonymous clients for one process. */
+/** A rate limit for anonymous clients. Each process counts separately. */
 export interface AddressBound {
-  /** The most tries of one client, by its address. */
+  /** The maximum number of tries from one IP address. */
   each: number
-  /** The most tries of all clients together: a total that no single client can reach. */
+  /** The maximum number of tries by all clients together. It exceeds `each`, so that no single client can use it up. */
   all: number
   seconds: number
 }
 
-/** Counts one more try of a client, and returns whether it is within the limits. */
+/** Counts a try from an address, and returns whether the try is within the limits. */
 export type AddressLimit = (address: string | undefined) => boolean
 
 /**
- * Limits the rate of actions that are open to anyone. A client's own limit is checked first, so its refused tries do
- * not count toward the total. Calls within this process have no address and count toward the total only.
+ * Creates a rate limit for actions that are open to anyone. The limit of an address is checked first, so that tries
+ * beyond it do not count toward the total. Calls within this process have no address, and only the total limits them.
  */
 export function limitByAddress(system: Pick<System, 'elapsed'>, { each, all, seconds }: AddressBound): AddressLimit {
   const [perAddress, total] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]

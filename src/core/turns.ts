@@ -1,4 +1,4 @@
-/** Runs jobs one after another, in the order of their arrival. */
+/** A queue that runs jobs one after another, in order of arrival. */
 export class Turns {
   #last: Promise<unknown> = Promise.resolve()
 
@@ -9,7 +9,7 @@ export class Turns {
   }
 }
 
-/** Runs jobs with the same name one after another. */
+/** A separate queue for each name: jobs of the same name run one after another. */
 export class NamedTurns {
   readonly #named = new Map<string, { turns: Turns; jobCount: number }>()
 

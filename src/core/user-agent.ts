@@ -1,4 +1,4 @@
-/** The self-reported name of a program that calls through the MCP server; anybody may have written it. */
+/** The name and version that an MCP host reports about itself. They are not verified. */
 export interface HostProgram {
   name: string
   version?: string | undefined
@@ -8,8 +8,8 @@ export interface HostProgram {
 const [maxNameLength, maxVersionLength] = [60, 19]
 
 /**
- * Returns the User-Agent, such as `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`. It is percent-encoded, so that any name
- * fits a header.
+ * Returns the User-Agent header, such as `payments-mcp/1.2.3 (Claude%20Desktop/4.5)`. The host's part is
+ * percent-encoded, because a header cannot contain all characters.
  */
 export function userAgentOf(program: string, host: HostProgram | undefined): string {
   if (host === undefined || host.name === '') return program
@@ -19,8 +19,8 @@ export function userAgentOf(program: string, host: HostProgram | undefined): str
 }
 
 /**
- * Encodes at most `maxLength` whole characters. Parentheses are encoded too, because they would end the header's
- * comment.
+ * Percent-encodes the first `maxLength` characters. Parentheses are encoded too, because they enclose the host's part
+ * of the header.
  */
 function encoded(text: string, maxLength: number): string {
   const short = [...text.slice(0, 2 * maxLength)].slice(0, maxLength).join('').toWellFormed()

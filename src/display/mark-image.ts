@@ -28,8 +28,8 @@ export function markPng(side: number): Buffer {
 export function markIco(side: number): Buffer {
   const png = markPng(side)
   const directory = Buffer.alloc(22)
-  // The header has the type (icon) and the number of entries. The entry has the size, the planes, the bits per pixel,
-  // and the length and offset of the PNG.
+  // The directory's header contains the type (1 for icon) and the number of entries. The entry contains the width and
+  // height, the color planes, the bits per pixel, and the length and offset of the PNG.
   directory.writeUInt16LE(1, 2)
   directory.writeUInt16LE(1, 4)
   directory.set([side, side], 6)

@@ -4,12 +4,12 @@ import { markColor } from './tokens.ts'
 export const card = [1, 3, 15, 13] as const
 export const stripe = [1, 5, 15, 7] as const
 
-/** The outlines of card and stripe as one SVG path, to be filled with the `evenodd` rule. */
+/** The outlines of the card and the stripe as one SVG path. Filled with the `evenodd` rule, the stripe is a hole. */
 export const markPath = [card, stripe]
   .map(([left, top, right, bottom]) => `M${left} ${top}H${right}V${bottom}H${left}z`)
   .join('')
 
-/** Returns a standalone SVG document with one path on a 16 × 16 grid. */
+/** Returns an SVG document that draws a path on a 16 × 16 grid in the color of the logo. */
 export function iconSvg(path: string): string {
   return `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><path fill='${markColor}' fill-rule='evenodd' d='${path}'/></svg>`
 }

@@ -4,14 +4,14 @@ import type { Html } from './html.ts'
 import { amountScale, type Scale, type Tick } from './scales.ts'
 import type { Column } from './table.ts'
 
-/** A line of a plot. Its pattern distinguishes it without color. */
+/** A line of a plot. The pattern identifies the line for people who cannot tell the colors apart. */
 export interface Line<Point> {
   name: string
   pattern: 'solid' | 'dashed' | 'dotted'
   cents: (point: Point) => number
 }
 
-/** A moment to mark in the plot, with the numbers of the steps at that moment. */
+/** A time to mark in the plot, with the numbers of the timeline steps at that time. */
 export interface Mark {
   atMs: number
   steps: number[]
@@ -21,7 +21,7 @@ interface Plot<Point> {
   /** The prefix of the ids of the plot's elements. */
   id: string
   title: string
-  /** A description of the plot in words. */
+  /** A description of the plot for screen readers. */
   description?: string
   caption?: Html
   /** The points, oldest first. */
@@ -31,7 +31,7 @@ interface Plot<Point> {
   marks?: readonly Mark[]
 }
 
-/** Vertical positions are in pixels. Horizontal positions are percentages, so that text keeps its size on a phone. */
+/** Vertical positions in pixels. Horizontal positions are percentages, so that text keeps its size on a phone. */
 const top = 28
 const bottom = 188
 const height = 216
@@ -86,7 +86,7 @@ function timeTick({ share, label }: Tick): Html {
   return html`<line class="grid" x1="${at}%" x2="${at}%" y1="${bottom}" y2="${bottom + 5}"/><text x="${at}%" y="${bottom + 20}" text-anchor="${anchor}">${label}</text>`
 }
 
-/** Draws a line and a triangle at each mark, and the number of its first step if there is room. */
+/** Draws a line and a triangle for each mark, and the number of the mark's first step if there is room. */
 function drawMarks(marks: readonly Mark[], x: Scale): Html[] {
   let lastNumber = -Infinity
   return marks.map(({ atMs, steps }) => {

@@ -13,8 +13,8 @@ export interface Scale {
 }
 
 /**
- * Returns a scale for the sandbox's time. An agent acts within seconds but a shop responds days later, so the scale
- * shows the logarithm of each gap. The scale can place only the given moments.
+ * Returns a time scale that has positions only for the given moments. The gaps between them are scaled logarithmically,
+ * because an agent acts within seconds, but a shop may respond days later.
  */
 export function timeScale(moments: readonly number[]): Scale {
   const times = [...new Set(moments)].toSorted((one, other) => one - other)
@@ -33,16 +33,16 @@ export function timeScale(moments: readonly number[]): Scale {
 
 /** Returns a linear time scale with a label at each end. */
 export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [string, string]): Scale {
-  // Keeps the range from being empty, so that a single moment is drawn as a line over the whole width.
+  // Extends an empty range to 1 ms, so that a single moment is drawn as a line over the whole width.
   const sinceMs = Math.min(fromMs, toMs - 1)
   const ticks = labels.map((label, share) => ({ share, label }))
   return { shareOf: (atMs) => (atMs - sinceMs) / (toMs - sinceMs), ticks }
 }
 
-/** The position of the last moment. After it, the lines continue at their last values to the right edge. */
+/** The position of the last moment. To the right of it, the lines continue at their last values. */
 const lastShare = 0.95
 
-/** Returns the first and last ticks, and as many ticks between them as have room for their labels. */
+/** Returns the first and last ticks, and those ticks between them whose labels have room. */
 function spacedTicks(ticks: readonly Tick[]): Tick[] {
   const [first, last] = [ticks[0], ticks.at(-1)]
   if (first === undefined || last === undefined || first === last) return first === undefined ? [] : [first]
@@ -58,8 +58,8 @@ function spacedTicks(ticks: readonly Tick[]): Tick[] {
 const minGap = 0.17
 
 /**
- * Returns a scale with ticks at round amounts. If all amounts are close together, the scale starts just below the
- * lowest. Otherwise it starts at 0, or lower for negative amounts.
+ * Returns a scale with ticks at round amounts. If all amounts are close together, the scale starts somewhat below the
+ * lowest amount. Otherwise it starts at 0, or at a negative value if there are negative amounts.
  */
 export function amountScale(cents: readonly number[]): Scale {
   const [lowest, highest] = [Math.min(...cents), Math.max(1, ...cents)]
@@ -75,7 +75,7 @@ export function amountScale(cents: readonly number[]): Scale {
   return { shareOf, ticks }
 }
 
-/** Rounds up to the next step size of 1, 2 or 5 times a power of ten cents. */
+/** Rounds a step between ticks up to 1, 2 or 5 times a power of ten, in cents. */
 function roundStep(minStep: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, minStep)))
   return ([1, 2, 5].find((factor) => factor * power >= minStep) ?? 10) * power

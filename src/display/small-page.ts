@@ -3,13 +3,13 @@ import { baseStyle } from './style.ts'
 
 interface SmallPage {
   heading: string
-  /** The page's sentences as HTML. They are not escaped, so they must not contain foreign text. */
+  /** The page's sentences as HTML. Text from outside the program must already be escaped in them. */
   lines: readonly string[]
 }
 
 /**
- * Returns a page and its headers for a command that runs a local web server for a short time. The page's address may
- * contain a secret code, so nothing is cached and no referrer is sent.
+ * Returns a page and its HTTP headers, for the local web servers of commands. The page's address may contain a secret
+ * code, so the page is not cached and the browser sends no referrer.
  */
 export function smallPage({ heading, lines }: SmallPage): { page: string; headers: Record<string, string> } {
   const style = baseStyle()

@@ -3,10 +3,10 @@ import { sha256Base64 } from '../core/system.ts'
 import { iconSvg, markPath } from './mark.ts'
 import { markColor } from './tokens.ts'
 
-/** The logo and the product name. */
+/** The logo and the product name as HTML. */
 export const mark = `<svg viewBox="0 0 16 16" aria-hidden="true"><path fill="${markColor}" fill-rule="evenodd" d="${markPath}"/></svg><span>${displayName}</span>`
 
-/** The logo and the product name, for the top of a page outside the site. */
+/** The top of a page that is not part of the service's website. */
 export const brand = `<div class="brand">${mark}</div>`
 
 interface StandalonePage {
@@ -17,7 +17,7 @@ interface StandalonePage {
   body: string
 }
 
-/** Returns a self-contained document. It loads no other files, so it can be saved, sent and opened anywhere. */
+/** Returns an HTML document that loads no other files, so it can be saved, sent and opened anywhere. */
 export function standalonePage({ title, style, script, body }: StandalonePage): string {
   return `<!doctype html>
 <html lang="en">
@@ -40,7 +40,7 @@ ${script === undefined ? '' : `<script>${script}</script>\n`}</body>
 `
 }
 
-/** Returns a Content-Security-Policy that allows only the document's own style, its own script and the logo. */
+/** Returns a Content-Security-Policy that allows only this style, this script and images in `data:` URLs. */
 export function standalonePolicy(style: string, script?: string): string {
   return [
     "default-src 'none'",

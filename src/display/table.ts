@@ -1,19 +1,20 @@
 import { html } from 'hono/html'
 import type { Html } from './html.ts'
 
-/** A column of a table. `cell` returns the content of the column's cell in a row. */
+/** A column of a table. */
 export interface Column<Row> {
   name: string
   isNumber?: boolean
-  /** Whether to hide the column name because the cells explain themselves. */
+  /** Whether only screen readers get the column's name, because the cells explain themselves. */
   hidesName?: boolean
+  /** Returns the content of the column's cell in a row. */
   cell: (row: Row) => Html | string | readonly Html[]
 }
 
 /**
- * Renders a table. The first column identifies each row. On a phone, each row becomes a block that lists its other
- * cells with their column names.
- * @param caption A string is read by screen readers only; HTML is visible to everyone.
+ * Renders a table. The cells of the first column are the row headers. On a phone, each row becomes a block: the row
+ * header, followed by the other cells with their column names.
+ * @param caption A string is for screen readers only; HTML is visible.
  * @param idOf Returns a row's element id. Needed only if something links to the rows.
  */
 export function table<Row>(

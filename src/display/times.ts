@@ -1,12 +1,12 @@
 import { timestamp } from '../core/system.ts'
 
-/** Returns a moment's date and time of day in UTC. */
+/** Splits a time into its date and its time of day, in UTC. */
 export function dayAndTime(atMs: number): { day: string; time: string } {
   const [day = '', time = ''] = timestamp(atMs).split('T')
   return { day, time: time.slice(0, 8) }
 }
 
-/** Formats a duration in its two largest units, such as `2 d 3 h`. */
+/** Formats a duration with at most two units, such as `2 d 3 h`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   const parts = [

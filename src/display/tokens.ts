@@ -24,13 +24,13 @@ const measures = {
   mono: 'ui-monospace, monospace',
 } as const
 
-/** Tokens for an embedded view. The embedding page may choose the light or the dark scheme. */
+/** The design tokens for an embedded view. The embedding page may choose the light or the dark scheme. */
 export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})`)
 
 /** The color of the logo. It is between the two accent colors, so that it stands out in both schemes. */
 export const markColor = '#6b7cff'
 
-/** Tokens that follow the browser's color scheme. They also work in browsers that do not support `light-dark`. */
+/** The design tokens for other pages. They follow the browser's color scheme, even without support for `light-dark`. */
 export const tokensByBrowser = `${root((light) => light)}
 @media (prefers-color-scheme: dark) {
 ${root((_, dark) => dark)}}

@@ -7,7 +7,7 @@ import { type Authority, allows as isAllowed } from '../core/permissions.ts'
 import type { System } from '../core/system.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
-/** The parts of a connection's server. Each part except the API has a default that does nothing. */
+/** The options of the MCP server for one connection. */
 export interface McpServerOptions {
   /** The version of this package. */
   version: string
@@ -30,11 +30,11 @@ export interface Dependencies extends McpServerOptions {
   subscriptions: Subscriptions
 }
 
-/** The operations that are offered as tools. */
+/** The settings that select the operations to offer as tools. */
 export interface ToolChoice {
   environment: Environment
   toolsets: readonly Toolset[]
-  /** The role of the credential, if known: tools that its policy never allows are not offered. */
+  /** The role of the credential, if known. Tools that no credential of this role may use are not offered. */
   actor: Authority['actorType'] | undefined
   /** Whether to offer only tools that change nothing. */
   readOnly: boolean
@@ -48,7 +48,7 @@ export interface ToolChoice {
 }
 
 export interface OfferedChoice extends ToolChoice {
-  /** Whether a call can wait for a person's decision, and then be repeated with the decision's id. */
+  /** Whether a call can be stored until a person decides, and then be repeated with the id of the decision. */
   offersDecisions: boolean
 }
 
@@ -66,15 +66,15 @@ export function everyTool(environment: Environment): OfferedChoice {
 
 /** The payments API. */
 export interface Api {
-  /** Returns the client. It is first needed when the host lists or calls tools. */
+  /** Returns the client. An implementation can create it on first use. */
   client(): Promise<Pick<Client, 'call'>>
   ways: Ways
 }
 
-/** The people who decide about calls, and the ways to reach them. */
+/** The settings and services for asking people to decide on calls. */
 export interface People {
   confirm: ConfirmSettings
-  /** Keeps calls pending when the host cannot ask its person. If undefined, these calls are refused. */
+  /** Stores calls until a person decides, if the host cannot ask the person. If undefined, these calls are refused. */
   decisions: Decisions | undefined
   /** The address of the hosted pages and the dashboard, if known. */
   publicUrl: string | undefined
@@ -82,7 +82,7 @@ export interface People {
   states: RequestStates
 }
 
-const noQuestion = () => Promise.reject(new Error('No question is under way.'))
+const noQuestion = () => Promise.reject(new Error('Bug: no question is pending.'))
 
 export const nobody: People = {
   confirm: { mode: 'never', aboveCents: 0 },
@@ -91,11 +91,11 @@ export const nobody: People = {
   states: { mint: noQuestion, verify: noQuestion },
 }
 
-/** The conversation that the connection's calls belong to. */
+/** The run that the connection's calls belong to. */
 export interface Run {
-  /** Returns the connection's X-Instance-ID. The activity under this id is a resource; if undefined, none is listed. */
+  /** Returns the run's id (X-Instance-ID). The run's activity is listed as a resource, unless the id is undefined. */
   id(): string | undefined
-  /** Records events of the run that involve no request to the API. Returns at once. */
+  /** Records an event that involves no request to the API. Returns without waiting until the event is stored. */
   note(note: RunNote): void
 }
 
@@ -103,25 +103,26 @@ export const unknownRun: Run = { id: () => undefined, note: () => {} }
 
 /** The source of change notifications for the host. */
 export interface Changes {
-  /** Calls `onChange` with the ids of records changed by anyone. Once the promise resolves, no change is missed. */
+  /** Calls `onChange` with the ids of records that anyone changes. Misses no change after the promise resolves. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Whether another component notifies the host, such as the HTTP endpoint. */
+  /** Whether another component, such as the HTTP endpoint, notifies the host of changes. */
   areAnnouncedElsewhere: boolean
 }
 
+/** Limits notifications to the changes that the connection's own calls make. */
 export const ownChanges: Changes = { follow: async () => {}, areAnnouncedElsewhere: false }
 
-/** An entry that only the MCP server can add to a run (docs/console.md#entries). Its texts are not masked yet. */
+/** An entry that only the MCP server can add to a run (docs/console.md#entries). Secrets in it are not masked yet. */
 export interface RunNote {
   kind: 'call' | 'question' | 'decision' | 'happened'
   outcome: 'asked' | 'agreed' | 'disagreed' | 'refused' | 'failed' | 'unanswered' | 'repeated' | 'happened'
   /** The tool's name. */
   operation: string
-  /** The host's own name and version. */
+  /** The host's self-reported name and version. */
   host?: string | undefined
   /** The id of the tool call that this note belongs to. */
   toolCall?: string
-  /** A name for the event: only the first note with a given name is recorded. */
+  /** A unique name for the event. Only the first note with that name is recorded. */
   once?: string
   arguments?: Record<string, unknown>
   /** The reason for a refusal or failure. */
@@ -142,55 +143,56 @@ interface ConfirmSettings {
   aboveCents: number
 }
 
-/** A call that was kept until a person decides, and the person's decision. */
+/** A call that is stored until a person decides, with the state of the decision. */
 export interface Held {
   id: string
   call: HeldCall
   state: HeldState
-  /** How often the call was refused because the person must verify first. Each try has its own key. */
+  /** How often the call was refused because the person must verify first. Each retry has its own idempotency key. */
   tries: number
-  /** The API's answer to the call; undefined if the call is not known to have been carried out. */
+  /** The API's answer to the call; undefined until an answer is recorded. */
   answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
 }
 
+/** The page on which a person decides on a stored call. */
 export interface PendingPage {
   id: string
-  /** The page's address for the model. This address alone does not allow anyone to approve the call. */
+  /** The page's address as the model gets it. Knowing this address does not suffice to approve the call. */
   url: string
-  /** The address that the host opens for its person; the model never sees it. */
+  /** The address that the host opens for the person. It may contain a ticket, which the model must not see. */
   address: string
   endsAtMs: number
   /** False if the same call was already pending. */
   isNew: boolean
 }
 
-/** The pending calls of one principal, which a person decides on a page. Other principals cannot find them. */
+/** The calls of one principal that wait for a person's decision on a page. Other principals cannot find them. */
 export interface Decisions {
-  /** Whether the page is served by this process, to the person at this machine. */
+  /** Whether this process itself serves the page, to a person at this machine. */
   readonly isLocal: boolean
   /**
-   * Stores a call until the person decides. The same call is stored only once. `by` is who opens the page: the host, or
-   * the person through a link. If the call cannot be stored or shown, returns a text with the reason and the remedy.
+   * Stores a call until the person decides, unless the same call is already pending. `by` is who opens the page: the
+   * host, or the person with a link. If storing or showing the call fails, `refused` is the reason and the remedy.
    */
   keep(call: HeldCall, by: 'host' | 'person'): Promise<PendingPage | { refused: string }>
   find(id: string): Promise<Held | undefined>
-  /** Resolves when the person may have decided, or after `ms` at the latest. @throws the reason of the signal */
+  /** Resolves when the person may have decided, or after `ms` milliseconds. Rejects if the signal aborts. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>
-  /** Records that a try was refused because the person must verify first. Does nothing if that is already recorded. */
+  /** Counts a try that was refused because the person must verify first, unless this try is already counted. */
   countTry(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
-  /** Runs calls that share a decision in sequence, so that each sees the outcome of the previous one. */
+  /** Runs calls with the same decision one after another, so that each sees the outcome of the previous call. */
   inTurn<T>(id: string, call: () => Promise<T>): Promise<T>
 }
 
 /** Faults that are injected before or after a tool call is carried out (docs/sandbox.md#faults). */
 export interface CallFaults {
   /**
-   * Chooses the fault of this tool call, and counts the call for the rules that match it. `headers` are the HTTP
-   * request's headers.
+   * Chooses the fault for a call of this tool, and counts the call for the rules that match it. `headers` are those of
+   * the HTTP request.
    */
   plan(tool: string, headers: Pick<Headers, 'get'> | undefined): Promise<Fault | undefined>
-  /** Cuts a request's connection, so that it never gets an answer. Over stdio, the shared connection stays open. */
+  /** Cuts the connection of a request, which then gets no answer. Over stdio, only the answer is suppressed. */
   cut(id: RequestId): void
 }
 
@@ -202,7 +204,7 @@ export interface RepeatSettings {
   windowMs: number
   /** The run whose calls are compared; if undefined, all of the credential's calls are compared. */
   run: string | undefined
-  /** Opens the memory. Called when a call first has to be remembered. */
+  /** Returns the memory. An implementation can open it on first use. */
   memory: () => Promise<CallMemory>
 }
 
@@ -213,22 +215,22 @@ export const nothingRemembered: RepeatSettings = {
 }
 
 /**
- * The calls sent with one credential, shared by all processes that use it. No arguments are stored. An answer is
- * stored, sealed, only if the API takes no idempotency key for the operation.
+ * The memory of the calls sent with one credential. All processes that use the credential share it. Arguments are not
+ * stored. Answers are stored (sealed) only for operations for which the API takes no idempotency key.
  */
 export interface CallMemory {
-  /** The answers, if they are kept in this process; if undefined, each is stored with its call. */
+  /** The answers, if only this process remembers them. If undefined, each answer is stored with its call. */
   answers?: Map<string, string>
   /** The secret that the ids and seals of this credential's calls are derived from. */
   secret: string
-  /** Returns the call with that id, if it was sent within the window. */
+  /** Returns the call with the given id if it was sent within the window. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
   /**
-   * Stores a call unless an equal one was sent within the window; with a window of 0, always stores it. Returns the
-   * stored call, earlier or new.
+   * Stores a call, unless an equal call was sent within the window. If `windowMs` is 0, always stores it. Returns the
+   * stored call: the new one or the earlier one.
    */
   claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
-  /** Deletes a call, unless another call with that id was sent since. */
+  /** Deletes a call, unless another call with the same id has been sent since then. */
   forget(id: string, sealed: string): Promise<void>
 }
 
@@ -238,13 +240,13 @@ export interface KeptCall {
   agoMs: number
 }
 
-/** Advice that a model passes on to its person if no call helps. */
+/** Advice for the person, which the model passes on if the model itself can do nothing more. */
 export interface Ways {
   /** Advice for a missing or refused credential. */
   signIn: string
-  /** Advice for when the API does not answer, or something else answers in its place. */
+  /** Advice for when the API does not answer, or some other server answers at its address. */
   reach: string
-  /** Returns a setting or an address that would offer these toolsets. */
+  /** Returns the setting or the address with which these toolsets would be offered. */
   offer(toolsets: readonly Toolset[]): string
 }
 
@@ -257,16 +259,16 @@ interface AppViews {
 
 export const noViews: AppViews = { toolMeta: () => undefined, resources: [] }
 
-/** Seals pending questions, so that a host cannot change a question before it returns it. */
+/** A codec that seals pending questions, so that a host cannot change a question before it sends the answer. */
 export interface RequestStates {
   mint(state: unknown, context: ServerContext): Promise<string>
   verify(text: string, context: ServerContext): Promise<unknown>
 }
 
-/** The parts of an operation that decide whether it is offered. */
+/** The properties of an operation that determine whether it is offered. */
 export type Offerable = Pick<OperationDefinition, 'name' | 'environments' | 'permission' | 'effect' | 'toolsets'>
 
-/** Returns whether the connection may call the operation, as a tool or otherwise. */
+/** Returns whether the connection may call the operation, through a tool or in another way, such as a resource. */
 export function mayCall(
   { environment, actor, allows }: Pick<ToolChoice, 'environment' | 'actor' | 'allows'>,
   operation: Offerable,
@@ -274,7 +276,7 @@ export function mayCall(
   return operation.environments.includes(environment) && mayEver(operation, actor) && allows(operation)
 }
 
-/** Returns whether the operation is among the chosen tools. */
+/** Returns whether the operation is in one of the chosen toolsets and, for `readOnly`, changes nothing. */
 export function isChosen(
   { toolsets, readOnly }: Pick<ToolChoice, 'toolsets' | 'readOnly'>,
   operation: Offerable,
@@ -283,13 +285,13 @@ export function isChosen(
 }
 
 /**
- * Returns whether a credential of this role can ever have the permission. The scopes of an API key are unknown here.
+ * Returns whether any credential of this role could have the permission. The scopes of an API key are unknown here.
  */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
   return actor === undefined || isAllowed({ actorType: actor, scopes: undefined, grant: null }, permission)
 }
 
-/** Returns whether any call asks a person in this environment. */
+/** Returns whether some calls need a person's decision in this environment. */
 export function asksPeople({ mode }: ConfirmSettings, environment: Environment): boolean {
   return mode === 'always' || (mode === 'production' && environment === 'production')
 }

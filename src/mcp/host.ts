@@ -9,7 +9,7 @@ export function hostOf(
   context: ServerContext,
 ): HostProgram | undefined {
   const envelope = context.mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: HostInfo } | undefined
-  // In MCP 2026 each request names its host; in MCP 2025 only `initialize` does.
+  // In MCP 2026 each request contains the host's name; in MCP 2025 only `initialize` does.
   const { title, name, version }: Partial<HostInfo> =
     envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion() ?? {}
   const hostName = title ?? name
@@ -22,7 +22,7 @@ interface HostInfo {
   version?: string | undefined
 }
 
-/** Returns the dependencies for one request, so that its calls to the API name the host. */
+/** Returns the dependencies for one request. Its calls to the API report the host's name and version. */
 export function forRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
   const { server, api } = dependencies
   const host = hostOf(server, context)
@@ -31,7 +31,7 @@ export function forRequest(dependencies: Dependencies, context: ServerContext): 
     : { ...dependencies, api: { ...api, client: async () => withOptions(await api.client(), { host }) } }
 }
 
-/** Returns the dependencies for one tool call, so that all its requests and notes have the same id. */
+/** Returns the dependencies for one tool call. All API requests and notes of the call contain the same call id. */
 export function forToolCall(dependencies: Dependencies, context: ServerContext): Dependencies {
   const own = forRequest(dependencies, context)
   const toolCall = Buffer.from(own.system.randomBytes(8)).toString('hex')
