@@ -56,8 +56,8 @@ export async function serve(flags: ServeFlags): Promise<void> {
     const { agentKey } = credentials
     const agentId = agentKey === null ? undefined : (await service.identify(agentKey))?.agentId
     const trustOptions = { publicUrl: publicUrl(), email: owner.email, agentId }
-    const company = idp && { url: idp.url, trust: trustCommand(idp.url, trustOptions) }
-    process.stdout.write(startText({ ...start, link, company }))
+    const identityProvider = idp && { url: idp.url, trust: trustCommand(idp.url, trustOptions) }
+    process.stdout.write(startText({ ...start, link, identityProvider }))
     endOnSignal(log, async () => {
       await service.readiness.end()
       await Promise.all([site.close(), listener.close(), metricsListener?.close(), idp?.close()])

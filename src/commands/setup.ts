@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { isDeepStrictEqual } from 'node:util'
-import { ConfigError, givenTexts, userMachine } from '../config/load.ts'
+import { ConfigError, givenSettings, userMachine } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
 import {
   type HostName,
@@ -51,7 +51,7 @@ export async function setup(flags: SetupFlags, named?: string): Promise<void> {
 function reachOf(config: Config, flags: SetupFlags): Reach {
   if (flags.http === true) return { url: `${config.baseUrl ?? config.publicUrl ?? servedAddress(config)}/mcp` }
   refuseEmbeddedProduction(config)
-  const env = givenTexts('setup', { flags })
+  const env = givenSettings('setup', { flags })
   if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
   if (config.world !== undefined) env.PAYMENTS_WORLD = resolve(config.world)
   if (config.faults !== undefined) env.PAYMENTS_FAULTS = resolve(config.faults)

@@ -54,7 +54,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
       signal,
       onStage: (stage, steps) => {
         bar?.end()
-        if (stage === 'shortening') process.stderr.write(looking)
+        if (stage === 'shortening') process.stderr.write(shorteningNotice)
         bar?.stage(stage, steps)
       },
       onStep: (done) => bar?.step(done),
@@ -66,7 +66,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
   })
 }
 
-const looking = 'The service and the model disagree. Looking for the shortest failing history …\n'
+const shorteningNotice = 'The service and the model disagree. Looking for the shortest failing history …\n'
 
 function asText({ report }: SimulationResult, { verbose }: SimulateFlags, log: string): string {
   return `${verbose === true ? `${log}\n` : ''}${report}`
@@ -102,10 +102,10 @@ async function writeLog(file: FileHandle, log: string): Promise<void> {
  */
 function concurrencyOf({ turns, clockJumps, concurrency: requested }: SimulateFlags, agents: number): number {
   const concurrency = requested === undefined ? undefined : integerOption('--concurrency', requested, 64)
-  const orderly = turns === true ? '--turns' : clockJumps === true ? '--clock-jumps' : undefined
-  if (orderly === undefined) return Math.min(agents, concurrency ?? agents)
+  const turnsFlag = turns === true ? '--turns' : clockJumps === true ? '--clock-jumps' : undefined
+  if (turnsFlag === undefined) return Math.min(agents, concurrency ?? agents)
   if (concurrency === undefined || concurrency === 1) return 1
-  throw new ConfigError(`--concurrency got ${concurrency}; with ${orderly} it accepts 1.`)
+  throw new ConfigError(`--concurrency got ${concurrency}; with ${turnsFlag} it accepts 1.`)
 }
 
 /** Shows a progress bar if stderr is a terminal. */

@@ -37,28 +37,28 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
     observe('mcp', response.status, (system.elapsed() - beganAtMs) / 1000)
     return response
   }
-  const asksMetrics = ({ method, url }: Request, caller: Caller | undefined) =>
+  const isMetricsRequest = ({ method, url }: Request, caller: Caller | undefined) =>
     config.metricsPort === undefined && caller?.local === true && method === 'GET' && metricsAddress.test(url)
   return {
     fetch: (request, caller) => {
       if (mcpAddress.test(request.url) && !serverCardAddress.test(request.url))
         return metrics === undefined ? mcp.fetch(request, caller?.body) : observedMcp(request, caller, metrics)
-      if (metrics !== undefined && asksMetrics(request, caller)) return metrics.answer()
+      if (metrics !== undefined && isMetricsRequest(request, caller)) return metrics.answer()
       return service.fetch(request, caller)
     },
-    corsPaths: (path) => forOtherSites.test(path),
-    publicPaths: (path) => forEverybody.has(path),
+    corsPaths: (path) => crossOriginPaths.test(path),
+    publicPaths: (path) => publicDocumentPaths.has(path),
     close: () => mcp.close(),
   }
 }
 
 /** Wraps the service to call `changed` after each request that may have changed something, from any entry point. */
-function reportChanges(service: Service, changed: () => void): Service {
+function reportChanges(service: Service, onChange: () => void): Service {
   return {
     ...service,
     fetch: async (request, caller) => {
       const response = await service.fetch(request, caller)
-      if (request.method !== 'GET' && request.method !== 'HEAD') changed()
+      if (request.method !== 'GET' && request.method !== 'HEAD') onChange()
       return response
     },
   }
@@ -72,8 +72,8 @@ const serverCardAddress = /^https?:\/\/[^/]+\/mcp\/server-card(?:\?|$)/
 /** The MCP endpoint and the paths below it. */
 const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/
 
-const forOtherSites =
+const crossOriginPaths =
   /^\/(?:mcp(?:\/|$)|\.well-known\/|oauth\/(?:token|register|revoke|jwks|introspect|device\/authorize)$)/
 
 /** The documents that tell a host where to connect. They contain no secret, and nothing about a single caller. */
-const forEverybody: ReadonlySet<string> = new Set(['/mcp/server-card', '/.well-known/ai-catalog.json'])
+const publicDocumentPaths: ReadonlySet<string> = new Set(['/mcp/server-card', '/.well-known/ai-catalog.json'])

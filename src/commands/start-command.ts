@@ -12,7 +12,7 @@ export function startCommand(env: Start['env']): Start {
 
 /** Returns the command line with which a person runs a command of this checkout or installation. */
 export function commandLine(command: string, args: readonly string[] = []): string {
-  const after = args.map((arg) => ` ${/^[\w./:@%+=-]+$/.test(arg) ? arg : JSON.stringify(arg)}`).join('')
-  if (!cli.endsWith('.ts')) return `payments-mcp ${command}${after}`
-  return `${command === 'serve' ? 'npm start' : `npm run ${command}`}${after === '' ? '' : ` --${after}`}`
+  const shownArgs = args.map((arg) => ` ${/^[\w./:@%+=-]+$/.test(arg) ? arg : JSON.stringify(arg)}`).join('')
+  if (!cli.endsWith('.ts')) return `payments-mcp ${command}${shownArgs}`
+  return `${command === 'serve' ? 'npm start' : `npm run ${command}`}${shownArgs === '' ? '' : ` --${shownArgs}`}`
 }

@@ -11,7 +11,7 @@ interface TokenExchange {
 }
 
 /** The most exchanged tokens that are cached; beyond this limit, the oldest is dropped. */
-const maxKept = 10_000
+const maxCached = 10_000
 /** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
 const renewedBeforeEndMs = 60_000
 
@@ -50,7 +50,7 @@ export function createTokenExchange({
     if (cached !== undefined && system.now() < cached.endsAtMs - renewedBeforeEndMs) return cached.token
     const entry = { token: Promise.resolve(''), endsAtMs: Number.POSITIVE_INFINITY }
     entry.token = exchanged(credential, entry)
-    keepNewest(cache, hash, entry, maxKept)
+    keepNewest(cache, hash, entry, maxCached)
     try {
       return await entry.token
     } catch (error) {

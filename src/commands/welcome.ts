@@ -15,12 +15,12 @@ export interface Welcome {
   /** A one-time sign-in link, shown only on a terminal. */
   link: string | undefined
   /** The identity provider at the next port, with the command that makes a party trust it. */
-  company: { url: string; trust: string } | undefined
+  identityProvider: { url: string; trust: string } | undefined
 }
 
 /** Returns the text for a person at a terminal. It shows the keys on every start, if known, and says what to do next. */
 export function welcomeText(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials, link, company } = welcome
+  const { config, url, publicUrl, credentials, link, identityProvider } = welcome
   if (credentials.isEmpty) return productionText(welcome)
   return `payments-mcp ${config.environment} is listening on ${url}
 
@@ -28,7 +28,7 @@ export function welcomeText(welcome: Welcome): string {
   Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? storedSecretText('sandboxAgentKey') : noKey('create_agent_key'))}
 ${signInLines(welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
-${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}${companyWords(company)}
+${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}${identityProviderText(identityProvider)}
 Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
 
   ${commandLine('setup', config.world === undefined ? [] : ['--world', resolve(config.world)])}
@@ -61,29 +61,29 @@ Stop with Ctrl+C.
 }
 
 /** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#ready-for-a-program). */
-export function readyLine({ url, credentials, company }: Pick<Welcome, 'url' | 'credentials' | 'company'>): string {
+export function readyLine({ url, credentials, identityProvider }: Welcome): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
-  return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: company?.url })}\n`
+  return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: identityProvider?.url })}\n`
 }
 
 /** Returns three lines for a pipe or a file. They contain addresses but no secrets, because they may be stored. */
 export function shortText(welcome: Welcome): string {
-  const { config, url, publicUrl, credentials, company } = welcome
+  const { config, url, publicUrl, credentials, identityProvider } = welcome
   if (credentials.isEmpty) return productionText(welcome)
   const chosen = (['sandboxApiKey', 'sandboxAgentKey', 'sandboxPassword'] as const).map((key) => names(key).variable)
   return `payments-mcp ${config.environment} is listening on ${url} (AI hosts: ${publicUrl}/mcp; data: ${withoutCredentials(config.databaseUrl)})
 Console: ${publicUrl}/console (${commandLine('console')} opens it signed in)
 Keys and the password are not printed to a pipe or a file. To see them, start on a terminal (or with --json, for the keys only), or set ${chosen.join(', ')}
-${companyWords(company)}`
+${identityProviderText(identityProvider)}`
 }
 
-function companyWords(company: Welcome['company']): string {
-  if (company === undefined) return ''
+function identityProviderText(identityProvider: Welcome['identityProvider']): string {
+  if (identityProvider === undefined) return ''
   return `
-The identity provider is at ${company.url}. To make a party trust it for a host, put the API key in PAYMENTS_KEY and
+The identity provider is at ${identityProvider.url}. To make a party trust it for a host, put the API key in PAYMENTS_KEY and
 run this. The answer has the client id and secret that the host uses at the identity provider and here:
 
-  ${company.trust}
+  ${identityProvider.trust}
 `
 }
 

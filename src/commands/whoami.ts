@@ -35,8 +35,8 @@ function identityText({ environment, baseUrl }: Config, identity: Identity['attr
     Agent: identity.agentId,
     User: identity.userId,
     Party: identity.partyId,
-    Credential: origins[identity.credentialKind] ?? identity.credentialKind,
-    'Agent from': identity.agentIdentitySource && sources[identity.agentIdentitySource],
+    Credential: credentialKinds[identity.credentialKind] ?? identity.credentialKind,
+    'Agent from': identity.agentIdentitySource && identitySources[identity.agentIdentitySource],
     Key: identity.keyId,
     Grant: identity.grantId,
   }
@@ -49,14 +49,14 @@ function identityText({ environment, baseUrl }: Config, identity: Identity['attr
 // A deployed API may answer with words that are unknown here. They are shown unchanged.
 const actors: Readonly<Record<string, string>> = { agent: 'an agent', user: 'a user', party: 'the party' }
 
-const origins: Readonly<Record<string, string>> = {
+const credentialKinds: Readonly<Record<string, string>> = {
   api_key: 'an API key',
   agent_key: 'an agent key',
   oauth_access_token: 'a sign-in',
   exchanged_token: 'a token that a key was exchanged for',
 }
 
-const sources: Readonly<Record<string, string>> = {
+const identitySources: Readonly<Record<string, string>> = {
   credential: 'the credential itself',
   oauth_grant: 'the choice made at the sign-in',
   header: 'the request',

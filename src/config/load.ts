@@ -42,10 +42,10 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   const environment = read(settingOf('environment'), 'sandbox') as Environment
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
   const config = Object.freeze(values) as unknown as Config
-  refuseOtherEnvironment(config.key, environment)
-  refuseStandbyOfFile(config)
-  refuseFileElsewhere('world', config)
-  refuseFileElsewhere('faults', config)
+  refuseKeyOfOtherEnvironment(config.key, environment)
+  refuseStandbyOfSqlite(config)
+  refuseFileWithoutSandbox('world', config)
+  refuseFileWithoutSandbox('faults', config)
   return config
 }
 
@@ -67,12 +67,12 @@ export function foreignEnvironment(env: ConfigSources['env'] = process.env): Rec
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
 }
 
-/** Returns the texts of the settings that were given for the command, keyed by variable. */
-export function givenTexts(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
-  const texts = settings
+/** Returns the entries of the settings that were given for the command, keyed by variable. */
+export function givenSettings(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
+  const entries = settings
     .filter(({ readBy }) => readBy.includes(command))
     .map(({ key, variable }) => [variable, flags[key] ?? (env[variable] || undefined)] as const)
-  return Object.fromEntries(texts.filter((entry): entry is [string, string] => entry[1] !== undefined))
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
 function unreadBy(command: CommandName, readBy: readonly CommandName[]): string {
@@ -82,14 +82,14 @@ function unreadBy(command: CommandName, readBy: readonly CommandName[]): string 
   return `is not read by ${reader}, but by ${others.join(', ')}`
 }
 
-function ownPart(variable: string): string {
+function withoutPrefix(variable: string): string {
   return variable.replace(/^PAYMENTS_/, '')
 }
 
 function unknownVariable(variable: string): string {
   // All variables share a prefix, so only the rest of a name shows which variable was meant.
-  const variablesByPart = new Map(settings.map((setting) => [ownPart(setting.variable), setting.variable]))
-  const nearestVariable = variablesByPart.get(nearestWord(ownPart(variable), [...variablesByPart.keys()]) ?? '')
+  const variablesByPart = new Map(settings.map((setting) => [withoutPrefix(setting.variable), setting.variable]))
+  const nearestVariable = variablesByPart.get(nearestWord(withoutPrefix(variable), [...variablesByPart.keys()]) ?? '')
   const advice =
     nearestVariable === undefined ? 'payments-mcp help settings lists them' : `did you mean ${nearestVariable}?`
   return `${variable} is not a setting and is ignored; ${advice}`
@@ -135,9 +135,9 @@ function settingOf(key: SettingKey): KnownSetting {
   return setting
 }
 
-function settingValue(setting: KnownSetting, envText: string | undefined, start: Start): unknown {
+function settingValue(setting: KnownSetting, given: string | undefined, start: Start): unknown {
   const { key, default: fallback, secret, accepts } = setting
-  const text = envText ?? ('text' in fallback ? fallback.text : undefined)
+  const text = given ?? ('text' in fallback ? fallback.text : undefined)
   if (text === undefined) return 'value' in fallback ? fallback.value?.(start) : undefined
   const value = setting.parse(text, start.environment)
   if (value === undefined) throw refusal(key, describeText(text, secret), accepts)
@@ -149,21 +149,21 @@ function refusal(key: SettingKey, got: string, accepts: string): ConfigError {
   return new ConfigError(`${variable} (${flag}) got ${got}; it accepts ${accepts}.`)
 }
 
-function refuseOtherEnvironment(key: string | undefined, environment: Environment) {
+function refuseKeyOfOtherEnvironment(key: string | undefined, environment: Environment) {
   const segment = environmentSegments[environment]
   if (key === undefined || keyPattern.exec(key)?.[2] === segment) return
   const got = `${maskSecrets(key)}, a key of another environment than ${names('environment').variable}=${environment}`
   throw refusal('key', got, `a key that starts with sk_ntl_${segment}_ or ak_ntl_${segment}_`)
 }
 
-function refuseStandbyOfFile({ databaseUrl, databaseReadUrl }: Config): void {
+function refuseStandbyOfSqlite({ databaseUrl, databaseReadUrl }: Config): void {
   if (databaseReadUrl === undefined || isPostgresUrl(databaseUrl)) return
   const got = `${describeText(databaseReadUrl, false)} together with ${names('databaseUrl').variable}=${databaseUrl}`
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
 /** Refuses a world file or a file of faults for a deployed API, which has its own world and injects no faults. */
-function refuseFileElsewhere(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
+function refuseFileWithoutSandbox(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const otherKey = environment === 'sandbox' ? 'baseUrl' : 'environment'
   const got = `${describeText(file, false)} together with ${names(otherKey).variable}=${environment === 'sandbox' ? baseUrl : environment}`

@@ -52,13 +52,13 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   }
 
   const logsCalls = terminal && level === 'info'
-  const call = (fields: LogFields, message: string) => {
+  const logCall = (fields: LogFields, message: string) => {
     if ('operation' in fields) write('debug', fields, message)
   }
   const logAt = (severity: Severity) =>
     ranks[severity] < ranks[level] ? () => {} : (fields: LogFields, message: string) => write(severity, fields, message)
   return {
-    debug: logsCalls ? call : logAt('debug'),
+    debug: logsCalls ? logCall : logAt('debug'),
     info: logAt('info'),
     warn: logAt('warn'),
     error: logAt('error'),

@@ -75,8 +75,8 @@ export function describeAccepted(schema: z.ZodType, isAmount = false): string | 
 /** Returns the message of the schema's checks, which restrict the values further than the type does. */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
-    const say = def.error as ((issue: unknown) => unknown) | undefined
-    return say?.({ code: 'custom', input: undefined })
+    const messageFor = def.error as ((issue: unknown) => unknown) | undefined
+    return messageFor?.({ code: 'custom', input: undefined })
   })
   return messages.map(messageOfRule).find((words) => words !== undefined)
 }

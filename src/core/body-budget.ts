@@ -1,7 +1,7 @@
 import { keepNewest } from './bounded-map.ts'
 import { Failure } from './errors.ts'
 
-const mebibyte = 1024 * 1024
+const mib = 1024 * 1024
 
 /** Bounds on the request bytes that one process reads at a time. */
 export interface BodyBounds {
@@ -10,11 +10,11 @@ export interface BodyBounds {
   /** The bytes for all senders whose credential is being looked up. One credential may use half of them. */
   lookedUp: number
   /** The bytes for all senders without a known credential. The limit leaves room for the other senders. */
-  strangers: number
+  unknownSenders: number
   all: number
 }
 
-const usual: BodyBounds = { each: 16 * mebibyte, lookedUp: 8 * mebibyte, strangers: 64 * mebibyte, all: 128 * mebibyte }
+const defaultBounds: BodyBounds = { each: 16 * mib, lookedUp: 8 * mib, unknownSenders: 64 * mib, all: 128 * mib }
 
 /** The body bytes that Node reads before the program asks for them. */
 const readAhead = 64 * 1024
@@ -34,7 +34,7 @@ export interface BodyCount {
 /** A request body that has begun to arrive over the network. */
 export interface ArrivingBody {
   /** Whether the body counts against the client's address. Such a body may be read before its sender is known. */
-  readonly isOfAddress: boolean
+  readonly countsAgainstAddress: boolean
   /** Begins to read the body for an unknown sender. @throws Failure 429 or 503 if there are too many bytes. */
   byAddress(): BodyCount
   /** Begins to read the body for a credential that was looked up. */
@@ -55,7 +55,7 @@ interface Arrival {
 const maxCredentials = 10_000
 
 /** A named counter of bytes, with its limit. */
-type Account = [name: string, max: number]
+type Counter = [name: string, max: number]
 
 /**
  * Counts the request bytes that a process holds while bodies arrive, across all endpoints
@@ -68,7 +68,7 @@ export class BodyBudget {
   /** The key id of each credential that sent a body, by the hash of the credential. */
   readonly #keys = new Map<string, string>()
 
-  constructor(bounds: BodyBounds = usual) {
+  constructor(bounds: BodyBounds = defaultBounds) {
     this.#bounds = bounds
   }
 
@@ -85,20 +85,20 @@ export class BodyBudget {
    * @throws Failure 429 or 503
    */
   arrive({ address, announced, credential, parts }: Arrival): ArrivingBody {
-    const { each, lookedUp, strangers } = this.#bounds
+    const { each, lookedUp, unknownSenders } = this.#bounds
     const hasCredential = credential !== undefined
     if (hasCredential && announced > smallBodyBytes) this.#requireShare(credential, announced)
-    const byAddress = () => this.#bodyCount(parts, [`address ${address}`, each], ['strangers', strangers])
+    const byAddress = () => this.#bodyCount(parts, [`address ${address}`, each], ['unknownSenders', unknownSenders])
     const byCredential = () =>
       this.#bodyCount(parts, [`credential ${credential}`, lookedUp / 2], ['looked up', lookedUp])
-    let isOfAddress = announced <= smallBodyBytes || !hasCredential
-    let count = isOfAddress ? byAddress() : byCredential()
+    let countsAgainstAddress = announced <= smallBodyBytes || !hasCredential
+    let count = countsAgainstAddress ? byAddress() : byCredential()
     const bytes = Math.min(announced, readAhead)
     try {
       count.add(bytes)
     } catch (error) {
-      if (!isOfAddress || !hasCredential) throw error
-      isOfAddress = false
+      if (!countsAgainstAddress || !hasCredential) throw error
+      countsAgainstAddress = false
       count = byCredential()
       count.add(bytes)
     }
@@ -107,7 +107,7 @@ export class BodyBudget {
       return begin()
     }
     return {
-      isOfAddress,
+      countsAgainstAddress,
       byAddress: () => next(byAddress),
       byKey: (keyId) => {
         if (hasCredential) keepNewest(this.#keys, credential, keyId, maxCredentials)
@@ -129,19 +129,19 @@ export class BodyBudget {
    * Counts bytes on several accounts.
    * @param account The sender's account. The shared accounts also count the bytes of other senders.
    */
-  #bodyCount(parts: BodyCount['parts'], account: Account, ...shared: Account[]): BodyCount {
-    const accounts: Account[] = [account, ...shared, ['all', this.#bounds.all]]
+  #bodyCount(parts: BodyCount['parts'], own: Counter, ...shared: Counter[]): BodyCount {
+    const counters: Counter[] = [own, ...shared, ['all', this.#bounds.all]]
     let counted = 0
     return {
       parts,
       add: (bytes) => {
-        const full = accounts.find(([name, limit]) => this.#countOf(name) + bytes > limit)
-        if (full !== undefined) throw full === account ? tooManyOf(...account) : tooManyOfAll()
+        const full = counters.find(([name, limit]) => this.#countOf(name) + bytes > limit)
+        if (full !== undefined) throw full === own ? tooManyOf(...own) : tooManyOfAll()
         counted += bytes
-        this.#count(accounts, bytes)
+        this.#count(counters, bytes)
       },
       end: () => {
-        this.#count(accounts, -counted)
+        this.#count(counters, -counted)
         counted = 0
       },
     }
@@ -151,8 +151,8 @@ export class BodyBudget {
     return this.#held.get(name) ?? 0
   }
 
-  #count(accounts: Account[], bytes: number): void {
-    for (const [name] of accounts) {
+  #count(counters: Counter[], bytes: number): void {
+    for (const [name] of counters) {
       const held = this.#countOf(name) + bytes
       if (held === 0) this.#held.delete(name)
       else this.#held.set(name, held)

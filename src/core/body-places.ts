@@ -2,27 +2,27 @@ import { z } from 'zod'
 import { memoize } from './memoize.ts'
 import type { OperationDefinition } from './operation.ts'
 
-const related = new WeakSet<z.core.$ZodType>()
-const siblings = new WeakSet<z.core.$ZodType>()
+const relationshipIds = new WeakSet<z.core.$ZodType>()
+const withSiblingParty = new WeakSet<z.core.$ZodType>()
 
 /**
  * Marks an id that a body may also send as a relationship: `agentId` as `data.relationships.agent`
  * (docs/service.md#bodies). Apply the mark last: a schema derived from a marked one loses it.
  */
 export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
-  related.add(id)
+  relationshipIds.add(id)
   return id
 }
 
 /** Marks attributes whose `partyId` may also be sent next to `data`, as the published client does. */
 export function withPartyNextToData<Schema extends z.ZodObject>(attributes: Schema): Schema {
-  siblings.add(attributes)
+  withSiblingParty.add(attributes)
   return attributes
 }
 
 /** Returns whether a body may name the party next to `data`. */
 export function acceptsPartyNextToData({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
-  return attributes !== undefined && siblings.has(attributes)
+  return attributes !== undefined && withSiblingParty.has(attributes)
 }
 
 /** The fields of a body, by their place in it. */
@@ -36,7 +36,7 @@ interface BodyPlaces {
 /** Returns the fields of a body by their place in it. */
 export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
   const { ids, own: attributeFields = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
-    related.has(field) ? 'ids' : 'own',
+    relationshipIds.has(field) ? 'ids' : 'own',
   )
   const strictShape = (fields: typeof attributeFields) => z.strictObject(Object.fromEntries(fields))
   return ids === undefined

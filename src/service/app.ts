@@ -109,7 +109,7 @@ async function readIncoming(c: Context): Promise<Incoming | Unread> {
   const isCounted = c.env === counted
   const head = { method, path: pathname, params: c.req.param(), query: searchParams, headers, isCounted }
   const body = callerOf(c)?.body
-  if (isSmallBody(request) && body?.isOfAddress !== false) {
+  if (isSmallBody(request) && body?.countsAgainstAddress !== false) {
     return withBody(head, await readBody(request, body?.byAddress()))
   }
   return { ...head, read: (keyId) => readBody(request, body?.byKey(keyId)) }

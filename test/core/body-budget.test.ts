@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { BodyBudget } from '../../src/core/body-budget.ts'
 
-const bounds = { each: 1_000_000, lookedUp: 200_000, strangers: 2_000_000, all: 4_000_000 }
+const bounds = { each: 1_000_000, lookedUp: 200_000, unknownSenders: 2_000_000, all: 4_000_000 }
 
 /** Creates a budget, and a body of 990,000 bytes from the credential `known` of the key `key_1`. */
 function createUsedBudget() {

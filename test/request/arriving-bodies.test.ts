@@ -5,7 +5,7 @@ import { type Served, serveWorld } from '../oauth/served.ts'
 import { addKey } from '../support/world.ts'
 
 /** Limits that a few bodies reach. */
-const bodyBounds = { each: 100_000, lookedUp: 200_000, strangers: 150_000, all: 400_000 }
+const bodyBounds = { each: 100_000, lookedUp: 200_000, unknownSenders: 150_000, all: 400_000 }
 
 let served: Served
 let keys: string[]
