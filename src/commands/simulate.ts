@@ -37,7 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = chooseTarget(config, flags.processes === true)
-    // This comes before anything is created, so that an interruption cleans up everything.
+    // Handles Ctrl+C from here on, before anything exists that would need to be cleaned up.
     const { signal } = interruptible()
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const bar = await progressBar()
@@ -66,18 +66,18 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
   })
 }
 
-const shorteningNotice = 'The service and the model disagree. Looking for the shortest failing history …\n'
+const shorteningNotice = 'The service and the model disagree. Looking for the shortest failing history of actions …\n'
 
 function asText({ report }: SimulationResult, { verbose }: SimulateFlags, log: string): string {
   return `${verbose === true ? `${log}\n` : ''}${report}`
 }
 
-/** Renders one JSON document, with the log in it if `verbose` is set. */
+/** Renders one JSON document, which includes the log if `verbose` is set. */
 function asJson({ summary, exitCode, log }: SimulationResult, { verbose }: SimulateFlags): string {
   return `${JSON.stringify({ exitCode, ...summary, ...(verbose === true ? { log } : {}) }, null, 2)}\n`
 }
 
-/** Opens the log before the run, so that an unusable path is reported at once. */
+/** Opens the log file. This happens before the run, so that an unusable path is reported at once. */
 async function openLog(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'w')
@@ -97,8 +97,8 @@ async function writeLog(file: FileHandle, log: string): Promise<void> {
 }
 
 /**
- * Returns how many agents call at the same time: all, unless they take turns. Only turns make the time of clock jumps
- * predictable, so clock jumps imply turns.
+ * Returns how many agents may call at the same time: by default all, with `--turns` one. With `--clock-jumps` it is one
+ * too, because a clock jump happens at a predictable time only if the agents take turns.
  */
 function concurrencyOf({ turns, clockJumps, concurrency: requested }: SimulateFlags, agents: number): number {
   const concurrency = requested === undefined ? undefined : integerOption('--concurrency', requested, 64)

@@ -8,13 +8,13 @@ import type { Metrics } from './metrics.ts'
 export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
   /**
-   * Returns whether pages of other sites may use a path. On such a path a token or a code identifies the caller, never
-   * a cookie.
+   * Returns whether web pages of the allowed origins may use a path. On such a path, a token or a
+   * code identifies the caller, never a cookie.
    */
   corsPaths(path: string): boolean
-  /** Returns whether pages of any other site may read a path. */
+  /** Returns whether web pages of any origin may read a path. */
   publicPaths(path: string): boolean
-  /** Lets running calls of AI hosts finish. */
+  /** Closes the MCP endpoint. Waits a limited time for running calls. */
   close(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
   }
 }
 
-/** Wraps the service to call `changed` after each request that may have changed something, from any entry point. */
+/** Wraps the service so that `onChange` runs after each request that may have changed something, over REST or MCP. */
 function reportChanges(service: Service, onChange: () => void): Service {
   return {
     ...service,
@@ -75,5 +75,5 @@ const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/
 const crossOriginPaths =
   /^\/(?:mcp(?:\/|$)|\.well-known\/|oauth\/(?:token|register|revoke|jwks|introspect|device\/authorize)$)/
 
-/** The documents that tell a host where to connect. They contain no secret, and nothing about a single caller. */
+/** The paths of the documents that tell a host where to connect. They contain no secrets. */
 const publicDocumentPaths: ReadonlySet<string> = new Set(['/mcp/server-card', '/.well-known/ai-catalog.json'])

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 
-// Startup creates more garbage than any later phase. The heap's young generation grows for it and never shrinks, which
-// costs ten megabytes in each idle server, and thirty in one that runs from the source. So it may grow only after
-// startup. V8 reads the growth factor each time it considers growing the heap; the default is 2.
+// Startup creates more garbage than any later phase. The young generation of the heap would grow to hold it and never
+// shrink. That would cost 10 MB in each idle server, or 30 MB in a server that runs from the source. So growth is
+// allowed only after startup. V8 reads the growth factor each time it considers growing the heap; the default is 2.
 
 export function holdYoungHeap(): void {
   setFlagsFromString('--semi-space-growth-factor=1')

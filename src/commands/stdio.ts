@@ -26,7 +26,7 @@ export async function stdio(flags: Flags): Promise<void> {
     const log = createLogger({ level: config.logLevel })
     const instanceId = instanceIdOf(config)
     const api = openLazily({ ...config, rules: faults }, instanceId, log)
-    // Opens the sandbox first, to report a mistake in the file before a host waits for an answer.
+    // Opens the sandbox now, so that a mistake in the world file is reported before a host waits for an answer.
     if (config.world !== undefined) await (await api.get()).ready()
     serveConnection({ config, api, instanceId, log, stdin: process.stdin, stdout: process.stdout })
   })
@@ -34,7 +34,7 @@ export async function stdio(flags: Flags): Promise<void> {
 
 interface Connection {
   config: Config
-  /** The API, opened on first use, and closed after the last answer. */
+  /** The client of the API. It is opened on first use and closed after the last answer. */
   api: { get(): Promise<OpenClient>; close(): Promise<void> }
   instanceId: () => string
   log: Logger
@@ -45,10 +45,10 @@ interface Connection {
 /** Serves an AI host on two streams, according to the settings. */
 export function serveConnection({ config, api, instanceId, log, stdin, stdout }: Connection) {
   const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
-  // A deployed API has its pages at the same address.
+  // A deployed API serves its pages at its own address.
   const publicUrl = config.publicUrl ?? baseUrl
   const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
-  // Without a key, the embedded sandbox is used as its agent. For a deployed API, only a key shows the actor.
+  // Without a key, calls to the embedded sandbox act as its seeded agent, and the actor at a deployed API is unknown.
   const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
   const client = async () => (await api.get()).client
   const note = (runNote: RunNote) =>
@@ -57,7 +57,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
       .then((opened) => opened.note(runNote))
       .catch(() => {})
   const { decisions, close } = decideLazily(config, { client, note, log })
-  // A generated instance id ends with this process. A host that restarts the server may repeat a call under another id.
+  // Undefined for a generated id: a restarted server generates another id, but must still recognize repeated calls.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
   const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
@@ -94,12 +94,12 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
       key === undefined && baseUrl !== undefined
         ? `Have the person sign in by running payments-mcp login --base-url ${baseUrl} in a terminal.`
         : `Have the person set PAYMENTS_KEY (--key) to a complete ${environment} key that is not revoked, and start this server again.`,
-    reach: `Have the person check whether the payments API is running at ${address}, and whether that is its address (PAYMENTS_BASE_URL).`,
+    reach: `Have the person check whether the payments API is running at ${address}, and whether that address (PAYMENTS_BASE_URL) is correct.`,
     offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
   }
 }
 
-/** Returns one id for the client and the resources, generated on first use, because loading randomness takes time. */
+/** Returns a function that returns the configured id, or one that it generates on first use, to start faster. */
 function instanceIdOf({ instanceId }: Config): () => string {
   let currentId = instanceId
   return () => {
@@ -114,7 +114,7 @@ interface Deciding {
   log: Logger
 }
 
-/** Keeps calls for people whom the host cannot ask. The pages are loaded for the first such call. */
+/** Holds calls that a person must decide on a local page. The code of the pages is loaded for the first such call. */
 function decideLazily({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined
@@ -156,7 +156,7 @@ function decideLazily({ environment, baseUrl }: Config, { client, note, log }: D
   return { decisions, close: async () => (await opening)?.close() }
 }
 
-/** Loads the client and the sandbox on first use, so that the answer to `initialize` comes first. */
+/** Loads the client and the sandbox on first use, so that they do not delay the answer to `initialize`. */
 function openLazily(config: ClientConfig, instanceId: () => string, log: Logger) {
   let opening: Promise<OpenClient> | undefined
   const openNow = async () => {
@@ -176,10 +176,10 @@ function openLazily(config: ClientConfig, instanceId: () => string, log: Logger)
   }
 }
 
-/** Ends the process if no retry can open the database. Each call reports any other failure, and tries again. */
+/** Ends the process if the database is unsuitable. After any other error, each call tries again to open it. */
 function endIfWrongDatabase(error: unknown): void {
   if (!(error instanceof ConfigError) || !isWrongDatabase(error)) return
-  // Writes and exits synchronously, because calls that wait for the database would report the same again.
+  // Writes and exits synchronously, because calls that wait for the database would report the error again.
   writeSync(process.stderr.fd, `payments-mcp: ${error.message}\n`)
   process.exit(2)
 }

@@ -10,14 +10,14 @@ interface TokenExchange {
   system: Pick<System, 'now'>
 }
 
-/** The most exchanged tokens that are cached; beyond this limit, the oldest is dropped. */
+/** The maximum number of cached tokens; beyond it, the oldest is dropped. */
 const maxCached = 10_000
-/** How long before its expiry a token is renewed. A call takes less time, so its token stays valid until the end. */
+/** How long before its expiry a token is renewed. Every call takes less time, so no token expires during a call. */
 const renewedBeforeEndMs = 60_000
 
 /**
- * Returns a function that turns a host's credential into a credential for the API. Keys stay unchanged, and an access
- * token is exchanged for an API token (RFC 8693). @throws Failure `unauthenticated` for a token that the API refuses.
+ * Returns a function that turns a host's credential into a credential for the API. It returns a key unchanged, and
+ * exchanges an access token for an API token (RFC 8693). It throws `unauthenticated` if the API refuses the token.
  */
 export function createTokenExchange({
   fetch,
@@ -43,7 +43,7 @@ export function createTokenExchange({
   }
 
   return async (credential) => {
-    // Keys are the API's own (docs/service.md#authentication).
+    // A credential without a dot is a key, which the API accepts as it is (docs/service.md#authentication).
     if (!credential.includes('.')) return credential
     const hash = sha256(credential)
     const cached = cache.get(hash)

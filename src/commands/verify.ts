@@ -12,12 +12,12 @@ import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
-/** Verifies a report by recomputing it. Exits with 1 if it does not match, and with 2 if the file is not a report. */
+/** Verifies a report, optionally against the database. Exits with 1 on a difference, and with 2 if it is no report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('verify', flags)
     const verified = await verifyReport(linesOf(path))
-    if (verified.result === 'no report') throw new ConfigError(`${show(path)} is not a report by payments-mcp report.`)
+    if (verified.result === 'no report') throw new ConfigError(`${show(path)} is not a payments-mcp report.`)
     const compares = flags.againstDatabase === true || flags.databaseUrl !== undefined
     if (verified.result === 'broken') return refuse(verified.what)
     if (compares) {
@@ -42,25 +42,25 @@ function refuse(problem: string): void {
   process.exitCode = 1
 }
 
-/** Returns the first difference between the report and the chain in the database. */
+/** Returns the first difference between a report and the activity chain in the database; undefined if they agree. */
 async function difference(store: Store, outcome: Verified & { result: 'verified' }): Promise<string | undefined> {
   const { partyId, first, last } = outcome
-  for (const place of [first, last]) {
-    if (place === null) continue
-    const [row] = await store.read((tx) => activityAfter(tx, partyId, place.sequence - 1, 1))
-    if (row?.sequence !== place.sequence || row.hash !== place.hash)
-      return `entry ${place.sequence} differs in the database`
+  for (const entry of [first, last]) {
+    if (entry === null) continue
+    const [row] = await store.read((tx) => activityAfter(tx, partyId, entry.sequence - 1, 1))
+    if (row?.sequence !== entry.sequence || row.hash !== entry.hash)
+      return `entry ${entry.sequence} differs in the database`
   }
   if (last === null) return undefined
   const head = await store.read((tx) => activityHead(tx, partyId))
   const isSealed = head !== undefined && (await store.read((tx) => headIsSealed(tx, head)))
   if (head === undefined || !isSealed) return 'the chain in the database is not sealed'
   if (head.sequence === last.sequence && head.hash !== last.hash)
-    return `entry ${last.sequence} differs from the sealed one`
+    return `entry ${last.sequence} differs from the sealed entry in the database`
   return head.sequence < last.sequence ? `the chain in the database ends before entry ${last.sequence}` : undefined
 }
 
-/** Bounds on the input, so that reading always ends: the characters of a line, and the bytes in total. */
+/** The maximum number of characters in a line, and of bytes in total. They ensure that reading ends. */
 const longestLine = 1024 * 1024
 const maxBytes = 2 * 1024 * 1024 * 1024
 
@@ -68,7 +68,7 @@ const maxBytes = 2 * 1024 * 1024 * 1024
 async function* linesOf(path: string): AsyncGenerator<string> {
   const name = path === '-' ? 'stdin' : show(path)
   let bytes = 0
-  // Only a line feed ends a line, not the other line breaks that a text may contain.
+  // Lines end only at line feeds, because strings in a report may contain other line breaks.
   let rest = ''
   const decoder = new StringDecoder('utf8')
   for await (const part of partsOf(path, name)) {
@@ -80,13 +80,13 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     yield* lines
     if (rest.length > longestLine)
       throw new ConfigError(
-        `${name} has a line of more than ${longestLine} characters, which no report has; name an unchanged file of payments-mcp report.`,
+        `${name} has a line of more than ${longestLine} characters, which no report has; use an unchanged file from payments-mcp report.`,
       )
   }
   yield `${rest}${decoder.end()}`
 }
 
-/** Reads a file in parts. @throws ConfigError if it cannot be read, or may never end */
+/** Reads a file or stdin in parts. @throws ConfigError if the file is unreadable or not a regular file */
 async function* partsOf(path: string, name: string): AsyncGenerator<Buffer> {
   try {
     if (path === '-') return yield* process.stdin
@@ -94,7 +94,7 @@ async function* partsOf(path: string, name: string): AsyncGenerator<Buffer> {
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       if (!(await file.stat()).isFile())
-        throw new ConfigError(`${name} is not a file; name a file, or pipe it to payments-mcp verify -.`)
+        throw new ConfigError(`${name} is not a file; give a file, or pipe a report to payments-mcp verify -.`)
       yield* file.createReadStream({ autoClose: false })
     } finally {
       await file.close()

@@ -3,5 +3,5 @@ import manifest from '../../package.json' with { type: 'json' }
 /** The version of this package. */
 export const version: string = manifest.version
 
-/** The program name that the MCP server sends to the API. */
+/** The program name and version that the MCP server sends to the API. */
 export const program = `payments-mcp/${version}`

@@ -14,11 +14,11 @@ export interface Welcome {
   owner: { email: string | null; password: string | null }
   /** A one-time sign-in link, shown only on a terminal. */
   link: string | undefined
-  /** The identity provider at the next port, with the command that makes a party trust it. */
+  /** The address of the identity provider, and the command that makes a party trust it; undefined if none runs. */
   identityProvider: { url: string; trust: string } | undefined
 }
 
-/** Returns the text for a person at a terminal. It shows the keys on every start, if known, and says what to do next. */
+/** Returns the text for a person at a terminal. It shows the keys, if they are known, and says what to do next. */
 export function welcomeText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, link, identityProvider } = welcome
   if (credentials.isEmpty) return productionText(welcome)
@@ -28,8 +28,8 @@ export function welcomeText(welcome: Welcome): string {
   Agent key  ${credentials.agentKey ?? (credentials.hasKeys ? storedSecretText('sandboxAgentKey') : noKey('create_agent_key'))}
 ${signInLines(welcome)}
   Data       ${withoutCredentials(config.databaseUrl)}
-${link === undefined ? '' : `\nOr sign in with this link, once, within 10 minutes:\n\n  ${link}\n`}${identityProviderText(identityProvider)}
-Next, add it to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
+${link === undefined ? '' : `\nOr sign in with this link. It works once, within 10 minutes:\n\n  ${link}\n`}${identityProviderText(identityProvider)}
+Next, add payments-mcp to your AI host (${hostNames.map((name) => hostSetups[name].title).join(', ')}):
 
   ${commandLine('setup', config.world === undefined ? [] : ['--world', resolve(config.world)])}
 
@@ -52,7 +52,7 @@ function productionText({ config, url }: Welcome): string {
 
   Data       ${withoutCredentials(config.databaseUrl)}
 
-Nobody has an account here yet. Create the first party and its owner, on the same database:
+Nobody has an account here yet. Create the first party and its owner in the same database:
 
   ${commandLine('init', ['--production', '--email', 'you@example.com', ...database])}
 
@@ -60,28 +60,28 @@ Stop with Ctrl+C.
 `
 }
 
-/** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#ready-for-a-program). */
+/** Returns the line for a program that started `serve`. It has the known keys (docs/sandbox.md#ready-for-a-program). */
 export function readyLine({ url, credentials, identityProvider }: Welcome): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: identityProvider?.url })}\n`
 }
 
-/** Returns three lines for a pipe or a file. They contain addresses but no secrets, because they may be stored. */
+/** Returns the text for a pipe or a file. It contains addresses but no secrets, because it may be stored. */
 export function shortText(welcome: Welcome): string {
   const { config, url, publicUrl, credentials, identityProvider } = welcome
   if (credentials.isEmpty) return productionText(welcome)
   const chosen = (['sandboxApiKey', 'sandboxAgentKey', 'sandboxPassword'] as const).map((key) => names(key).variable)
   return `payments-mcp ${config.environment} is listening on ${url} (AI hosts: ${publicUrl}/mcp; data: ${withoutCredentials(config.databaseUrl)})
-Console: ${publicUrl}/console (${commandLine('console')} opens it signed in)
-Keys and the password are not printed to a pipe or a file. To see them, start on a terminal (or with --json, for the keys only), or set ${chosen.join(', ')}
+Console: ${publicUrl}/console (${commandLine('console')} opens it and signs you in)
+Keys and the password are not printed to a pipe or a file. To see them, start serve in a terminal (--json prints only the keys), or set your own with ${chosen.join(', ')}
 ${identityProviderText(identityProvider)}`
 }
 
 function identityProviderText(identityProvider: Welcome['identityProvider']): string {
   if (identityProvider === undefined) return ''
   return `
-The identity provider is at ${identityProvider.url}. To make a party trust it for a host, put the API key in PAYMENTS_KEY and
-run this. The answer has the client id and secret that the host uses at the identity provider and here:
+The identity provider is at ${identityProvider.url}. To let an AI host sign in through it, set PAYMENTS_KEY to the API key
+and run this command. Its output has the client id and secret of the host, for the identity provider and this server:
 
   ${identityProvider.trust}
 `
@@ -96,11 +96,11 @@ function storedSecretText(setting: SettingKey): string {
   return `(set on an earlier start and stored only as a hash; set ${names(setting).variable} to replace it)`
 }
 
-const noKey = (tool: string) => `(startup does not create this key; use ${tool})`
+const noKey = (tool: string) => `(not created at startup; the tool ${tool} creates a key)`
 
 export const withoutCredentials = (url: string) => url.replace(/\/\/.*@/s, '//[masked]@')
 
-/** Makes the path of a database absolute, because a host starts the server in another folder. */
+/** Makes the path of a SQLite database absolute, because a host may start the server in another folder. */
 export function absoluteDatabase(databaseUrl: string): string {
   const file = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   return file === undefined ? databaseUrl : `sqlite:${resolve(file)}`

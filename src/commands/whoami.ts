@@ -11,11 +11,11 @@ import { openClient } from './open-client.ts'
 
 type Identity = z.infer<typeof Whoami>
 
-/** Shows the actor that the MCP server calls the API as, under this configuration. */
+/** Shows the identity under which the MCP server calls the API with these settings. */
 export async function whoami(flags: Flags): Promise<void> {
   await explainFailures(async () => {
     const config = commandConfig('whoami', flags)
-    // A person reads this, and needs only the outcome.
+    // Logs only errors, because the output is for a person.
     const api = openClient(config, realSystem, createLogger({ level: 'error' }))
     try {
       if (config.world !== undefined) await api.ready()
@@ -46,23 +46,23 @@ function identityText({ environment, baseUrl }: Config, identity: Identity['attr
     .join('')
 }
 
-// A deployed API may answer with words that are unknown here. They are shown unchanged.
+// A newer API may answer with values that are not listed here. They are shown unchanged.
 const actors: Readonly<Record<string, string>> = { agent: 'an agent', user: 'a user', party: 'the party' }
 
 const credentialKinds: Readonly<Record<string, string>> = {
   api_key: 'an API key',
   agent_key: 'an agent key',
   oauth_access_token: 'a sign-in',
-  exchanged_token: 'a token that a key was exchanged for',
+  exchanged_token: 'a short-lived token from a token exchange',
 }
 
 const identitySources: Readonly<Record<string, string>> = {
   credential: 'the credential itself',
-  oauth_grant: 'the choice made at the sign-in',
+  oauth_grant: 'the choice made at sign-in',
   header: 'the request',
 }
 
-/** Lists the stored logins: a person who just signed in may have meant another address than the embedded sandbox. */
+/** Lists the stored logins. A person who has just signed in may want to see that identity, not the sandbox's. */
 async function printLogins(): Promise<void> {
   const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
   for (const address of Object.keys(logins)) {

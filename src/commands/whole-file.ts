@@ -1,7 +1,7 @@
 import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Reads a text file; returns an empty text if it does not exist. */
+/** Reads a text file. Returns an empty string if it does not exist. */
 export async function readWhole(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
@@ -12,8 +12,8 @@ export async function readWhole(path: string): Promise<string> {
 }
 
 /**
- * Replaces a file as a whole or not at all, even if the path is a link. Its mode stays; a new file is readable only by
- * the user.
+ * Replaces a file completely or not at all. If the path is a symbolic link, replaces its target. Preserves the file's
+ * mode; a new file is readable only by the user.
  * @returns the path of a copy of the previous file; undefined if there was no file
  */
 export async function writeWhole(
@@ -29,17 +29,17 @@ export async function writeWhole(
   const temporary = `${target}.payments-mcp`
   await rm(temporary, { force: true })
   await writeFile(temporary, next, { flag: 'wx', mode, flush: true })
-  // A running host writes its own file too, and its changes since then must not be lost.
+  // A running host may have written to the file since it was read as `before`. Such changes must not be lost.
   if ((await readWhole(target)) === before) {
     const copy = before === '' ? undefined : await keepCopy(target)
     await rename(temporary, target)
     return copy
   }
   await rm(temporary, { force: true })
-  throw Object.assign(new Error('it has changed in the meantime: run this again'), { code: 'ECHANGED' })
+  throw Object.assign(new Error('it was changed in the meantime: run this command again'), { code: 'ECHANGED' })
 }
 
-/** Copies a file with its mode. Replaces an earlier copy, which differs only in the server's own entry. */
+/** Copies a file, including its mode, to a backup next to it. Replaces an earlier backup. */
 async function keepCopy(target: string): Promise<string> {
   const copy = `${target}.payments-mcp-backup`
   await rm(copy, { force: true })

@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path'
 
-/** Returns a user's data folder on a platform, and a function that returns the path of a file in it. */
+/** Returns the folder for a user's payments-mcp data, and a function that returns the path of a file in it. */
 export function directoryOf(
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,

@@ -15,20 +15,20 @@ export const dataSettings = {
     readBy: everyCommandBut('bridge', 'login', 'logout'),
     parse: parseDatabaseUrl,
   },
-  /** The path of the world file; undefined means the package's own world, if the database is empty. */
+  /** The path of the world file. If it is undefined, an empty database gets the package's own world. */
   world: {
     placeholder: 'file',
     meaning: 'World file that the embedded sandbox starts from (payments-mcp init writes one)',
-    accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
+    accepts: 'the path of a YAML or JSON file, for the embedded sandbox only',
     default: { otherwise: "the package's own world, if the database is empty" },
     readBy: ['stdio', 'setup', 'serve', 'console', 'simulate', 'whoami', 'listen', 'doctor'],
     parse: parsePath,
   },
-  /** The path of the file of faults; undefined if there is none. */
+  /** The path of the file with fault rules; undefined if there is none. */
   faults: {
     placeholder: 'file',
     meaning: 'File with rules that make requests to the embedded sandbox fail on purpose',
-    accepts: 'the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL',
+    accepts: 'the path of a YAML or JSON file, for the embedded sandbox only',
     default: { otherwise: 'only rules that set_sandbox_fault sets' },
     readBy: ['stdio', 'setup', 'serve'],
     parse: parsePath,
@@ -50,7 +50,7 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve', 'console'],
     parse: (text) => parseInteger(text, 2, 1000),
   },
-  /** The secrets that wrap the keys in the database, the current one first. */
+  /** The secrets that encrypt the keys in the database, the current secret first. */
   secret: {
     placeholder: 'secret',
     meaning:

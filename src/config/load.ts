@@ -8,26 +8,26 @@ import type { CommandName, Start } from './setting.ts'
 import { type Config, type KnownSetting, names, type SettingKey, settings } from './settings.ts'
 import { describeText, isPostgresUrl, keyPattern } from './values.ts'
 
-/** An error for the person who starts the program: one line, which the cli prints before it exits with 2. */
+/** An error for the person who starts the program. The CLI prints its one-line message and exits with 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** The sources of the configuration. Each defaults to this process's own; tests pass others. */
+/** The sources of the configuration. By default they belong to this process; tests pass their own. */
 export interface ConfigSources {
   env?: Readonly<Record<string, string | undefined>>
-  /** The flags by the setting's key, as in commander's `opts()`; other properties are ignored. */
+  /** The flags' values, keyed by setting as in commander's `opts()`. Properties that are not settings are ignored. */
   flags?: { readonly [K in SettingKey]?: string | undefined }
   platform?: NodeJS.Platform
   /** The user's home directory. */
   home?: string
-  /** The started command, which some defaults depend on. */
+  /** The command to run. Some defaults depend on it. */
   command?: CommandName
 }
 
 /**
- * Reads and checks every setting. A flag takes precedence over its variable, and an empty variable counts as unset.
- * Throws ConfigError.
+ * Reads and checks every setting. A flag takes precedence over its environment variable, and an empty variable counts
+ * as unset. @throws ConfigError
  */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { env = process.env, flags = {}, platform = process.platform, home = homedir(), command } = sources
@@ -38,7 +38,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       command,
       dataFile,
     })
-  // The parsers and defaults of other settings depend on the environment, which is a setting itself.
+  // Reads this setting first, because the parsers and defaults of other settings depend on it.
   const environment = read(settingOf('environment'), 'sandbox') as Environment
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
   const config = Object.freeze(values) as unknown as Config
@@ -49,7 +49,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config
 }
 
-/** Reads a command's settings. Warns of a variable that the command ignores. @throws ConfigError for an ignored flag */
+/** Reads a command's settings. Warns about unused variables. @throws ConfigError for an unused flag or a bad value */
 export function configFor(command: CommandName, sources: ConfigSources, warn: (line: string) => void): Config {
   const { env = process.env, flags = {} } = sources
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))
@@ -67,7 +67,7 @@ export function foreignEnvironment(env: ConfigSources['env'] = process.env): Rec
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
 }
 
-/** Returns the entries of the settings that were given for the command, keyed by variable. */
+/** Returns the settings that were given for a command, as unparsed strings keyed by environment variable. */
 export function givenSettings(command: CommandName, { env = process.env, flags = {} }: ConfigSources) {
   const entries = settings
     .filter(({ readBy }) => readBy.includes(command))
@@ -95,7 +95,6 @@ function unknownVariable(variable: string): string {
   return `${variable} is not a setting and is ignored; ${advice}`
 }
 
-/** Returns whether the database is the default one. */
 export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'databaseUrl' | 'environment'>): boolean {
   return (
     databaseUrl ===
@@ -103,7 +102,7 @@ export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'da
   )
 }
 
-/** Returns this user's data folder, and a function that returns the path of a file in it. */
+/** Returns the folder for this user's payments-mcp data, and a function that returns the path of a file in it. */
 export function dataDirectory({
   env = process.env,
   platform = process.platform,
@@ -112,7 +111,7 @@ export function dataDirectory({
   return directoryOf(env, platform, home)
 }
 
-/** The machine and user that files of other programs belong to. */
+/** The properties of the machine and user that determine where other programs store their files. */
 export interface UserMachine {
   platform: NodeJS.Platform
   home: string
@@ -131,7 +130,7 @@ export function outgoingProxy({ env = process.env }: Pick<ConfigSources, 'env'> 
 
 function settingOf(key: SettingKey): KnownSetting {
   const setting = settings.find((candidate) => candidate.key === key)
-  if (setting === undefined) throw new Error(`Bug: ${key} is no setting.`)
+  if (setting === undefined) throw new Error(`Bug: ${key} is not a setting.`)
   return setting
 }
 
@@ -152,7 +151,7 @@ function refusal(key: SettingKey, got: string, accepts: string): ConfigError {
 function refuseKeyOfOtherEnvironment(key: string | undefined, environment: Environment) {
   const segment = environmentSegments[environment]
   if (key === undefined || keyPattern.exec(key)?.[2] === segment) return
-  const got = `${maskSecrets(key)}, a key of another environment than ${names('environment').variable}=${environment}`
+  const got = `${maskSecrets(key)}, which is not a key for ${names('environment').variable}=${environment}`
   throw refusal('key', got, `a key that starts with sk_ntl_${segment}_ or ak_ntl_${segment}_`)
 }
 
@@ -162,7 +161,7 @@ function refuseStandbyOfSqlite({ databaseUrl, databaseReadUrl }: Config): void {
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
-/** Refuses a world file or a file of faults for a deployed API, which has its own world and injects no faults. */
+/** Refuses a world file or a file with fault rules unless the embedded sandbox is used: nothing else reads them. */
 function refuseFileWithoutSandbox(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const otherKey = environment === 'sandbox' ? 'baseUrl' : 'environment'

@@ -8,10 +8,10 @@ import { terminalLine } from './terminal-lines.ts'
 export type LogFields = Readonly<Record<string, unknown>>
 export type Severity = 'debug' | 'info' | 'warn' | 'error'
 
-/** The logger of the service and the MCP server. The fields of a line come first, then its message. */
+/** The logger of the service and the MCP server. Each method takes the fields of a line and then its message. */
 export type Logger = Readonly<Record<Severity, (fields: LogFields, message: string) => void>>
 
-/** The process's own logger. `flush` resolves when all lines so far are written; await it before `process.exit`. */
+/** The process's own logger. `flush` resolves when all previous lines are written; await it before `process.exit`. */
 export interface ProcessLogger extends Logger {
   flush(): Promise<void>
 }
@@ -19,15 +19,15 @@ export interface ProcessLogger extends Logger {
 interface LoggerOptions {
   level: LogLevel
   /**
-   * Whether a person reads the log. Lines are then words instead of JSON, and every call gets a line. In JSON, only
-   * changes and refusals get one.
+   * Whether a person reads the log. Its lines are then plain text, and at level `info` every call gets a line.
+   * Otherwise, lines are JSON, and at that level only changes and refusals get a line.
    */
   terminal?: boolean
 }
 
 /**
- * Creates a logger of JSON lines on stderr (stdout belongs to stdio MCP), with secrets removed. pino is loaded with the
- * first line, because the start of a stdio server must not wait for it. Lines keep their order meanwhile.
+ * Creates a logger that masks secrets. It writes to stderr, because the MCP server over stdio uses stdout. It loads
+ * pino for the first line, so that startup does not wait for pino. Until pino is loaded, lines are held in order.
  */
 export function createLogger({ level, terminal = false }: LoggerOptions): ProcessLogger {
   let pino: Pino | undefined
@@ -43,7 +43,7 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   }
 
   function write(severity: Severity, fields: LogFields, message: string) {
-    // The line is cleaned at once, so that it records the state at the time of logging.
+    // Copies and cleans the fields at once, because the objects in them may change before the line is written.
     const line = { severity, fields: cleanFields(fields), message: maskSecrets(message) }
     if (pino !== undefined) return pino[severity](line.fields, line.message)
     if (waiting.length < waitingLimit) waiting.push(line)
@@ -72,14 +72,14 @@ const ranks = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5, silent
 >
 
 /**
- * How many lines wait while pino loads, which takes tens of milliseconds. Lines beyond these are counted and dropped.
+ * The maximum number of lines that are held while pino loads (tens of milliseconds). Further lines are only counted.
  */
 const waitingLimit = 1_000
 
 const removed = '[removed]'
 
 async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
-  // A bundled CommonJS package has only the default export.
+  // In a bundle, a CommonJS package has only a default export.
   const { default: pino } = await import('pino')
   return pino(
     {
@@ -94,7 +94,7 @@ async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
   )
 }
 
-/** Bounds on a logged value: its depth, and the entries at each level. A log line is not a dump. */
+/** The limits of a logged value, which keep lines short: its nesting depth, and the entries of each object or array. */
 const depthLimit = 6
 const entriesLimit = 100
 

@@ -1,6 +1,6 @@
 import type { Environment } from '../core/operation.ts'
 
-/** The commands. `stdio` is the command that has no name on the command line. */
+/** The commands that read settings. `stdio` runs if the command line names no command. */
 export const everyCommand = [
   'stdio',
   'bridge',
@@ -33,18 +33,18 @@ export interface Setting {
   /** Completes "it accepts …". */
   accepts: string
   /**
-   * The text that is used if the setting is not given. If the setting has no default text, `otherwise` describes the
-   * default behavior, and `value` returns the value that causes it.
+   * The default, either as `text`, which is parsed like a given value, or as the result of `value`. In the second case,
+   * `otherwise` describes the default in words; without `value`, the default is undefined.
    */
   default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean
   /** The commands that read the setting; other commands refuse its flag. */
   readBy: readonly CommandName[]
-  /** Parses the text; undefined if the setting does not accept it. */
+  /** Parses a given value. Returns undefined if the setting does not accept it. */
   parse(text: string, environment: Environment): unknown
 }
 
-/** The facts about the start that a default may depend on. */
+/** The circumstances of the program's start, on which a default may depend. */
 export interface Start {
   environment: Environment
   /** Undefined if no command is started, as in a test's sandbox. */

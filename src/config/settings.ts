@@ -54,7 +54,7 @@ const table = {
   key: {
     placeholder: 'key',
     meaning: 'API key or agent key of the chosen environment',
-    accepts: 'sk_ntl_… or ak_ntl_…, the segment sandbox or prod, and a secret of 16 or more characters of A-Za-z0-9_-',
+    accepts: 'sk_ntl_ or ak_ntl_, then sandbox_ or prod_, then a secret of 16 or more characters of A-Za-z0-9_-',
     default: { otherwise: "the embedded sandbox's seeded agent, or the stored login" },
     secret: true,
     readBy: ['stdio', 'bridge', 'simulate', 'whoami', 'listen', 'doctor'],
@@ -65,7 +65,7 @@ const table = {
     placeholder: 'id',
     meaning: 'X-Instance-ID of this connection',
     accepts: '1 to 1024 visible ASCII characters without spaces',
-    default: { otherwise: 'one generated per connection' },
+    default: { otherwise: 'a new id for each connection' },
     readBy: ['stdio', 'setup', 'whoami', 'listen'],
     parse: (text) => (/^[\x21-\x7e]{1,1024}$/.test(text) ? text : undefined),
   },
@@ -120,7 +120,7 @@ const table = {
   },
   rateLimit: {
     placeholder: 'number',
-    meaning: 'Requests per minute per credential in the embedded sandbox',
+    meaning: 'Maximum requests per minute and credential in the embedded sandbox',
     accepts: 'an integer from 1 to 1000000000',
     default: { text: '6000' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -128,7 +128,7 @@ const table = {
   },
   sandboxPassword: {
     placeholder: 'password',
-    meaning: "Password of the sandbox's seeded owner, to sign in with in a browser",
+    meaning: "Password of the sandbox's seeded owner, for signing in with a browser",
     accepts: '12 to 128 printable characters',
     default: { otherwise: 'random, shown once by serve on a terminal' },
     secret: true,
@@ -155,16 +155,15 @@ const table = {
     readBy: ['serve'],
     parse: parseOrigins,
   },
-  /** Addresses and ranges of the proxies whose X-Forwarded-For is trusted to name the client. */
   trustedProxies: {
     placeholder: 'list',
-    meaning: 'Proxies in front of serve whose X-Forwarded-For is trusted to name the client',
+    meaning: "Proxies in front of serve that are trusted to send the client's address in X-Forwarded-For",
     accepts: 'a comma-separated list of IP addresses and ranges such as 10.0.0.0/8 or 2001:db8::/32',
-    default: { otherwise: 'none: the client is the address of the connection', value: (): readonly string[] => [] },
+    default: { otherwise: "none: the client's address is that of the connection", value: (): readonly string[] => [] },
     readBy: ['serve'],
     parse: parseTrustedProxies,
   },
-  /** Whether applications may identify themselves by a published metadata document, instead of registering. */
+  /** Whether applications may identify themselves with a published metadata document instead of registering. */
   clientMetadata: {
     placeholder: 'when',
     meaning: 'Whether AI hosts may sign in with a client id metadata document, which serve then fetches',
@@ -173,10 +172,10 @@ const table = {
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
   },
-  /** Whether a small identity provider also runs, on the port after that of `serve`. */
+  /** Whether `serve` also runs a small identity provider, on the port after its own. */
   withIdp: {
     placeholder: 'boolean',
-    meaning: 'Also run a small identity provider for trying enterprise-managed sign-in, at the next port',
+    meaning: 'Also run a small identity provider for trying enterprise-managed sign-in, on the next port',
     accepts: 'true or false; true only in a sandbox on a loopback address',
     default: { text: 'false' },
     readBy: ['serve'],
@@ -209,7 +208,7 @@ const table = {
   },
   repeatWindow: {
     placeholder: 'seconds',
-    meaning: 'Seconds in which a repeated tool call gets the first answer again instead of paying twice (0: off)',
+    meaning: 'Seconds during which a repeated tool call gets the first answer again, instead of paying twice (0: off)',
     accepts: 'an integer from 0 to 86400',
     default: { text: '900' },
     readBy: ['stdio', 'setup', 'serve'],
@@ -237,7 +236,7 @@ const table = {
   /** The port of `/metrics`; if undefined, `/metrics` is served on the port of `serve`. */
   metricsPort: {
     placeholder: 'number',
-    meaning: 'Separate port for /metrics, for everyone who can reach it on the host of serve',
+    meaning: 'Separate port for /metrics on the host of serve, for everyone who can reach it',
     accepts: 'an integer from 1 to 65535, with PAYMENTS_METRICS=true',
     default: { otherwise: 'the port of serve, for this machine only' },
     readBy: ['serve'],
@@ -257,9 +256,9 @@ const table = {
 } as const satisfies Record<string, Setting>
 
 /**
- * All settings, in the order in which the documents list them. Each has its names, such as `PAYMENTS_BASE_URL` and
- * `--base-url <url>`. Commander names that option `baseUrl`, which is the key. `shown` is the default as it appears in
- * the documents and the help.
+ * All settings, in the order in which the documents list them. A setting has a key, a variable and a flag, such as
+ * `baseUrl`, `PAYMENTS_BASE_URL` and `--base-url`; commander uses the same key for the option. `shown` is the default
+ * as it appears in the documents and the help.
  */
 export const settings = Object.freeze(
   (Object.keys(table) as SettingKey[]).map((key) => {

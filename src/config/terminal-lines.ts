@@ -1,4 +1,4 @@
-/** Formats a log line for a person: the time, the actor, the operation, the amount, the outcome and the duration. */
+/** Formats a log line for a person. For a call: the time, agent, operation, amount, outcome and duration. */
 export function terminalLine(json: string): string {
   const { time, level, msg, operation, agentId, amount, status, code, ms, method, path, ...others } = JSON.parse(json)
   const clock = String(time).slice(11, 19)
@@ -19,7 +19,7 @@ function words(parts: readonly unknown[]): string {
   return parts.filter((part) => part !== '' && part !== undefined).join('  ')
 }
 
-/** Returns the other fields on one line, with the message and stack of an error. */
+/** Returns the fields that have no column, as JSON, followed by the stack or message of an error. */
 function unlistedFields({ err, ...fields }: Record<string, unknown>): string {
   const otherFields = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
   const error = err as { stack?: string; message?: string } | undefined

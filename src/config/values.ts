@@ -5,8 +5,8 @@ import { type Environment, environmentSegments, type Toolset, toolsets } from '.
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
 
-// Each of these functions parses the text of a setting, and returns undefined for a text that the setting does not
-// accept.
+// The functions `parse…` parse the string that was given for a setting. They return undefined if the setting does not
+// accept it.
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word | undefined {
   return (text) => words.find((word) => word === text)
@@ -20,7 +20,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Returns the address if it consists of an origin only; otherwise undefined. */
+/** Returns the address if it is only an origin, without a path; otherwise undefined. */
 export function originOf(text: string | undefined): string | undefined {
   return text !== undefined && new URL(text).origin === text ? text : undefined
 }
@@ -68,8 +68,8 @@ export function parseHost(text: string): string | undefined {
 }
 
 /**
- * Parses a secret, or a whole key of the given kind. Refuses a key of another kind, although such a key contains only
- * characters that a secret may have.
+ * Returns the secret from a given secret or from a complete key of the given kind. Refuses a key of another kind,
+ * even though its characters are valid in a secret.
  */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
@@ -85,8 +85,8 @@ export function parseSecrets(text: string): readonly string[] | undefined {
 }
 
 /**
- * Describes the text of a setting so that it is safe for a terminal or a log. A secret is not shown at all, and an
- * address is shown without its credentials and query.
+ * Describes the string that was given for a setting, safely for a terminal or a log. A secret is not shown at all, and
+ * an address is shown without its credentials and query.
  */
 export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`

@@ -7,7 +7,7 @@ export const typeNames: Readonly<Record<string, string>> = {
   int: 'a whole number',
   integer: 'a whole number',
   number: 'a number',
-  string: 'a text',
+  string: 'a string',
   boolean: 'true or false',
   object: 'an object',
   record: 'an object',
@@ -15,7 +15,8 @@ export const typeNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the prefix of the ids that match this pattern. Slashes enclose zod's patterns, but not those of JSON Schema.
+ * Returns the prefix of the ids that a pattern matches; undefined if it is not a pattern of ids. zod encloses a pattern
+ * in slashes, and JSON Schema does not.
  */
 export function idPrefixOf(pattern: unknown): string | undefined {
   return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
@@ -28,19 +29,19 @@ export function patternInWords(pattern: string | undefined): string {
   return `an id that begins with ${prefix}${pattern?.includes('{32}') ? ' followed by 32 digits 0-9a-f' : ''}`
 }
 
-/** Text formats in words. */
+/** String formats in words. */
 export const formatsInWords: Readonly<Record<string, string>> = {
   datetime: 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
   'date-time': 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
   email: 'an e-mail address',
 }
 
-/** Lists the only values that are accepted. */
+/** Lists the accepted values. */
 export function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? show(values[0]) : `one of ${values.map(show).join(', ')}`
 }
 
-/** Returns the message of a rule without “must be ” at its beginning; undefined if it begins with anything else. */
+/** Returns a rule's message without its first words “must be ”; undefined if it does not begin with them. */
 export function messageOfRule(message: unknown): string | undefined {
   return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
 }
@@ -64,7 +65,7 @@ interface Field {
 }
 
 /**
- * Describes the values that a schema accepts, such as “an integer from 1 to 9”; undefined if it cannot be described.
+ * Describes the values that a schema accepts, such as “a whole number from 1 to 9”; undefined if that fails.
  */
 export function describeAccepted(schema: z.ZodType, isAmount = false): string | undefined {
   if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object
@@ -72,7 +73,7 @@ export function describeAccepted(schema: z.ZodType, isAmount = false): string | 
   return inWords(field, isAmount, wordsOfChecks(schema))
 }
 
-/** Returns the message of the schema's checks, which restrict the values further than the type does. */
+/** Describes the values in the words of the schema's custom checks; undefined if no check has a usable message. */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
     const messageFor = def.error as ((issue: unknown) => unknown) | undefined
@@ -88,7 +89,7 @@ function inWords(field: Field, isAmount: boolean, rule?: string): string | undef
   if (field.enum !== undefined) return oneOf(field.enum)
   if (type === 'string') {
     const formatText = rule ?? formatsInWords[format] ?? (pattern === undefined ? undefined : patternInWords(pattern))
-    return withLength(formatText, 'a text', [field.minLength, field.maxLength], 'characters')
+    return withLength(formatText, 'a string', [field.minLength, field.maxLength], 'characters')
   }
   if (type === 'array') return withLength(rule, 'an array', [field.minItems, field.maxItems], 'entries')
   if (type === 'integer' || type === 'number') return `${typeNames[type]}${range(field, isAmount)}`
@@ -117,7 +118,7 @@ function rangeInWords(min: number | undefined, max: number | undefined): string 
   return min === undefined ? '' : `at least ${min}`
 }
 
-/** Returns whether a bound excludes any safe integer. The text omits other bounds. */
+/** Returns whether a bound excludes any safe integer. A description omits a bound that excludes none. */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

@@ -1,6 +1,6 @@
 import type { Fault } from './faults.ts'
 
-/** An API request before it is encoded as HTTP, so nobody has to parse the operation and ids back out of a URL. */
+/** An API request before it is encoded as HTTP. The receiver need not parse the operation and ids from the path. */
 export interface ApiRequest {
   /** The operation's name. */
   operation: string
@@ -20,13 +20,14 @@ export interface ApiAnswer {
   headers: Pick<Headers, 'get'>
   body: string
   /**
-   * Whether the wallet covers the issued card. Only a service in this process reports it; it is never sent over HTTP.
+   * Whether the wallet's balance covers the issued card's maximum. Only a service in this process reports it; it is
+   * never sent over HTTP.
    */
   isCovered?: boolean | undefined
 }
 
 /**
- * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects if no answer
- * comes.
+ * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects if there is no
+ * answer.
  */
 export type ApiTransport = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>

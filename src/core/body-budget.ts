@@ -3,13 +3,13 @@ import { Failure } from './errors.ts'
 
 const mib = 1024 * 1024
 
-/** Bounds on the request bytes that one process reads at a time. */
+/** The maximum numbers of request body bytes that one process reads at the same time. */
 export interface BodyBounds {
-  /** The bytes for one credential, or for one address while the credential is unknown. */
+  /** The bytes from one credential, or from one address while the credential is unknown. */
   each: number
-  /** The bytes for all senders whose credential is being looked up. One credential may use half of them. */
+  /** The bytes from all senders whose credential is being looked up. One credential may use half of them. */
   lookedUp: number
-  /** The bytes for all senders without a known credential. The limit leaves room for the other senders. */
+  /** The bytes from all senders without a known credential. The rest of `all` is for other senders. */
   unknownSenders: number
   all: number
 }
@@ -23,7 +23,7 @@ export const smallBodyBytes = 32 * 1024
 
 /** One body while it is being read. */
 export interface BodyCount {
-  /** The body as it arrives. The reader owns the memory of its parts. */
+  /** Returns the parts of the body as they arrive. The caller may free their memory. */
   readonly parts: () => AsyncIterable<Uint8Array>
   /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 if there are too many. */
   add(bytes: number): void
@@ -35,32 +35,32 @@ export interface BodyCount {
 export interface ArrivingBody {
   /** Whether the body counts against the client's address. Such a body may be read before its sender is known. */
   readonly countsAgainstAddress: boolean
-  /** Begins to read the body for an unknown sender. @throws Failure 429 or 503 if there are too many bytes. */
+  /** Begins to read the body, counted against the address. The sender is unknown. */
   byAddress(): BodyCount
-  /** Begins to read the body for a credential that was looked up. */
+  /** Begins to read the body, counted against the key of the credential, which was looked up. */
   byKey(keyId: string): BodyCount
   end(): void
 }
 
 interface Arrival {
   address: string
-  /** The length that the sender announced; infinite for a body that comes in chunks. */
+  /** The length that the sender announced; infinite for a chunked body. */
   announced: number
-  /** The hash of the request's credential, which is not checked yet; undefined if there is none. */
+  /** The hash of the request's credential, which is not yet checked; undefined if the request has none. */
   credential: string | undefined
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** The most credentials that are remembered. Any other credential is looked up again before its request is refused. */
+/** The maximum number of remembered credentials. All others are looked up before their requests are refused. */
 const maxCredentials = 10_000
 
-/** A named counter of bytes, with its limit. */
+/** A counter of bytes: its name and its limit. */
 type Counter = [name: string, max: number]
 
 /**
- * Counts the request bytes that a process holds while bodies arrive, across all endpoints
- * (docs/service.md#limits-of-request-bodies). If the sender announces a length, all of it is counted at the start. So
- * when many bodies begin at once, some arrive completely, and the others are refused before they take any memory.
+ * Counts and limits the bytes of arriving request bodies in a process, for all endpoints together
+ * (docs/service.md#limits-of-request-bodies). A body of announced length is counted completely before it is read. So
+ * when many bodies begin at once, some arrive completely, and the others are refused before they take much memory.
  */
 export class BodyBudget {
   readonly #bounds: BodyBounds
@@ -78,10 +78,10 @@ export class BodyBudget {
   }
 
   /**
-   * Admits a request with a body. A small body counts against the client's address. If the body is large, or the
-   * address has used up its share, the credential is looked up first, and the body counts here only until then. So
-   * clients without a credential cannot lock out others at their address. A credential that sent a body before and has
-   * used up its share is refused without another look-up.
+   * Admits a request with a body. A body that is small or has no credential counts against the client's address. If a
+   * body with a credential is large, or the address has used up its share, the body counts against the credential,
+   * which is looked up before the body is read. So clients without a credential cannot lock out others at their
+   * address. A credential that sent a body before and has used up its share is refused without another look-up.
    * @throws Failure 429 or 503
    */
   arrive({ address, announced, credential, parts }: Arrival): ArrivingBody {
@@ -126,8 +126,8 @@ export class BodyBudget {
   }
 
   /**
-   * Counts bytes on several accounts.
-   * @param account The sender's account. The shared accounts also count the bytes of other senders.
+   * Counts the bytes of a body in several counters.
+   * @param own The counter of the sender. The shared counters also count the bytes of other senders.
    */
   #bodyCount(parts: BodyCount['parts'], own: Counter, ...shared: Counter[]): BodyCount {
     const counters: Counter[] = [own, ...shared, ['all', this.#bounds.all]]
@@ -162,7 +162,7 @@ export class BodyBudget {
 
 function tooManyOf(name: string, limit: number): Failure {
   const sender = name.startsWith('address ') ? 'this address' : 'this credential'
-  const detail = `${limit} bytes of request bodies from ${sender} are already arriving, which is the limit. Nothing was done: finish or close the open requests, and send this one again in a second.`
+  const detail = `At most ${limit} bytes of request bodies from ${sender} may arrive at the same time. Nothing was done: finish or close the open requests, and send this request again in a second.`
   return new Failure('rate_limited', { detail, retryAfterSeconds: 1 })
 }
 

@@ -6,26 +6,26 @@ const relationshipIds = new WeakSet<z.core.$ZodType>()
 const withSiblingParty = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an id that a body may also send as a relationship: `agentId` as `data.relationships.agent`
- * (docs/service.md#bodies). Apply the mark last: a schema derived from a marked one loses it.
+ * Marks an id that a body has as a relationship, not as an attribute: `agentId` is sent as `data.relationships.agent`
+ * (docs/service.md#bodies). Mark the final schema, because a schema derived from it is not marked.
  */
 export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
   relationshipIds.add(id)
   return id
 }
 
-/** Marks attributes whose `partyId` may also be sent next to `data`, as the published client does. */
+/** Marks attributes whose `partyId` may also be sent next to `data`, because the published client does so. */
 export function withPartyNextToData<Schema extends z.ZodObject>(attributes: Schema): Schema {
   withSiblingParty.add(attributes)
   return attributes
 }
 
-/** Returns whether a body may name the party next to `data`. */
+/** Returns whether a body may have `partyId` next to `data`. */
 export function acceptsPartyNextToData({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
   return attributes !== undefined && withSiblingParty.has(attributes)
 }
 
-/** The fields of a body, by their place in it. */
+/** The fields of a body, grouped by the object that contains them. */
 interface BodyPlaces {
   /** The fields of `data.attributes`. */
   attributes: z.ZodObject
@@ -33,7 +33,7 @@ interface BodyPlaces {
   relationships: z.ZodObject | undefined
 }
 
-/** Returns the fields of a body by their place in it. */
+/** Returns the fields of a body, grouped by the object that contains them. */
 export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
   const { ids, own: attributeFields = [] } = Object.groupBy(Object.entries(attributes.shape), ([, field]) =>
     relationshipIds.has(field) ? 'ids' : 'own',

@@ -1,5 +1,5 @@
 /**
- * Stores a value as the newest entry of a map with at most `maxSize` entries. If the map exceeds that, drops the oldest
+ * Stores a value as the newest entry of a map. If the map then has more than `maxSize` entries, removes the oldest
  * entry and returns its key.
  */
 export function keepNewest<V>(map: Map<string, V>, key: string, value: V, maxSize: number): string | undefined {

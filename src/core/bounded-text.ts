@@ -1,7 +1,7 @@
 import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
- * Returns the body of a request as text. Returns undefined if it is longer than `maxBytes`, and drops the rest.
+ * Returns the body of a request as text. If it is longer than `maxBytes`, stops reading and returns undefined.
  * @param count Counts the bytes while they arrive; undefined if the body is already in this process's memory.
  * @throws an error if the client disconnected before the end; a Failure if the process is already reading too many
  * bytes.
@@ -24,9 +24,9 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
 }
 
 /**
- * Reads a text in parts, up to a limit.
- * @param body The parts as they come from the network. If undefined, reads the request's own body, whose parts stay
- * intact.
+ * Reads a body in parts and decodes it. Returns undefined if it is longer than `maxBytes`.
+ * @param body The parts from the network, whose memory is freed afterwards. If undefined, reads the request's own body
+ * and frees none of its parts.
  */
 async function readParts(
   request: Request,
@@ -53,8 +53,8 @@ async function readParts(
 }
 
 /**
- * Frees the memory of bytes that are no longer read. The garbage collector would free it much later, because it runs
- * only when JavaScript allocates a lot. Before that, hundreds of clients can send a hundred megabytes.
+ * Frees the memory of bytes that are no longer needed. The garbage collector would free it much later, because it runs
+ * only when JavaScript allocates a lot. Until then, hundreds of clients can send a hundred megabytes.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

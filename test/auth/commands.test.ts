@@ -54,7 +54,7 @@ Agent      ${whoamiAttributes.agentId}
 User       ${whoamiAttributes.userId}
 Party      ${whoamiAttributes.partyId}
 Credential a sign-in
-Agent from the choice made at the sign-in
+Agent from the choice made at sign-in
 Grant      grn_1
 `)
 

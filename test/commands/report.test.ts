@@ -139,7 +139,7 @@ onEachDatabase('report and verify', (database) => {
     writeFileSync(big, '{"format":"payments-mcp-run-report","version":1,\n')
     truncateSync(big, 3_000_000_000)
     const cases = [
-      [home, 'is not a file; name a file, or pipe it to payments-mcp verify -.'],
+      [home, 'is not a file; give a file, or pipe a report to payments-mcp verify -.'],
       ['/dev/zero', 'is not a file;'],
       [fifo, 'is not a file;'],
       [big, 'has a line of more than 1048576 characters, which no report has;'],
@@ -159,7 +159,7 @@ onEachDatabase('report and verify', (database) => {
         run(['report', '--run', 'cursor 7'], '', { PAYMENTS_BASE_URL: 'https://payments.example' }),
         'download the report from https://payments.example/console.',
       ],
-      [run(['verify', '-'], 'hello'), 'is not a report by payments-mcp report.'],
+      [run(['verify', '-'], 'hello'), 'is not a payments-mcp report.'],
       [run(['verify', join(home, 'missing')]), 'cannot be read (ENOENT).'],
     ] as const
     for (const [{ status, stderr }, output] of wrong) {

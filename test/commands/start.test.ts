@@ -44,9 +44,9 @@ describe('the serve command', () => {
       const { text, url } = await startServe(extraEnv)
       const [first = '', second = '', third = '', ...rest] = text.split('\n')
       expect(first).toBe(`payments-mcp sandbox is listening on ${url} (AI hosts: ${url}/mcp; data: ${sandbox})`)
-      expect(second).toMatch(new RegExp(`^Console: ${url}/console \\(.* console opens it signed in\\)$`))
+      expect(second).toMatch(new RegExp(`^Console: ${url}/console \\(.* console opens it and signs you in\\)$`))
       expect(third).toContain(
-        'start on a terminal (or with --json, for the keys only), or set PAYMENTS_SANDBOX_API_KEY',
+        'start serve in a terminal (--json prints only the keys), or set your own with PAYMENTS_SANDBOX_API_KEY',
       )
       expect(rest).toEqual([''])
       expect(text).not.toMatch(/_ntl_|secret-/)

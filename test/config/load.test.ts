@@ -174,7 +174,7 @@ describe('the configuration', () => {
     ['PAYMENTS_WORLD', '--world'],
     ['PAYMENTS_FAULTS', '--faults'],
   ])('%s is accepted only for the embedded sandbox', (variable, flag) => {
-    const accepts = 'it accepts the path of a YAML or JSON file, in the sandbox without PAYMENTS_BASE_URL.'
+    const accepts = 'it accepts the path of a YAML or JSON file, for the embedded sandbox only.'
     const file = { [variable]: 'a.yaml' }
     expect(refusalOf({ ...file, PAYMENTS_ENVIRONMENT: 'production' })).toBe(
       `${variable} (${flag}) got "a.yaml" together with PAYMENTS_ENVIRONMENT=production; ${accepts}`,
@@ -186,7 +186,7 @@ describe('the configuration', () => {
 
   it('a key from another environment is refused', () => {
     expect(refusalOf({ PAYMENTS_KEY: `ak_ntl_prod_${secret}` })).toMatchInlineSnapshot(
-      `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], a key of another environment than PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
+      `"PAYMENTS_KEY (--key) got ak_ntl_prod_[masked], which is not a key for PAYMENTS_ENVIRONMENT=sandbox; it accepts a key that starts with sk_ntl_sandbox_ or ak_ntl_sandbox_."`,
     )
   })
 

@@ -18,7 +18,7 @@ test('a body that exceeds the rest of its credential’s share is refused before
   const { arrive, body } = createUsedBudget()
   for (let count = 0; count < 10; count++) {
     expect(() => arrive('known', 500_000)).toThrow(
-      '1000000 bytes of request bodies from this credential are already arriving',
+      '1000000 bytes of request bodies from this credential may arrive at the same time',
     )
   }
   expect(() => arrive('other', 500_000)).not.toThrow()
@@ -30,7 +30,7 @@ test('bodies whose credentials are being looked up share one budget, and a singl
   const { arrive } = createUsedBudget()
   const first = arrive('one', 500_000)
   expect(() => arrive('one', 500_000)).toThrow(
-    '100000 bytes of request bodies from this credential are already arriving',
+    '100000 bytes of request bodies from this credential may arrive at the same time',
   )
   arrive('two', 500_000)
   arrive('three', 500_000)
@@ -49,6 +49,6 @@ test('a small body is admitted after its credential has used up its share, and a
 test('all credentials of one key use one common share', () => {
   const { arrive } = createUsedBudget()
   const second = arrive('second', 500_000)
-  expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential are already arriving')
-  expect(() => arrive('second', 500_000)).toThrow('from this credential are already arriving')
+  expect(() => second.byKey('key_1').add(500_000)).toThrow('from this credential may arrive at the same time')
+  expect(() => arrive('second', 500_000)).toThrow('from this credential may arrive at the same time')
 })

@@ -169,7 +169,7 @@ test('an unreachable API is reported in the result, and initialize does not wait
   expect(errorOf(answers[1].result)).toMatchObject({
     code: 'service_unavailable',
     detail: `Can't reach ${new URL(address).host}: the connection was refused.`,
-    next: `Have the person check whether the payments API is running at ${address}, and whether that is its address (PAYMENTS_BASE_URL). Then call again.`,
+    next: `Have the person check whether the payments API is running at ${address}, and whether that address (PAYMENTS_BASE_URL) is correct. Then call again.`,
   })
   expect(JSON.stringify(answers)).not.toContain('aaaaaa')
 })

@@ -77,7 +77,7 @@ test.each([
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/^retry-after: 1\r$/im)
     expect(refused).toMatch(/^connection: close\r$/im)
-    expect(refused).toContain('request bodies from this credential are already arriving')
+    expect(refused).toContain('request bodies from this credential may arrive at the same time')
     // Another credential has its own share.
     begin(path, { key: keys[1], ...more })
     await held(120_000)
@@ -103,7 +103,7 @@ test('unauthenticated bodies use the share of their IP address at every entry po
   expect(doors.length).toBeGreaterThan(20)
   for (const path of new Set(doors)) {
     expect(await begin(path, { length: 8_000 }), path).toMatch(
-      /^HTTP\/1\.1 429 .*from this address are already arriving/s,
+      /^HTTP\/1\.1 429 .*from this address may arrive at the same time/s,
     )
     // This entry point reads no credential, so even a request with a credential uses the share of its address.
     expect(await begin(path, { key: forgedKey(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
