@@ -3,7 +3,7 @@ import { readAllRows } from '../ledger/books.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { exchange, exchangeOf, postAgentKey } from './requests.ts'
+import { exchange, exchangeFields, postAgentKey } from './requests.ts'
 
 const hour = 3_600_000
 
@@ -20,11 +20,11 @@ onEachDatabase('agent keys', (database) => {
   })
   afterAll(() => world.drop())
 
-  const make = async () => (await postAgentKey(world, agentId)).json.data
+  const createKey = async () => (await postAgentKey(world, agentId)).json.data
   const rotate = (id: string, attributes: object, sent = {}) =>
     world.post(`/agent-keys/${id}/rotate`, attributes, { ...owner(), ...sent })
   const works = async (key: string) => (await world.get('/whoami', { key })).status === 200
-  const listed = async (id: string) =>
+  const findInList = async (id: string) =>
     (await world.get('/agent-keys?limit=100', owner())).json.data.find((key: { id: string }) => key.id === id)
 
   test('are created for one agent, with their secret shown once', async () => {
@@ -54,7 +54,7 @@ onEachDatabase('agent keys', (database) => {
         },
       },
     })
-    expect(await listed(answer.json.data.id)).toStrictEqual({ ...answer.json.data, attributes })
+    expect(await findInList(answer.json.data.id)).toStrictEqual({ ...answer.json.data, attributes })
     expect(await world.whoami(agentKey)).toMatchObject({
       actorType: 'agent',
       agentId,
@@ -62,7 +62,7 @@ onEachDatabase('agent keys', (database) => {
       credentialKind: 'agent_key',
       keyId: answer.json.data.id,
     })
-    const used = (await listed(answer.json.data.id)).attributes.lastUsedAt
+    const used = (await findInList(answer.json.data.id)).attributes.lastUsedAt
     expect(used).toBe(new Date(world.system.now()).toISOString())
   })
 
@@ -89,7 +89,7 @@ onEachDatabase('agent keys', (database) => {
     ['an hour', 3_600],
     ['a day', 86_400],
   ])('rotated with %s of grace work for that time, by the clock of the service', async (_, expiresInSeconds) => {
-    const { id, attributes } = await make()
+    const { id, attributes } = await createKey()
     const answer = await rotate(id, { expiresInSeconds })
     const until = new Date(world.system.now() + expiresInSeconds * 1000).toISOString()
     const { agentKey, previousKeyExpiresAt } = answer.json.data.attributes
@@ -99,19 +99,19 @@ onEachDatabase('agent keys', (database) => {
     expect(answer.json.data.relationships.agent.data.id).toBe(agentId)
     expect(await works(agentKey)).toBe(true)
     if (expiresInSeconds > 0) {
-      expect((await listed(id)).attributes).toMatchObject({ status: 'ACTIVE', expiresAt: until, revokedAt: null })
+      expect((await findInList(id)).attributes).toMatchObject({ status: 'ACTIVE', expiresAt: until, revokedAt: null })
       world.system.pass(expiresInSeconds * 1000 - 1)
       expect(await works(attributes.agentKey)).toBe(true)
       world.system.pass(1)
     }
     expect(await works(attributes.agentKey)).toBe(false)
-    expect((await exchange(world, exchangeOf(attributes.agentKey))).json.error).toBe('invalid_grant')
-    expect((await listed(id)).attributes).toMatchObject({ status: 'REVOKED', expiresAt: until, revokedAt: until })
+    expect((await exchange(world, exchangeFields(attributes.agentKey))).json.error).toBe('invalid_grant')
+    expect((await findInList(id)).attributes).toMatchObject({ status: 'REVOKED', expiresAt: until, revokedAt: until })
     expect(await works(agentKey)).toBe(true)
   })
 
   test('end their grace period when the clock is advanced past it', async () => {
-    const { id, attributes } = await make()
+    const { id, attributes } = await createKey()
     await rotate(id, { expiresInSeconds: 3_600 })
     await world.post('/simulations/clock/advance', { seconds: 3_599 })
     expect(await works(attributes.agentKey)).toBe(true)
@@ -127,7 +127,7 @@ onEachDatabase('agent keys', (database) => {
     ['a text', { expiresInSeconds: '1' }],
     ['null', { expiresInSeconds: null }],
   ])('cannot be rotated with %s of grace', async (_, attributes) => {
-    const key = await make()
+    const key = await createKey()
     expectRefusal(await rotate(key.id, attributes), 'invalid_value', {
       status: 422,
       source: { pointer: '/data/attributes/expiresInSeconds' },
@@ -136,7 +136,7 @@ onEachDatabase('agent keys', (database) => {
   })
 
   test('are rotated once: a replay has the secret again, but the database never has it', async () => {
-    const { id } = await make()
+    const { id } = await createKey()
     const sent = { idempotencyKey: `rotate ${id}` }
     const first = await rotate(id, { expiresInSeconds: 60, tags: { host: 'two' } }, sent)
     const { agentKey, tags } = first.json.data.attributes
@@ -156,7 +156,7 @@ onEachDatabase('agent keys', (database) => {
 
   test('stop working immediately when revoked, even in their grace period', async () => {
     for (const grace of [undefined, 3_600]) {
-      const { id, attributes } = await make()
+      const { id, attributes } = await createKey()
       if (grace !== undefined) await rotate(id, { expiresInSeconds: grace })
       expect(await works(attributes.agentKey)).toBe(true)
       const answer = await world.send('DELETE', `/agent-keys/${id}`, owner())

@@ -25,7 +25,7 @@ const agentKeyScopes: readonly Scope[] = [
   'delegations.delete',
   'agents.read',
 ]
-const holdings: readonly Scope[] = [
+const walletScopes: readonly Scope[] = [
   'payments.read',
   'payments.create',
   'wallets.read',
@@ -47,16 +47,16 @@ const readScopes = [
 ] as const
 const hookUrl = 'https://hooks.example.com/'
 
-interface Grounds {
+interface Setup {
   world: World
   partyId: string
   agentId: string
 }
 
 /** An operation that gives authority: the scopes that it gives, and a request to it. */
-interface Door {
+interface GrantingOperation {
   gives: readonly Scope[]
-  through(on: Grounds, key: string): Promise<Answer>
+  send(setup: Setup, key: string): Promise<Answer>
 }
 
 let people = 0
@@ -64,23 +64,23 @@ const recipients = () => [{ type: 'email', value: `authority${people++}@example.
 const requestedScopes = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
 
 /** Every operation that creates authority or adds to it. */
-const doors: Partial<Record<OperationKey, Door>> = {
+const grantingOperations: Partial<Record<OperationKey, GrantingOperation>> = {
   createApiKey: {
     gives: ['payments.create', 'wallets.fund'],
-    through: ({ world }, key) =>
+    send: ({ world }, key) =>
       world.post('/api-keys', { name: 'N', scopes: ['payments.create', 'wallets.fund'] }, { key }),
   },
   createAgentKey: {
     gives: agentKeyScopes,
-    through: ({ world, agentId }, key) => postAgentKey(world, agentId, { key }),
+    send: ({ world, agentId }, key) => postAgentKey(world, agentId, { key }),
   },
   createApplication: {
     gives: agentKeyScopes,
-    through: ({ world, agentId }, key) => postApplication(world, agentId, {}, { key }),
+    send: ({ world, agentId }, key) => postApplication(world, agentId, {}, { key }),
   },
   updateApplication: {
     gives: agentKeyScopes,
-    through: async ({ world, agentId }, key) => {
+    send: async ({ world, agentId }, key) => {
       const publicKeys = [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }]
       const { id } = (await postApplication(world, agentId, { publicKeys })).json.data
       return world.send('PATCH', `/applications/${id}`, { key, attributes: { publicKeys } })
@@ -88,32 +88,32 @@ const doors: Partial<Record<OperationKey, Door>> = {
   },
   createTrustedIssuer: {
     gives: agentKeyScopes,
-    through: ({ world, agentId }, key) => postIssuer(world, agentId, {}, { key }),
+    send: ({ world, agentId }, key) => postIssuer(world, agentId, {}, { key }),
   },
   updateTrustedIssuer: {
     gives: agentKeyScopes,
-    through: async ({ world, agentId }, key) => {
+    send: async ({ world, agentId }, key) => {
       const { id } = (await postIssuer(world, agentId)).json.data
       return world.send('PATCH', `/trusted-issuers/${id}`, { key, attributes: { scopes: ['payments:read'] } })
     },
   },
   rotateAgentKey: {
     gives: agentKeyScopes,
-    through: async ({ world, agentId }, key) => {
+    send: async ({ world, agentId }, key) => {
       const { id } = (await postAgentKey(world, agentId)).json.data
       return world.post(`/agent-keys/${id}/rotate`, { expiresInSeconds: 60 }, { key })
     },
   },
   updateAgent: {
     gives: ['payments.create', 'cards.read'],
-    through: async ({ world, agentId }, key) => {
+    send: async ({ world, agentId }, key) => {
       await world.send('PATCH', `/agents/${agentId}`, { key: world.apiKey, attributes: { limits: { perDay: 100 } } })
       return world.send('PATCH', `/agents/${agentId}`, { key, attributes: { limits: { perDay: 101 } } })
     },
   },
   setPartyLimits: {
     gives: ['payments.create', 'cards.read'],
-    through: async ({ world }, key) => {
+    send: async ({ world }, key) => {
       const set = (perDay: number, by: string) =>
         world.send('PUT', '/parties/me/limits', { key: by, attributes: { perDay } })
       await set(100, world.apiKey)
@@ -122,52 +122,52 @@ const doors: Partial<Record<OperationKey, Door>> = {
   },
   createPartyInvitations: {
     gives: grantedScopes.membership(),
-    through: ({ world }, key) => {
+    send: ({ world }, key) => {
       const invitations = [{ email: `authority${people++}@example.com`, role: 'MEMBER' }]
       return world.post('/party-invitations', { invitations }, { key })
     },
   },
   createWebhook: {
     gives: readScopes,
-    through: ({ world }, key) => world.post('/webhooks', { url: hookUrl, enabledEvents: ['*'] }, { key }),
+    send: ({ world }, key) => world.post('/webhooks', { url: hookUrl, enabledEvents: ['*'] }, { key }),
   },
   updateWebhook: {
     gives: readScopes,
-    through: async ({ world }, key) => {
+    send: async ({ world }, key) => {
       const attributes = { url: hookUrl, enabledEvents: ['wallet.created'] }
       const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data
       return world.send('PATCH', `/webhooks/${id}`, { key, attributes: { enabledEvents: ['*'] } })
     },
   },
   attachWalletAgent: {
-    gives: holdings,
-    through: async ({ world, agentId }, key) => {
+    gives: walletScopes,
+    send: async ({ world, agentId }, key) => {
       const { id } = (await world.post('/wallets', { displayName: 'Other' }, { key: world.apiKey })).json.data
       return world.post(`/wallets/${id}/agents`, { agentId }, { key })
     },
   },
   createCustomerInvitation: {
     gives: requestedScopes,
-    through: ({ world, agentId }, key) => {
+    send: ({ world, agentId }, key) => {
       const agents = [{ agentId, permissions: requestedScopes }]
       return world.post('/customers/invitations', { recipients: recipients(), agents }, { key })
     },
   },
   createAgentCustomerInvitation: {
     gives: requestedScopes,
-    through: ({ world, agentId }, key) =>
+    send: ({ world, agentId }, key) =>
       world.post(`/agents/${agentId}/customers`, { recipients: recipients(), permissions: requestedScopes }, { key }),
   },
   createInvitationLink: {
     gives: requestedScopes,
-    through: ({ world, agentId }, key) => {
+    send: ({ world, agentId }, key) => {
       const proposedAgents = [{ agentId, permissions: requestedScopes }]
       return world.post('/customers/invitation-links', { name: 'Anyone', proposedAgents }, { key })
     },
   },
   simulateCustomerInvitation: {
     gives: ['payments.create', 'payments.read', 'wallets.read'],
-    through: ({ world, agentId }, key) => world.post('/simulations/invite-customer', { agentIds: [agentId] }, { key }),
+    send: ({ world, agentId }, key) => world.post('/simulations/invite-customer', { agentIds: [agentId] }, { key }),
   },
 }
 
@@ -188,7 +188,7 @@ const givingFields = [
   'enabledEvents',
 ]
 /** The answer fields that are a credential. */
-const credentials = ['apiKey', 'agentKey']
+const credentialFields = ['apiKey', 'agentKey']
 
 /** Returns whether an operation can give authority: its request has such a field, or its answer has a credential. */
 function canGiveAuthority({ effect, attributes, output }: OperationDefinition): boolean {
@@ -196,13 +196,13 @@ function canGiveAuthority({ effect, attributes, output }: OperationDefinition): 
   const answered = Object.keys((output.shape.attributes as z.ZodObject | undefined)?.shape ?? {})
   return (
     effect !== 'read' &&
-    (givingFields.some((name) => sent.includes(name)) || credentials.some((name) => answered.includes(name)))
+    (givingFields.some((name) => sent.includes(name)) || credentialFields.some((name) => answered.includes(name)))
   )
 }
 
 test('every operation that can give authority is listed here', () => {
   const giving = Object.entries<OperationDefinition>(catalogue).filter(([, operation]) => canGiveAuthority(operation))
-  expect(giving.map(([key]) => key).toSorted()).toEqual([...Object.keys(doors), ...narrowing].toSorted())
+  expect(giving.map(([key]) => key).toSorted()).toEqual([...Object.keys(grantingOperations), ...narrowing].toSorted())
 })
 
 test('an agent key gives the whole agent policy', () => {
@@ -210,38 +210,39 @@ test('an agent key gives the whole agent policy', () => {
 })
 
 onEachDatabase('nobody can grant permissions that they lack:', (database) => {
-  let on: Grounds
+  let setup: Setup
   beforeAll(async () => {
     const world = await createWorld(database)
     const { partyId, agentId } = await world.whoami()
-    on = { world, partyId, agentId: String(agentId) }
+    setup = { world, partyId, agentId: String(agentId) }
   })
-  afterAll(() => on.world.drop())
+  afterAll(() => setup.world.drop())
 
-  const keyWith = (held: readonly Scope[]) => addKey(on.world, { partyId: on.partyId, agentId: null, scopes: held })
-  const answerOf = async ({ through }: Door, held: readonly Scope[]) => through(on, await keyWith(held))
+  const keyWith = (held: readonly Scope[]) =>
+    addKey(setup.world, { partyId: setup.partyId, agentId: null, scopes: held })
+  const answerOf = async ({ send }: GrantingOperation, held: readonly Scope[]) => send(setup, await keyWith(held))
 
-  test.each(Object.entries(doors))('through %s', async (name, door) => {
+  test.each(Object.entries(grantingOperations))('through %s', async (name, operation) => {
     const keyScope = permissions[catalogue[name as OperationKey].permission].apiKey as Scope
-    for (const lacking of door.gives.filter((scope) => scope !== keyScope)) {
+    for (const lacking of operation.gives.filter((scope) => scope !== keyScope)) {
       const answer = await answerOf(
-        door,
+        operation,
         scopes.filter((scope) => scope !== lacking),
       )
       expect(answer.status, lacking).toBe(403)
       expect(answer.json.errors[0].detail).toContain(lacking)
     }
-    expect((await answerOf(door, [keyScope])).status).toBe(403)
-    const enough = await answerOf(door, [keyScope, ...door.gives])
-    const operation: OperationDefinition = catalogue[name as OperationKey]
-    const answers = operation.answers ?? 200
+    expect((await answerOf(operation, [keyScope])).status).toBe(403)
+    const enough = await answerOf(operation, [keyScope, ...operation.gives])
+    const definition: OperationDefinition = catalogue[name as OperationKey]
+    const answers = definition.answers ?? 200
     expect(enough.status, enough.text).toBe(answers)
-    const { token } = await addUserToken(on.world, on.partyId)
-    expect((await door.through(on, token)).status).toBe(answers)
+    const { token } = await addUserToken(setup.world, setup.partyId)
+    expect((await operation.send(setup, token)).status).toBe(answers)
   })
 
   test('a key that may only create keys cannot create a stronger one', async () => {
-    const { world, agentId } = on
+    const { world, agentId } = setup
     const before = (await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data.length
     const key = await keyWith(['api_keys.create'])
     expectRefusal(await postAgentKey(world, agentId, { key }), 'forbidden')
@@ -252,7 +253,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
   })
 
   test('a key that may not read the events of a webhook can neither move nor enable it', async () => {
-    const { world } = on
+    const { world } = setup
     const attributes = { url: hookUrl, enabledEvents: ['payment.completed'] }
     const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data
     const key = await keyWith(['party.update', 'party.read'])
@@ -265,7 +266,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
   })
 
   test('an agent gets the permissions of its creator on its wallet', async () => {
-    const { world } = on
+    const { world } = setup
     const { id } = (
       await world.post('/agents', { name: 'Weak' }, { key: await keyWith(['agents.create', 'wallets.read']) })
     ).json.data
@@ -276,7 +277,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
   })
 
   test('anyone who manages agents can lower limits or leave them unchanged', async () => {
-    const { world, partyId } = on
+    const { world, partyId } = setup
     const walletId = (await world.get('/wallets', { key: world.apiKey })).json.data[0].id
     const { agentId } = await addAgent(world, partyId, walletId, [])
     const key = await keyWith(['agents.update'])
@@ -292,7 +293,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
   })
 
   test('permission to change wallets does not allow attaching, preferring or detaching agents', async () => {
-    const { world, agentId } = on
+    const { world, agentId } = setup
     const { id } = (await world.post('/wallets', { displayName: 'Own' }, { key: world.apiKey })).json.data
     const key = await keyWith(scopes.filter((scope) => scope !== 'agents.update'))
     expectRefusal(await world.post(`/wallets/${id}/agents`, { agentId }, { key }), 'forbidden')

@@ -10,12 +10,12 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, secrets, type World } from '../support/world.ts'
 import { exchanged, postAgentKey } from './requests.ts'
 
-const governed = Object.values<OperationDefinition>(catalogue).filter(({ permission }) =>
+const agentAndKeyOperations = Object.values<OperationDefinition>(catalogue).filter(({ permission }) =>
   /^(agents|api_keys)\./.test(permission),
 )
 
 test('the policy tests cover every operation on agents and keys', () => {
-  expect(governed.map(({ name }) => name)).toEqual([
+  expect(agentAndKeyOperations.map(({ name }) => name)).toEqual([
     'list_agents',
     'create_agent',
     'get_agent',
@@ -37,7 +37,7 @@ test('an agent key is offered only tools that its policy allows, and an API key 
   const operations = Object.values<OperationDefinition>(catalogue)
   expect(names()).toHaveLength(operations.length)
   const barred = operations.filter(({ permission }) => !permissions[permission].agent).map(({ name }) => name)
-  expect(barred).toEqual(expect.arrayContaining(governed.map(({ name }) => name)))
+  expect(barred).toEqual(expect.arrayContaining(agentAndKeyOperations.map(({ name }) => name)))
   expect(names('agent')).toEqual(names().filter((name) => !barred.includes(name)))
   const forAgents = operations.filter(({ permission }) => permissions[permission].apiKey === null)
   expect(forAgents.map(({ name }) => name)).toContain('issue_agent_card')
@@ -62,7 +62,7 @@ onEachDatabase('the policy', (database) => {
     return world.send(operation.method, path, { key })
   }
 
-  test.each(governed.map((operation) => [operation.name, operation] as const))(
+  test.each(agentAndKeyOperations.map((operation) => [operation.name, operation] as const))(
     'refuses %s to an agent, whichever credential it uses',
     async (_, operation) => {
       for (const key of [world.agentKey, await exchanged(world, world.agentKey)]) {
@@ -71,7 +71,7 @@ onEachDatabase('the policy', (database) => {
     },
   )
 
-  test.each(governed.map((operation) => [operation.name, operation] as const))(
+  test.each(agentAndKeyOperations.map((operation) => [operation.name, operation] as const))(
     'allows %s to an API key only with its scope',
     async (_, operation) => {
       const scope = permissions[operation.permission].apiKey as Scope

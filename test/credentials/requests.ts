@@ -50,7 +50,7 @@ export async function exchange(
 
 export const tokenType = 'urn:ietf:params:oauth:token-type:access_token'
 
-export function exchangeOf(key: string) {
+export function exchangeFields(key: string) {
   return {
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token: key,
@@ -59,7 +59,7 @@ export function exchangeOf(key: string) {
 }
 
 export async function exchanged(world: World, key: string): Promise<string> {
-  const answer = await exchange(world, exchangeOf(key))
+  const answer = await exchange(world, exchangeFields(key))
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.json.access_token
 }

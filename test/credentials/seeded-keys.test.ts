@@ -9,7 +9,7 @@ import { fakeSystem } from '../support/fake-system.ts'
 onEachDatabase('the keys of the default sandbox', (database) => {
   const system = fakeSystem()
   const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const nothing: SeedSecrets = { apiKey: undefined, agentKey: undefined }
+  const noKeys: SeedSecrets = { apiKey: undefined, agentKey: undefined }
   const fixedKeys = { apiKey: 'given-secret-0123456789abcdef', agentKey: 'given-secret-fedcba9876543210' }
   let store: Store
   let drop: () => Promise<void>
@@ -18,7 +18,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
   afterEach(() => drop())
 
   /** Starts a service on the database, as `serve` does. */
-  const start = async (secrets = nothing, environment: Environment = 'sandbox') => {
+  const start = async (secrets = noKeys, environment: Environment = 'sandbox') => {
     const service = createService({ store, system, environment, rateLimit: 1_000_000, log })
     return { service, seeded: await service.seed(secrets) }
   }
@@ -46,7 +46,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
     // All test databases are copies of one database, so they start with the same root key.
     await service.rotateKeys()
-    const elsewhere = await service.seed(nothing)
+    const elsewhere = await service.seed(noKeys)
     await other.drop()
     const keys = [seeded.apiKey, seeded.agentKey, elsewhere.apiKey, elsewhere.agentKey]
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
@@ -85,6 +85,6 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     const fixedKeys = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
     const first = await start(fixedKeys, 'production')
     expect(first.seeded.agentKey).toMatch(/^ak_ntl_prod_/)
-    expect((await start(nothing, 'production')).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
+    expect((await start(noKeys, 'production')).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
   })
 })

@@ -20,9 +20,9 @@ onEachDatabase("an agent's customers", (database) => {
   afterAll(() => world.drop())
 
   const asParty = () => ({ key: world.apiKey })
-  const inviteFor = (of: string, attributes: object, sent = {}) =>
+  const inviteFor = (id: string, attributes: object, sent = {}) =>
     world.post(
-      `/agents/${of}/customers`,
+      `/agents/${id}/customers`,
       { recipients: [person()], permissions: ['payments.read'], ...attributes },
       { ...asParty(), ...sent },
     )

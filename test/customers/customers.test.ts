@@ -110,15 +110,15 @@ onEachDatabase('customers', (database) => {
   })
 
   test('removing an agent ends its grant; meta shows whether it was the last', async () => {
-    const drop = (agentId: string) =>
+    const removeAgent = (agentId: string) =>
       world.send('DELETE', `/customers/${customerId}/agents/${agentId}`, { ...asParty(), idempotencyKey: null })
-    const first = await drop(us.agentId)
+    const first = await removeAgent(us.agentId)
     expect([first.status, first.json.meta]).toStrictEqual([200, {}])
     expect(first.json.data.attributes.delegation.status).toBe('ACTIVE')
     expect((await world.post('/agent-cards', card(customerId))).status).toBe(403)
-    const second = await drop(us.second.agentId)
+    const second = await removeAgent(us.second.agentId)
     expect([second.status, second.json.meta]).toStrictEqual([200, { deleted: true }])
-    expect((await drop(us.other.agentId)).status).toBe(404)
+    expect((await removeAgent(us.other.agentId)).status).toBe(404)
   })
 
   test('the customer can revoke one grant or disconnect itself, too', async () => {
@@ -167,11 +167,11 @@ onEachDatabase('customers', (database) => {
   })
 
   describe('a test customer', () => {
-    const inviteTest = (attributes = {}, key = world.apiKey) =>
+    const inviteTestCustomer = (attributes = {}, key = world.apiKey) =>
       world.post('/simulations/invite-customer', { agentIds: [us.agentId, us.second.agentId], ...attributes }, { key })
 
     test('is a party with a handle and one invitation for each agent', async () => {
-      const { status, json } = await inviteTest({ type: 'ORG' })
+      const { status, json } = await inviteTestCustomer({ type: 'ORG' })
       expect(status).toBe(200)
       expect(json.meta.customer).toStrictEqual({
         partyId: expect.stringMatching(/^pty_/),
@@ -197,7 +197,7 @@ onEachDatabase('customers', (database) => {
     })
 
     test('only the invited party can answer', async () => {
-      const { json } = await inviteTest()
+      const { json } = await inviteTestCustomer()
       for (const partyId of [us.partyId, us.other.partyId, customerId, `pty_${'0'.repeat(32)}`]) {
         const path = `/simulations/customer-invitations/${json.data[0].id}/accept`
         const { status, json: refused } = await world.post(path, { partyId }, asParty())
@@ -206,7 +206,7 @@ onEachDatabase('customers', (database) => {
     })
 
     test('answers without a body for the owner of the invited address', async () => {
-      const { json } = await inviteTest()
+      const { json } = await inviteTestCustomer()
       const path = `/simulations/customer-invitations/${json.data[0].id}/accept`
       const { status, json: accepted } = await world.send('POST', path, asParty())
       expect(status).toBe(200)
@@ -214,8 +214,8 @@ onEachDatabase('customers', (database) => {
     })
 
     test('an agent can invite one for itself only', async () => {
-      expect((await inviteTest({}, world.agentKey)).status).toBe(403)
-      expect((await inviteTest({ agentIds: [us.agentId] }, world.agentKey)).status).toBe(200)
+      expect((await inviteTestCustomer({}, world.agentKey)).status).toBe(403)
+      expect((await inviteTestCustomer({ agentIds: [us.agentId] }, world.agentKey)).status).toBe(200)
     })
 
     test('does not exist in production', async () => {

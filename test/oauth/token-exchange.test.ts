@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exchange, exchanged, exchangeOf, postAgentKey, tokenType } from '../credentials/requests.ts'
+import { exchange, exchanged, exchangeFields, postAgentKey, tokenType } from '../credentials/requests.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addKey, addUserToken, createWorld, revokeKey, type World } from '../support/world.ts'
@@ -21,7 +21,7 @@ onEachDatabase('token exchange', (database) => {
 
   test('gives a token of the same identity', async () => {
     for (const key of [world.agentKey, world.apiKey]) {
-      const answer = await exchange(world, exchangeOf(key))
+      const answer = await exchange(world, exchangeFields(key))
       expect(answer.status).toBe(200)
       expect(answer.headers.get('cache-control')).toBe('no-store')
       expect(answer.json).toStrictEqual({
@@ -68,7 +68,7 @@ onEachDatabase('token exchange', (database) => {
     const { id, attributes } = await agentKey()
     const token = await exchanged(world, attributes.agentKey)
     await revokeKey(world, id)
-    const answer = await exchange(world, exchangeOf(attributes.agentKey))
+    const answer = await exchange(world, exchangeFields(attributes.agentKey))
     expect(answer).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
     expectRefusal(await world.get('/whoami', { key: attributes.agentKey }), 'unauthenticated')
     expect((await world.get('/whoami', { key: token })).status).toBe(200)
@@ -77,7 +77,7 @@ onEachDatabase('token exchange', (database) => {
   })
 
   const fields = (change: Record<string, string | undefined>) => () => {
-    const all = { ...exchangeOf(world.agentKey), ...change }
+    const all = { ...exchangeFields(world.agentKey), ...change }
     return Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)
   }
 
@@ -110,9 +110,9 @@ onEachDatabase('token exchange', (database) => {
   })
 
   test('refuses other content types and a body that is too long', async () => {
-    const json = await exchange(world, JSON.stringify(exchangeOf(world.agentKey)), 'application/json')
+    const json = await exchange(world, JSON.stringify(exchangeFields(world.agentKey)), 'application/json')
     expect(json).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
-    const long = await exchange(world, { ...exchangeOf(world.agentKey), more: 'x'.repeat(20_000) })
+    const long = await exchange(world, { ...exchangeFields(world.agentKey), more: 'x'.repeat(20_000) })
     expect(long).toMatchObject({ status: 413, json: { error: 'invalid_request' } })
   })
 
@@ -120,7 +120,7 @@ onEachDatabase('token exchange', (database) => {
     const { partyId } = await world.whoami()
     const { token } = await addUserToken(world, partyId)
     for (const other of [token, await exchanged(world, world.agentKey)]) {
-      expect((await exchange(world, exchangeOf(other))).json.error).toBe('invalid_grant')
+      expect((await exchange(world, exchangeFields(other))).json.error).toBe('invalid_grant')
     }
   })
 
@@ -128,7 +128,7 @@ onEachDatabase('token exchange', (database) => {
     const limited = await createWorld(database, { rateLimit: 2 })
     await exchanged(limited, limited.agentKey)
     await exchanged(limited, limited.agentKey)
-    const answer = await exchange(limited, exchangeOf(limited.agentKey))
+    const answer = await exchange(limited, exchangeFields(limited.agentKey))
     expect(answer).toMatchObject({ status: 429, json: { error: 'temporarily_unavailable' } })
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     await limited.drop()
