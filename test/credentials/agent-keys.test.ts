@@ -27,7 +27,7 @@ onEachDatabase('agent keys', (database) => {
   const findInList = async (id: string) =>
     (await world.get('/agent-keys?limit=100', owner())).json.data.find((key: { id: string }) => key.id === id)
 
-  test('are created for one agent, with their secret shown once', async () => {
+  test('a key is created for one agent, and its secret is shown only in the response to its creation', async () => {
     const answer = await postAgentKey(world, agentId, { attributes: { tags: { host: 'one' } }, idempotencyKey: null })
     const { partyId } = await world.whoami()
     const { agentKey, ...attributes } = answer.json.data.attributes
@@ -66,7 +66,7 @@ onEachDatabase('agent keys', (database) => {
     expect(used).toBe(new Date(world.system.now()).toISOString())
   })
 
-  test('are listed by agent, newest first, and several work at once', async () => {
+  test('several keys of one agent are listed newest first and page by page', async () => {
     const agent = (await world.post('/agents', { name: 'Listed' }, owner())).json.data.id
     const ids = []
     for (let count = 0; count < 3; count++) ids.push((await postAgentKey(world, agent)).json.data.id)
@@ -88,7 +88,7 @@ onEachDatabase('agent keys', (database) => {
     ['one second', 1],
     ['an hour', 3_600],
     ['a day', 86_400],
-  ])('rotated with %s of grace work for that time, by the clock of the service', async (_, expiresInSeconds) => {
+  ])('after a rotation, the old key works for exactly its grace period of %s', async (_, expiresInSeconds) => {
     const { id, attributes } = await createKey()
     const answer = await rotate(id, { expiresInSeconds })
     const until = new Date(world.system.now() + expiresInSeconds * 1000).toISOString()
@@ -110,7 +110,7 @@ onEachDatabase('agent keys', (database) => {
     expect(await works(agentKey)).toBe(true)
   })
 
-  test('end their grace period when the clock is advanced past it', async () => {
+  test('advancing the sandbox clock to the end of the grace period ends the old key', async () => {
     const { id, attributes } = await createKey()
     await rotate(id, { expiresInSeconds: 3_600 })
     await world.post('/simulations/clock/advance', { seconds: 3_599 })
@@ -120,13 +120,13 @@ onEachDatabase('agent keys', (database) => {
   })
 
   test.each([
-    ['nothing', {}],
-    ['less than nothing', { expiresInSeconds: -1 }],
-    ['more than a day', { expiresInSeconds: 86_401 }],
-    ['half a second', { expiresInSeconds: 0.5 }],
-    ['a text', { expiresInSeconds: '1' }],
-    ['null', { expiresInSeconds: null }],
-  ])('cannot be rotated with %s of grace', async (_, attributes) => {
+    ['no grace period', {}],
+    ['a negative grace period', { expiresInSeconds: -1 }],
+    ['a grace period of more than a day', { expiresInSeconds: 86_401 }],
+    ['a grace period of half a second', { expiresInSeconds: 0.5 }],
+    ['a string as the grace period', { expiresInSeconds: '1' }],
+    ['null as the grace period', { expiresInSeconds: null }],
+  ])('a key cannot be rotated with %s', async (_, attributes) => {
     const key = await createKey()
     expectRefusal(await rotate(key.id, attributes), 'invalid_value', {
       status: 422,
@@ -135,7 +135,7 @@ onEachDatabase('agent keys', (database) => {
     expect(await works(key.attributes.agentKey)).toBe(true)
   })
 
-  test('are rotated once: a replay has the secret again, but the database never has it', async () => {
+  test('a key can be rotated only once; a replay returns the new secret again, but no row stores it', async () => {
     const { id } = await createKey()
     const sent = { idempotencyKey: `rotate ${id}` }
     const first = await rotate(id, { expiresInSeconds: 60, tags: { host: 'two' } }, sent)
@@ -149,12 +149,12 @@ onEachDatabase('agent keys', (database) => {
     expect(await works(agentKey)).toBe(true)
   })
 
-  test('keep their tags when rotated without any', async () => {
+  test('a rotation without tags copies the tags to the new key', async () => {
     const { id } = (await postAgentKey(world, agentId, { attributes: { tags: { a: 'b' } } })).json.data
     expect((await rotate(id, { expiresInSeconds: 0 })).json.data.attributes.tags).toEqual({ a: 'b' })
   })
 
-  test('stop working immediately when revoked, even in their grace period', async () => {
+  test('a key stops working immediately when it is revoked, even in its grace period', async () => {
     for (const grace of [undefined, 3_600]) {
       const { id, attributes } = await createKey()
       if (grace !== undefined) await rotate(id, { expiresInSeconds: grace })
@@ -171,7 +171,7 @@ onEachDatabase('agent keys', (database) => {
     world.system.pass(hour)
   })
 
-  test("are created only for the party's own agents, and not for deleted ones", async () => {
+  test('a request for a key must refer to an agent that belongs to the party and is not deleted', async () => {
     expectRefusal(await postAgentKey(world, other.agentId), 'not_found')
     expectRefusal(await postAgentKey(world, `agt_${'0'.repeat(32)}`), 'not_found')
     const deletedAgentId = (await world.post('/agents', { name: 'Gone' }, owner())).json.data.id
@@ -189,7 +189,7 @@ onEachDatabase('agent keys', (database) => {
     }
   })
 
-  test('of another party look as if they did not exist', async () => {
+  test("another party's keys look as if they did not exist", async () => {
     const foreign = await world.whoami(other.agentKey)
     for (const id of [foreign.keyId, 'agk_missing']) {
       expectRefusal(await rotate(id, { expiresInSeconds: 0 }), 'not_found')

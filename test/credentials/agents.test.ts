@@ -25,7 +25,7 @@ onEachDatabase('agents', (database) => {
     (await create(attributes)).json.data.id as string
   const read = async (id: string) => (await world.get(`/agents/${id}`, owner())).json.data.attributes
 
-  test('are created with the given values, which reads return', async () => {
+  test('an agent is created with the values in the request, and reads return the same values', async () => {
     const limits = { perTransaction: 1_000, perDay: null }
     const answer = await create({ name: 'Buyer', description: 'Buys', tags: { a: 'b' }, slug: 'buyer', limits })
     const now = new Date(world.system.now()).toISOString()
@@ -54,7 +54,7 @@ onEachDatabase('agents', (database) => {
     expect(plain.json.data.attributes).toMatchObject({ description: null, tags: {}, handle: null, limits: null })
   })
 
-  test('pay from the default wallet with the permissions of the seeded agent', async () => {
+  test("a new agent can issue cards on the default wallet; only the party's own wallets can be chosen", async () => {
     const { agentKey } = (await postAgentKey(world, await createdAgentId())).json.data.attributes
     const card = await world.issueCard({}, { key: agentKey })
     expect((await world.get(`/agent-cards/${card}`, { key: agentKey })).status).toBe(200)
@@ -67,7 +67,7 @@ onEachDatabase('agents', (database) => {
     }
   })
 
-  test('show when their key was last used', async () => {
+  test('an agent shows when its key was last used', async () => {
     const id = await createdAgentId()
     const { agentKey } = (await postAgentKey(world, id)).json.data.attributes
     expect((await read(id)).lastActiveAt).toBeNull()
@@ -75,7 +75,7 @@ onEachDatabase('agents', (database) => {
     expect((await read(id)).lastActiveAt).toBe(new Date(world.system.now()).toISOString())
   })
 
-  test('change only the sent attributes', async () => {
+  test('an update changes only the attributes that the request contains', async () => {
     const id = await createdAgentId({
       name: 'One',
       description: 'Old',
@@ -107,7 +107,7 @@ onEachDatabase('agents', (database) => {
     expect(await read(id)).toMatchObject({ name: 'Two', description: null, tags: { b: '2', c: '3' }, limits: null })
   })
 
-  test('have a handle, which a new slug changes', async () => {
+  test("an agent's handle is unique and changes with its slug", async () => {
     const id = await createdAgentId({ name: 'Slug', slug: 'first' })
     const source = { pointer: '/data/attributes/slug' }
     expectRefusal(await create({ name: 'Again', slug: 'first' }), 'conflict', { source })
@@ -133,12 +133,12 @@ onEachDatabase('agents', (database) => {
     ['a fractional limit', { name: 'n', limits: { perMonth: 0.5 } }, 'limits/perMonth'],
     ['tags that are not an object', { name: 'n', tags: ['a'] }, 'tags'],
     ['too many tags', { name: 'n', tags: Object.fromEntries([...Array(51).keys()].map((n) => [`t${n}`, ''])) }, 'tags'],
-  ])('cannot be created with %s', async (_, attributes, field) => {
+  ])('an agent cannot be created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await create(attributes), 'invalid_value', { status: 422, source })
   })
 
-  test('lose their keys, tokens, grants and pending invitations when they are deleted', async () => {
+  test('an agent loses its keys, tokens, grants and pending invitations when it is deleted', async () => {
     const id = await createdAgentId({ name: 'Retired' })
     const keys: string[] = []
     for (let count = 0; count < 2; count++) keys.push((await postAgentKey(world, id)).json.data.attributes.agentKey)
@@ -175,7 +175,7 @@ onEachDatabase('agents', (database) => {
     expectRefusal(await change(id, { name: 'Back' }), 'conflict')
   })
 
-  test('are listed newest first, by status', async () => {
+  test('agents are listed newest first and can be filtered by status', async () => {
     const ids = async (query: string) =>
       (await world.get(`/agents?limit=100${query}`, owner())).json.data.map(({ id }: { id: string }) => id)
     const all = await ids('')
@@ -184,7 +184,7 @@ onEachDatabase('agents', (database) => {
     expect(all).not.toContain(other.agentId)
   })
 
-  test('of another party look as if they did not exist', async () => {
+  test("another party's agents look as if they did not exist", async () => {
     for (const id of [other.agentId, `agt_${'0'.repeat(32)}`]) {
       expectRefusal(await world.get(`/agents/${id}`, owner()), 'not_found')
       expectRefusal(await change(id, { name: 'Mine' }), 'not_found')

@@ -18,7 +18,7 @@ onEachDatabase('API keys', (database) => {
   const make = (attributes: object, key = world.apiKey) =>
     world.post('/api-keys', attributes, { key, idempotencyKey: null })
 
-  test('are created with a name, scopes and tags, and their secret is shown once', async () => {
+  test('a key is created with a name, scopes and tags, and its secret is shown only in the response', async () => {
     const answer = await make({ name: 'Reader', scopes: ['payments.read', 'agents.read'], tags: { team: 'books' } })
     const { apiKey, ...attributes } = answer.json.data.attributes
     expect(apiKey).toMatch(/^sk_ntl_sandbox_[\w-]{43}$/)
@@ -53,13 +53,13 @@ onEachDatabase('API keys', (database) => {
     expect(list.text).not.toContain('"apiKey":')
   })
 
-  test('are created twice by two requests with one idempotency key, because the header is ignored', async () => {
+  test('two requests with the same idempotency key create two keys, because the header is ignored', async () => {
     const sent = { ...owner(), idempotencyKey: 'same' }
     const ids = [await world.post('/api-keys', { name: 'A' }, sent), await world.post('/api-keys', { name: 'A' }, sent)]
     expect(new Set(ids.map(({ json }) => json.data.id)).size).toBe(2)
   })
 
-  test('get every scope of their creator if the request lists no scopes, and none if its list is empty', async () => {
+  test('without a list of scopes, a new key gets all scopes of its creator; with an empty list, none', async () => {
     const held: Scope[] = ['payments.read', 'api_keys.create']
     const limited = await addKey(world, { partyId, agentId: null, scopes: held })
     expect((await make({ name: 'Same' }, limited)).json.data.attributes.scopes.toSorted()).toEqual(held.toSorted())
@@ -70,7 +70,7 @@ onEachDatabase('API keys', (database) => {
     expect(byUser).toMatchObject({ scopes: [...scopes], createdBy: userId })
   })
 
-  test('are never given a scope that their creator lacks', async () => {
+  test('a new key never gets a scope that its creator lacks', async () => {
     const held: Scope[] = ['payments.read', 'api_keys.create']
     const limited = await addKey(world, { partyId, agentId: null, scopes: held })
     const source = { pointer: '/data/attributes/scopes' }
@@ -84,16 +84,16 @@ onEachDatabase('API keys', (database) => {
   test.each([
     ['no name', {}, 'name'],
     ['a blank name', { name: ' ' }, 'name'],
-    ['a long name', { name: 'n'.repeat(101) }, 'name'],
+    ['a name of 101 characters', { name: 'n'.repeat(101) }, 'name'],
     ['an unknown scope', { name: 'n', scopes: ['payments.destroy'] }, 'scopes/0'],
-    ['scopes as a text', { name: 'n', scopes: 'payments.read' }, 'scopes'],
-    ['tags that are not texts', { name: 'n', tags: { a: 1 } }, 'tags/a'],
-  ])('cannot be created with %s', async (_, attributes, field) => {
+    ['a string instead of the list of scopes', { name: 'n', scopes: 'payments.read' }, 'scopes'],
+    ['a tag that is not a string', { name: 'n', tags: { a: 1 } }, 'tags/a'],
+  ])('an API key cannot be created with %s', async (_, attributes, field) => {
     const source = { pointer: `/data/attributes/${field}` }
     expectRefusal(await make(attributes), 'invalid_value', { status: 422, source })
   })
 
-  test('are revoked immediately, even if they revoke themselves', async () => {
+  test('a key stops working immediately when it is revoked, even if it revokes itself', async () => {
     const { id, attributes } = (await make({ name: 'Short' })).json.data
     const answer = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     const now = new Date(world.system.now()).toISOString()
@@ -103,7 +103,7 @@ onEachDatabase('API keys', (database) => {
     })
     expect(answer.json.data.attributes).not.toHaveProperty('apiKey')
     expectRefusal(await world.get('/whoami', { key: attributes.apiKey }), 'unauthenticated')
-    // Now authentication refuses even a replay of the deletion.
+    // The key is revoked now, so even a replay of its own revocation fails authentication.
     const replay = await world.send('DELETE', `/api-keys/${id}`, { key: attributes.apiKey, idempotencyKey: 'own' })
     expectRefusal(replay, 'unauthenticated')
     expect((await world.send('DELETE', `/api-keys/${id}`, owner())).json).toEqual(answer.json)
@@ -116,7 +116,7 @@ onEachDatabase('API keys', (database) => {
     )
   })
 
-  test('are listed newest first, by status, page by page', async () => {
+  test('keys are listed newest first and page by page, and can be filtered by status', async () => {
     const ids = async (query: string) =>
       (await world.get(`/api-keys?limit=100${query}`, owner())).json.data.map(({ id }: { id: string }) => id)
     const all = await ids('')
@@ -137,7 +137,7 @@ onEachDatabase('API keys', (database) => {
     })
   })
 
-  test('of another party look as if they did not exist', async () => {
+  test("another party's keys look as if they did not exist", async () => {
     const other = await addParty(world)
     const { keyId } = await world.whoami(other.apiKey)
     for (const id of [keyId, 'apy_missing']) {

@@ -43,24 +43,24 @@ onEachDatabase('credentials', (database) => {
     '/simulations/clock',
   ]
 
-  describe('that are not valid', () => {
+  describe('invalid credentials', () => {
     test.each([
-      ['nothing', null],
-      ['an empty value', ''],
-      ['another scheme', 'Basic c2s6'],
-      ['no scheme', () => world.agentKey],
+      ['no Authorization header', null],
+      ['an empty Authorization header', ''],
+      ['an unsupported authentication scheme', 'Basic c2s6'],
+      ['a key without an authentication scheme', () => world.agentKey],
       ['two credentials', () => `Bearer ${world.agentKey} ${world.apiKey}`],
-      ['an over-long credential', `Bearer ak_ntl_sandbox_${'a'.repeat(600)}`],
+      ['a credential that is too long', `Bearer ak_ntl_sandbox_${'a'.repeat(600)}`],
       ['an unknown agent key', 'Bearer ak_ntl_sandbox_0123456789abcdef0123456789'],
       ['an unknown API key', 'Bearer sk_ntl_sandbox_0123456789abcdef0123456789'],
-      ['a key cut short', () => `Bearer ${world.agentKey.slice(0, -1)}`],
-      ['a key in other case', () => `Bearer ${world.agentKey.toUpperCase()}`],
-      ['the secret of a key alone', `Bearer ${secrets.agentKey}`],
-      ['an agent secret as an API key', `Bearer sk_ntl_sandbox_${secrets.agentKey}`],
+      ['a truncated key', () => `Bearer ${world.agentKey.slice(0, -1)}`],
+      ['a key in capital letters', () => `Bearer ${world.agentKey.toUpperCase()}`],
+      ['a key without its prefix', `Bearer ${secrets.agentKey}`],
+      ['the secret of an agent key after the prefix of an API key', `Bearer sk_ntl_sandbox_${secrets.agentKey}`],
       ['a production key', `Bearer ak_ntl_prod_${secrets.agentKey}`],
-      ['a key of no environment', `Bearer ak_ntl_staging_${secrets.agentKey}`],
-      ['a hash as a key', 'Bearer unset agent key'],
-    ])('(%s) get 401 from every operation, whatever else is wrong', async (_, authorization) => {
+      ['a key of an unknown environment', `Bearer ak_ntl_staging_${secrets.agentKey}`],
+      ['a stored placeholder instead of a key', 'Bearer unset agent key'],
+    ])('a request with %s gets 401 from every operation, whatever else is wrong', async (_, authorization) => {
       const value = typeof authorization === 'function' ? authorization() : authorization
       const headers: Record<string, string> = { 'Content-Type': 'application/json' }
       if (value !== null) headers.Authorization = value
@@ -83,14 +83,14 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('(revoked) get 401 immediately', async () => {
+    test('a revoked key gets 401 immediately', async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: ['wallets.read'] })
       expect((await world.get('/wallets', { key })).status).toBe(200)
       await revokeKey(world, (await world.whoami(key)).keyId)
       expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
     })
 
-    test("(expired) get 401 from their expiry on, by the service's clock", async () => {
+    test('a key gets 401 from its expiry time on, by the sandbox clock', async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: ['wallets.read'] })
       const { keyId } = await world.whoami(key)
       const expiresAtMs = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now) + 60_000
@@ -103,7 +103,7 @@ onEachDatabase('credentials', (database) => {
       expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
     })
 
-    test('(of an agent that was revoked) get 401', async () => {
+    test('a key of a revoked agent gets 401', async () => {
       const { agentId, agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read'])
       expect((await world.get('/wallets', { key })).status).toBe(200)
       await world.store.transaction(async ({ db }) => {
@@ -112,7 +112,7 @@ onEachDatabase('credentials', (database) => {
       expectRefusal(await world.get('/wallets', { key }), 'unauthenticated')
     })
 
-    test('(of a sandbox, in production) get 401', async () => {
+    test('a sandbox key gets 401 in production', async () => {
       const production = await createWorld(database, { environment: 'production' })
       const { partyId, agentId } = await production.whoami()
       const sandboxKey = await addKey({ ...production, environment: 'sandbox' }, { partyId, agentId, scopes: null })
@@ -123,7 +123,7 @@ onEachDatabase('credentials', (database) => {
     })
   })
 
-  test('are stored as hashes only', async () => {
+  test('keys are stored only as hashes', async () => {
     const key = await addKey(world, { partyId, agentId: null, scopes: [] })
     await world.get('/whoami', { key })
     const all = JSON.stringify(await readAllRows(world.store))
@@ -133,7 +133,7 @@ onEachDatabase('credentials', (database) => {
     }
   })
 
-  test('identify their caller', async () => {
+  test('whoami returns the identity of an agent key and of an API key', async () => {
     const agent = await world.get('/whoami')
     expect(agent.json).toStrictEqual({
       data: {
@@ -170,13 +170,13 @@ onEachDatabase('credentials', (database) => {
     })
   })
 
-  describe('of a party', () => {
-    test('never act as an agent, whatever their scopes and headers', async () => {
+  describe('API keys', () => {
+    test('an API key never acts as an agent, whatever its scopes and headers', async () => {
       const { agentId } = await world.whoami()
       const headers = { 'X-Agent-ID': String(agentId), 'X-Agent-Id': String(agentId) }
       expectRefusal(await world.post('/agent-cards', card, { key: world.apiKey, headers }), 'forbidden')
       expect((await world.whoami(world.apiKey)).agentId).toBeNull()
-      // `whoami` shows the agent that the header names, and gives the header as the only source.
+      // In `whoami`, the agent comes only from the header, and the caller is still the party.
       const named = await world.get('/whoami', { key: world.apiKey, headers: { 'X-Agent-ID': String(agentId) } })
       const identity = { actorType: 'party', agentId, agentIdentitySource: 'header', credentialKind: 'api_key' }
       expect(named.json.data.attributes).toMatchObject(identity)
@@ -199,7 +199,7 @@ onEachDatabase('credentials', (database) => {
           '/card-transactions/{transaction}',
         ],
       ],
-    ])('read with the scope %s, and only with it', async (scope, paths) => {
+    ])('an API key can read the resources of the scope %s only with that scope', async (scope, paths) => {
       const transaction = (await world.authorize(await world.issueCard(), 100)).json.data.id
       const others = ['payments.create', 'wallets.read', 'delegations.read', 'cards.read'].filter(
         (name) => name !== scope,
@@ -216,7 +216,7 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('simulate with the scope payments.create, and only with it', async () => {
+    test('an API key can simulate purchases only with the scope payments.create', async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: ['payments.create'] })
       const without = await addKey(world, {
         partyId,
@@ -238,7 +238,7 @@ onEachDatabase('credentials', (database) => {
       expect((await act(purchases[2], 'expire', {})).status).toBe(200)
     })
 
-    test('need no scope to read their own identity and the clock', async () => {
+    test('an API key needs no scope to read its own identity, or to read and advance the clock', async () => {
       const key = await addKey(world, { partyId, agentId: null, scopes: [] })
       expect((await world.get('/whoami', { key })).status).toBe(200)
       expect((await world.get('/simulations/clock', { key })).status).toBe(200)
@@ -246,7 +246,7 @@ onEachDatabase('credentials', (database) => {
     })
   })
 
-  test('of an agent have exactly the permissions of the fixed policy', () => {
+  test('the fixed agent policy allows agents to read wallets and customers, and to use cards and the clock', () => {
     const policy = Object.fromEntries(Object.entries(permissions).map(([name, { agent }]) => [name, agent !== null]))
     expect(policy).toMatchObject({
       'identity.read': true,
@@ -260,8 +260,8 @@ onEachDatabase('credentials', (database) => {
     })
   })
 
-  describe('X-Instance-ID', () => {
-    test('is required from agents to issue and simulate', async () => {
+  describe('the run ID', () => {
+    test('X-Instance-ID is required from agents that issue cards or simulate purchases', async () => {
       for (const instanceId of [null, '', '   ']) {
         const source = { header: 'X-Instance-ID' }
         expectRefusal(await world.post('/agent-cards', card, { instanceId }), 'missing_instance_id', { source })
@@ -271,14 +271,14 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('is not required to read, to move the clock, or from API keys', async () => {
+    test('X-Instance-ID is optional for API keys, and for agents that read data or advance the clock', async () => {
       for (const path of reads()) expect((await world.get(path, { instanceId: null })).status, path).toBe(200)
       expect((await world.post('/simulations/clock/advance', { seconds: 1 }, { instanceId: null })).status).toBe(200)
       const answer = await world.authorize(await world.issueCard(), 100, { key: world.apiKey, instanceId: null })
       expect(answer.json.data.attributes).toMatchObject({ status: 'authorized', agentId: null, instanceId: null })
     })
 
-    test('has at most 1024 characters', async () => {
+    test('X-Instance-ID has at most 1024 characters', async () => {
       const longest = 'r'.repeat(1024)
       const issued = await world.post('/agent-cards', card, { instanceId: longest })
       expect(issued.json.data.attributes.instanceId).toBe(longest)
@@ -290,7 +290,7 @@ onEachDatabase('credentials', (database) => {
       }
     })
 
-    test('is stored on every record that the request creates', async () => {
+    test('X-Instance-ID is stored on every record that the request creates', async () => {
       const { agentId } = await world.whoami()
       const card = await world.issueCard({}, { instanceId: 'run issue' })
       const purchase = await world.authorize(card, 500, { instanceId: 'run buy' })

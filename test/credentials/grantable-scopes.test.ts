@@ -36,7 +36,7 @@ const walletScopes: readonly Scope[] = [
   'party.read',
   'cards.read',
 ]
-/** The permissions that a webhook for all events needs. */
+/** The scopes that a key needs to create a webhook for all events. */
 const readScopes = [
   'payments.read',
   'wallets.read',
@@ -53,7 +53,7 @@ interface Setup {
   agentId: string
 }
 
-/** An operation that gives authority: the scopes that it gives, and a request to it. */
+/** The scopes that an operation gives, and a function that sends a request to the operation with a key. */
 interface GrantingOperation {
   gives: readonly Scope[]
   send(setup: Setup, key: string): Promise<Answer>
@@ -63,7 +63,7 @@ let people = 0
 const recipients = () => [{ type: 'email', value: `authority${people++}@example.com` }]
 const requestedScopes = ['payments.create', 'wallets.read'] as const satisfies readonly Scope[]
 
-/** Every operation that creates authority or adds to it. */
+/** The operations that can give new or wider authority. */
 const grantingOperations: Partial<Record<OperationKey, GrantingOperation>> = {
   createApiKey: {
     gives: ['payments.create', 'wallets.fund'],
@@ -171,10 +171,10 @@ const grantingOperations: Partial<Record<OperationKey, GrantingOperation>> = {
   },
 }
 
-/** Operations that never refuse, because a new agent gets at most its creator's permissions on its wallet. */
+/** The operations that leave out permissions that the caller lacks, instead of refusing the request. */
 const narrowing: readonly OperationKey[] = ['createAgent']
 
-/** The request fields that give something to someone. */
+/** The request fields that can give authority. */
 const givingFields = [
   'scopes',
   'permissions',
@@ -187,10 +187,10 @@ const givingFields = [
   'perDay',
   'enabledEvents',
 ]
-/** The answer fields that are a credential. */
+/** The response fields that contain a credential. */
 const credentialFields = ['apiKey', 'agentKey']
 
-/** Returns whether an operation can give authority: its request has such a field, or its answer has a credential. */
+/** Returns whether the operation can give authority, judging by the fields of its request and its response. */
 function canGiveAuthority({ effect, attributes, output }: OperationDefinition): boolean {
   const sent = Object.keys(attributes?.shape ?? {})
   const answered = Object.keys((output.shape.attributes as z.ZodObject | undefined)?.shape ?? {})
@@ -200,16 +200,16 @@ function canGiveAuthority({ effect, attributes, output }: OperationDefinition): 
   )
 }
 
-test('every operation that can give authority is listed here', () => {
+test('these tests cover every operation that can give authority', () => {
   const giving = Object.entries<OperationDefinition>(catalogue).filter(([, operation]) => canGiveAuthority(operation))
   expect(giving.map(([key]) => key).toSorted()).toEqual([...Object.keys(grantingOperations), ...narrowing].toSorted())
 })
 
-test('an agent key gives the whole agent policy', () => {
+test('an agent key gives all scopes of the agent policy', () => {
   expect(grantedScopes.agentKey().toSorted()).toEqual(agentKeyScopes.toSorted())
 })
 
-onEachDatabase('nobody can grant permissions that they lack:', (database) => {
+onEachDatabase('granting permissions', (database) => {
   let setup: Setup
   beforeAll(async () => {
     const world = await createWorld(database)
@@ -222,7 +222,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     addKey(setup.world, { partyId: setup.partyId, agentId: null, scopes: held })
   const answerOf = async ({ send }: GrantingOperation, held: readonly Scope[]) => send(setup, await keyWith(held))
 
-  test.each(Object.entries(grantingOperations))('through %s', async (name, operation) => {
+  test.each(Object.entries(grantingOperations))('%s requires every scope that it gives', async (name, operation) => {
     const keyScope = permissions[catalogue[name as OperationKey].permission].apiKey as Scope
     for (const lacking of operation.gives.filter((scope) => scope !== keyScope)) {
       const answer = await answerOf(
@@ -241,7 +241,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expect((await operation.send(setup, token)).status).toBe(answers)
   })
 
-  test('a key that may only create keys cannot create a stronger one', async () => {
+  test('a key with only the scope api_keys.create cannot create a key with more scopes', async () => {
     const { world, agentId } = setup
     const before = (await world.get('/agent-keys?limit=100', { key: world.apiKey })).json.data.length
     const key = await keyWith(['api_keys.create'])
@@ -252,7 +252,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expect(apiKey.scopes).toEqual(['api_keys.create'])
   })
 
-  test('a key that may not read the events of a webhook can neither move nor enable it', async () => {
+  test("a key that lacks permission to read a webhook's events can neither change its URL nor enable it", async () => {
     const { world } = setup
     const attributes = { url: hookUrl, enabledEvents: ['payment.completed'] }
     const { id } = (await world.post('/webhooks', attributes, { key: world.apiKey })).json.data
@@ -265,7 +265,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expect((await change({ enabledEvents: ['party.updated'], status: 'ENABLED' })).status).toBe(200)
   })
 
-  test('an agent gets the permissions of its creator on its wallet', async () => {
+  test('a new agent gets only those permissions on its wallet that its creator has', async () => {
     const { world } = setup
     const { id } = (
       await world.post('/agents', { name: 'Weak' }, { key: await keyWith(['agents.create', 'wallets.read']) })
@@ -276,7 +276,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expectRefusal(await world.post('/payments', payment, { key }), 'forbidden')
   })
 
-  test('anyone who manages agents can lower limits or leave them unchanged', async () => {
+  test("a key with only the scope agents.update can lower an agent's limits but not raise them", async () => {
     const { world, partyId } = setup
     const walletId = (await world.get('/wallets', { key: world.apiKey })).json.data[0].id
     const { agentId } = await addAgent(world, partyId, walletId, [])
@@ -292,7 +292,7 @@ onEachDatabase('nobody can grant permissions that they lack:', (database) => {
     expect((await limit(null, world.apiKey)).status).toBe(200)
   })
 
-  test('permission to change wallets does not allow attaching, preferring or detaching agents', async () => {
+  test('a key needs agents.update to attach agents to a wallet, detach them or make it their default', async () => {
     const { world, agentId } = setup
     const { id } = (await world.post('/wallets', { displayName: 'Own' }, { key: world.apiKey })).json.data
     const key = await keyWith(scopes.filter((scope) => scope !== 'agents.update'))

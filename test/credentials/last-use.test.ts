@@ -6,7 +6,7 @@ const credential = { keyId: 'agk_1', agentId: null, partyId: 'pty_1' }
 const at = (nowMs: number, epoch = 1) => ({ nowMs, epoch })
 
 describe('the last uses of keys', () => {
-  test('are written at most once a minute per key, and again after a failure', async () => {
+  test('the last use of a key is written at most once a minute, and a failed write is repeated', async () => {
     const uses = createLastUses()
     const store = createCountingStore()
     uses.note(credential, at(1_000))
@@ -25,7 +25,7 @@ describe('the last uses of keys', () => {
     expect(store.count).toBe(3)
   })
 
-  test('show the later of the time in memory and the time that another process wrote', () => {
+  test('the last use is the later of the time in memory and the time that another process wrote', () => {
     const uses = createLastUses()
     expect(uses.of('agk_1', null)).toBeNull()
     expect(uses.of('agk_1', 5)).toBe(5)
@@ -34,7 +34,7 @@ describe('the last uses of keys', () => {
     expect(uses.of('agk_1', 20)).toBe(20)
   })
 
-  test('of an earlier world are forgotten, and no longer written', async () => {
+  test('a new epoch clears all uses from earlier epochs, and they are no longer written', async () => {
     const uses = createLastUses()
     const store = createCountingStore()
     uses.note({ ...credential, agentId: 'agt_1' }, at(10))
@@ -46,7 +46,7 @@ describe('the last uses of keys', () => {
     expect([uses.of('agk_2', null), store.count]).toEqual([null, 0])
   })
 
-  test('are remembered for 10,000 keys, the least recently used forgotten first, and written 64 at a time', async () => {
+  test('uses are remembered for the 10,000 most recently used keys, and written 64 at a time', async () => {
     const uses = createLastUses()
     for (let count = 0; count <= 10_000; count++) uses.note({ ...credential, keyId: `agk_${count}` }, at(count))
     expect(uses.of('agk_0', null)).toBeNull()
@@ -57,7 +57,7 @@ describe('the last uses of keys', () => {
   })
 })
 
-/** Returns a store that only counts transactions. */
+/** Returns a fake store that counts transactions and can make them fail. */
 function createCountingStore() {
   const counter = {
     count: 0,

@@ -32,7 +32,7 @@ test('the policy tests cover every operation on agents and keys', () => {
   ])
 })
 
-test('an agent key is offered only tools that its policy allows, and an API key no tools for agents', () => {
+test('an agent is offered only tools that its policy allows, and an API key no agent-only tools', () => {
   const names = (actor?: 'agent' | 'party') => toolList({ ...everyTool('sandbox'), actor }).map(({ name }) => name)
   const operations = Object.values<OperationDefinition>(catalogue)
   expect(names()).toHaveLength(operations.length)
@@ -44,7 +44,7 @@ test('an agent key is offered only tools that its policy allows, and an API key 
   expect(names('party')).toEqual(names().filter((name) => !forAgents.some((only) => only.name === name)))
 })
 
-onEachDatabase('the policy', (database) => {
+onEachDatabase('the permission policy', (database) => {
   let world: World
   let partyId: string
   let agentId: string
@@ -63,7 +63,7 @@ onEachDatabase('the policy', (database) => {
   }
 
   test.each(agentAndKeyOperations.map((operation) => [operation.name, operation] as const))(
-    'refuses %s to an agent, whichever credential it uses',
+    '%s is refused to an agent, both with its key and with a token',
     async (_, operation) => {
       for (const key of [world.agentKey, await exchanged(world, world.agentKey)]) {
         expectRefusal(await send(operation, key), 'forbidden')
@@ -72,7 +72,7 @@ onEachDatabase('the policy', (database) => {
   )
 
   test.each(agentAndKeyOperations.map((operation) => [operation.name, operation] as const))(
-    'allows %s to an API key only with its scope',
+    '%s is allowed to an API key only with the required scope',
     async (_, operation) => {
       const scope = permissions[operation.permission].apiKey as Scope
       const others = scopes.filter((other) => other !== scope)
@@ -86,7 +86,7 @@ onEachDatabase('the policy', (database) => {
     },
   )
 
-  test('lets a user do everything of the party, without an instance id', async () => {
+  test('a user can do everything that an API key of the party can, and needs no X-Instance-ID', async () => {
     const { token, userId } = await addUserToken(world, partyId)
     expect(await world.whoami(token)).toEqual({
       actorType: 'user',
@@ -108,7 +108,7 @@ onEachDatabase('the policy', (database) => {
     expectRefusal(await world.get('/whoami', { key: token }), 'unauthenticated')
   })
 
-  test('the last use is written at most once a minute per key, and is shown before that', async () => {
+  test('the last use of a key is written at most once a minute, but responses show it immediately', async () => {
     const { id, attributes } = (await postAgentKey(world, agentId)).json.data
     const { agentKey: key } = attributes
     const stored = async () => {
@@ -139,7 +139,7 @@ onEachDatabase('the policy', (database) => {
     expect(await shown()).toBe(first + 120_000)
   })
 
-  test('no secret is stored, recorded or logged after any use', async () => {
+  test('no secret is stored or logged when keys are created, rotated, exchanged, used or revoked', async () => {
     const owner = { key: world.apiKey }
     const agentKey = (await postAgentKey(world, agentId)).json.data
     const rotated = await world.post(`/agent-keys/${agentKey.id}/rotate`, { expiresInSeconds: 60 }, owner)
@@ -153,7 +153,7 @@ onEachDatabase('the policy', (database) => {
     const rows = JSON.stringify(await readAllRows(world.store))
     expect(rows).toContain(agentKey.id)
     for (const secret of all) {
-      // The key's prefix and five characters are stored, so that people can recognize it.
+      // The database stores the key's prefix and the next five characters, so that people can recognize the key.
       const rest = secret.replace(/^.._ntl_sandbox_/, '').slice(6)
       expect(rows).not.toContain(rest)
       expect(world.logged.join('\n')).not.toContain(rest)

@@ -1,6 +1,6 @@
 import type { Answer, Sent, World } from '../support/world.ts'
 
-/** Sends POST /agent-keys, whose body is the only one with a relationship. */
+/** Sends POST /agent-keys with a relationship to the agent. */
 export function postAgentKey(
   world: World,
   agentId: string,
@@ -14,16 +14,16 @@ export function postAgentKey(
   })
 }
 
-/** A trusted identity provider, without the agents that it may sign in. */
+/** The attributes of a trusted identity provider, except the list of agents that it may sign in. */
 export const trust = { name: 'Chat', issuer: 'https://idp.example', jwksUri: 'https://idp.example/jwks' }
 
-/** Sends POST /trusted-issuers: trusts an identity provider that signs in its subject `clerk` as the agent. */
+/** Sends POST /trusted-issuers, so that the identity provider can sign in its user `clerk` as the agent. */
 export function postIssuer(world: World, agentId: string, attributes: object = {}, sent: Sent = {}): Promise<Answer> {
   const agents = [{ claim: 'sub', value: 'clerk', agentId }]
   return world.post('/trusted-issuers', { ...trust, agents, ...attributes }, { key: world.apiKey, ...sent })
 }
 
-/** Sends POST /applications: registers a program that signs in by itself as that agent. */
+/** Sends POST /applications, which registers a program that signs in as the agent, without a person. */
 export function postApplication(
   world: World,
   agentId: string,

@@ -28,7 +28,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     return (await service.fetch(new Request('http://sandbox.test/whoami', { headers }))).status === 200
   }
 
-  it('are shown at every start, by every process, even after the root key is rotated', async () => {
+  it('every start shows the same keys, even after the root key is rotated', async () => {
     const first = await start()
     expect(first.seeded).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[\w-]{24,128}$/),
@@ -40,7 +40,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect([await works(first.seeded.apiKey), await works(first.seeded.agentKey)]).toEqual([true, true])
   })
 
-  it('differ from sandbox to sandbox, and from each other', async () => {
+  it('two sandboxes have different keys, and the two keys of one sandbox differ too', async () => {
     const { seeded } = await start()
     const other = await database.create(system)
     const service = createService({ store: other.store, system, environment: 'sandbox', rateLimit: 1_000_000, log })
@@ -52,14 +52,14 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect(new Set(keys.map((key) => key?.slice('sk_ntl_sandbox_'.length))).size).toBe(4)
   })
 
-  it('do not replace keys from an earlier start', async () => {
+  it('generated keys do not replace keys that were set at an earlier start', async () => {
     const before = await start(fixedKeys)
     expect(before.seeded).toMatchObject({ apiKey: `sk_ntl_sandbox_${fixedKeys.apiKey}`, isFirst: true })
     expect((await start()).seeded).toMatchObject({ apiKey: null, agentKey: null, isFirst: false })
     expect([await works(before.seeded.apiKey), await works(before.seeded.agentKey)]).toEqual([true, true])
   })
 
-  it('are replaced by keys that are given at a later start', async () => {
+  it('generated keys are replaced by keys that are set at a later start', async () => {
     const { seeded } = await start()
     const again = await start(fixedKeys)
     expect(again.seeded).toMatchObject({
@@ -70,7 +70,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect([await works(seeded.apiKey), await works(again.seeded.apiKey)]).toEqual([false, true])
   })
 
-  it('are not shown once they are revoked', async () => {
+  it('a revoked key is not shown at later starts', async () => {
     const { service, seeded } = await start()
     const call = async (method: string, path: string) => {
       const headers = { Authorization: `Bearer ${seeded.apiKey}`, 'Idempotency-Key': path, 'X-Instance-ID': 'run' }
@@ -81,7 +81,7 @@ onEachDatabase('the keys of the default sandbox', (database) => {
     expect((await start()).seeded).toMatchObject({ apiKey: seeded.apiKey, agentKey: null, isFirst: false })
   })
 
-  it('are random in production unless they are set, and no later start shows them', async () => {
+  it('in production, a key that is not set is random, and no later start shows it', async () => {
     const fixedKeys = { apiKey: 'api-secret-0123456789abcdef', agentKey: undefined }
     const first = await start(fixedKeys, 'production')
     expect(first.seeded.agentKey).toMatch(/^ak_ntl_prod_/)

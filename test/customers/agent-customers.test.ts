@@ -28,7 +28,7 @@ onEachDatabase("an agent's customers", (database) => {
     )
   const accept = (id: string) => world.post(`/simulations/customer-invitations/${id}/accept`, {}, asParty())
 
-  test('are invited for seven days by default', async () => {
+  test('an invitation to become a customer expires after seven days by default', async () => {
     const recipient = person()
     const { status, json, text } = await inviteFor(agentId, {
       recipients: [recipient],
@@ -66,14 +66,14 @@ onEachDatabase("an agent's customers", (database) => {
     ])
   })
 
-  test('are not invited if any of the recipients cannot be invited', async () => {
+  test('nobody is invited if any of the recipients cannot be invited', async () => {
     const recipients = [person(), { type: 'party_id', value: us.partyId }]
     const before = await world.get('/agents/invitations?limit=100', asParty())
     expect((await inviteFor(agentId, { recipients })).status).toBe(422)
     expect((await world.get('/agents/invitations?limit=100', asParty())).text).toBe(before.text)
   })
 
-  test('are listed page by page: grants first, then invitations', async () => {
+  test("an agent's customers are listed page by page, first the connected and then the invited ones", async () => {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const ownAgent = await addAgent(world, us.partyId, walletId, [])
     const connected: string[] = []
@@ -107,7 +107,7 @@ onEachDatabase("an agent's customers", (database) => {
     }
   })
 
-  test('are removed with their grants', async () => {
+  test("removing a customer from an agent revokes the customer's grant", async () => {
     const invitation = await inviteFor(agentId, {})
     const accepted = await accept(invitation.json.data[0].id)
     const customerId = accepted.json.data.relationships.customerParty.data.id
@@ -119,7 +119,7 @@ onEachDatabase("an agent's customers", (database) => {
     )
   })
 
-  test('have invitations that are listed by status, address and agent, and can be revoked', async () => {
+  test('invitations can be filtered by status, address and agent, and can be revoked', async () => {
     const recipient = person()
     const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient, agentId })]
     await world.post(`/simulations/customer-invitations/${first.id}/decline`, {}, asParty())
@@ -144,7 +144,7 @@ onEachDatabase("an agent's customers", (database) => {
     expect(again.text).toBe(revoked.text)
   })
 
-  test('of another party’s agent look as if they did not exist', async () => {
+  test("to another party or agent, an agent's customers look as if they did not exist", async () => {
     const answers = [
       await world.get(`/agents/${agentId}/customers`, { key: us.other.apiKey }),
       await inviteFor(agentId, {}, { key: us.other.apiKey }),

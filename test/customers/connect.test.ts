@@ -29,7 +29,7 @@ onEachDatabase('the connect page', (database) => {
     return world.service.fetch(new Request(url, { method: 'POST', body, headers: sent }))
   }
 
-  test('shows the agent, the permissions, the limits and the expiry, with all texts escaped', async () => {
+  test('the page shows the agent, permissions, limits and expiry time, and escapes all strings', async () => {
     const { url } = await us.pending({ permissions: delegable, limits: { perTransaction: 12345 } })
     const { response, text } = await open(url)
     expect(response.status).toBe(200)
@@ -54,7 +54,7 @@ onEachDatabase('the connect page', (database) => {
     expect(escaped).toContain('o&#39;hara@example.com')
   })
 
-  test('has headers that forbid scripts, frames and foreign forms', async () => {
+  test('the page has headers that forbid scripts, framing, and forms that submit to other sites', async () => {
     const { response } = await open((await us.pending()).url)
     const policy = response.headers.get('content-security-policy')
     for (const rule of ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
@@ -72,7 +72,7 @@ onEachDatabase('the connect page', (database) => {
   test.each([
     ['accept', 'ACCEPTED', 'Connected'],
     ['decline', 'DECLINED', 'Declined'],
-  ])('%s', async (decision, status, heading) => {
+  ])('the decision "%s" makes the invitation %s, and the page says "%s"', async (decision, status, heading) => {
     const { id, url } = await us.pending()
     const { formToken } = await open(url)
     const answer = await submit(url, { formToken, decision })
@@ -83,7 +83,7 @@ onEachDatabase('the connect page', (database) => {
     expect(again.text).not.toContain('<form')
   })
 
-  test('a second submit changes nothing and leads to the decision', async () => {
+  test('a second submission changes nothing and redirects without an error', async () => {
     const { id, url } = await us.pending()
     const { formToken } = await open(url)
     const answers = await Promise.all(
@@ -99,8 +99,8 @@ onEachDatabase('the connect page', (database) => {
 
   test.each<[string, Record<string, string>]>([
     ['another site', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }],
-    ['another site, by its Origin only', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
-    ['nowhere', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
+    ['another site according to its Origin', { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' }],
+    ['an opaque origin', { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' }],
     ['another subdomain of the site', { Origin: origin, 'Sec-Fetch-Site': 'same-site' }],
   ])('a form from %s is refused', async (_, headers) => {
     const { id, url } = await us.pending()
@@ -116,7 +116,7 @@ onEachDatabase('the connect page', (database) => {
     expect((await world.service.fetch(new Request(url, { method: 'POST', body }))).status).toBe(403)
   })
 
-  test('the form’s token is valid for this page only', async () => {
+  test('a form is refused with a missing or wrong token, and with the token of another invitation', async () => {
     const [mine, other] = [await us.pending(), await us.pending()]
     const { formToken } = await open(other.url)
     for (const token of [formToken, '', 'x'.repeat(64)]) {
@@ -137,14 +137,14 @@ onEachDatabase('the connect page', (database) => {
   test.each([
     ['revoked', 'No longer open'],
     ['expired', 'Expired'],
-    ['connected otherwise', 'Already connected'],
+    ['superseded by an accepted invitation', 'Already connected'],
   ])('an invitation that is %s can no longer be accepted', async (how, heading) => {
     const recipient = { type: 'email', value: `${how.replaceAll(' ', '')}@example.com` } as const
     const { id, url } = await us.pending({ recipient })
     const { formToken } = await open(url)
     if (how === 'revoked') await world.send('DELETE', `/customers/invitations/${id}`, { key: world.apiKey })
     if (how === 'expired') world.system.pass(30 * 24 * 60 * 60 * 1000)
-    if (how === 'connected otherwise') {
+    if (how === 'superseded by an accepted invitation') {
       const other = await us.pending({ recipient })
       await submit(other.url, { formToken: (await open(other.url)).formToken, decision: 'accept' })
     }
@@ -157,10 +157,10 @@ onEachDatabase('the connect page', (database) => {
     const connected = json.data.filter(
       (one: { attributes: { email: string } }) => one.attributes.email === recipient.value,
     )
-    expect(connected).toHaveLength(how === 'connected otherwise' ? 1 : 0)
+    expect(connected).toHaveLength(how === 'superseded by an accepted invitation' ? 1 : 0)
   })
 
-  test('a visitor from another machine cannot answer as the invited person', async () => {
+  test('a visitor from another machine sees no form and cannot accept the invitation', async () => {
     const { id, url } = await us.pending()
     const elsewhere = url.replace('127.0.0.1:4010', 'payments.example')
     const { response, text } = await open(elsewhere)

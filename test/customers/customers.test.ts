@@ -38,7 +38,7 @@ onEachDatabase('customers', (database) => {
     customerPartyId,
   })
 
-  test('accepting makes a customer, with its own wallet and the requested grants', async () => {
+  test('accepting an invitation creates a customer with its own wallet and the requested grants', async () => {
     const { json } = await world.get(`/customers/${customerId}`, asParty())
     expect(json.data.attributes).toMatchObject({
       name: expect.stringMatching(/@example\.com$/),
@@ -53,13 +53,13 @@ onEachDatabase('customers', (database) => {
     expect((await world.post('/agent-cards', card(customerId))).status).toBe(200)
   })
 
-  test('an agent may only do what the grant permits', async () => {
+  test("an agent may do only what the customer's grant permits", async () => {
     const limited = await connect(person(), [us.agentId], { permissions: ['wallets.read'] })
     expect((await world.get(`/wallets?customerPartyId=${limited}`)).status).toBe(200)
     expect((await world.post('/agent-cards', card(limited))).status).toBe(403)
   })
 
-  test('an agent can read a customer only with its own grant', async () => {
+  test('an agent can read a customer only if this agent itself has a grant from the customer', async () => {
     const { json } = await world.get(`/customers/${customerId}`)
     expect(json.data.attributes.agents.map(({ id }: { id: string }) => id)).toStrictEqual([us.agentId])
     const only = await connect(person(), [us.agentId])
@@ -72,7 +72,7 @@ onEachDatabase('customers', (database) => {
     }
   })
 
-  test('removing a customer ends all its grants, its cards and all access to it', async () => {
+  test("removing a customer revokes all its grants and ends the agents' access to it and its cards", async () => {
     const issued = (await world.post('/agent-cards', card(customerId))).json.data.id
     const removed = await world.send('DELETE', `/customers/${customerId}`, asParty())
     expect(removed.status).toBe(200)
@@ -101,7 +101,7 @@ onEachDatabase('customers', (database) => {
     expect([again.status, again.json.data]).toStrictEqual([200, removed.json.data])
   })
 
-  test('removing a customer needs an Idempotency-Key, and a repeat gets the first answer', async () => {
+  test('removing a customer needs an Idempotency-Key, and a repeat gets the first response', async () => {
     const path = `/customers/${customerId}`
     expect((await world.send('DELETE', path, { ...asParty(), idempotencyKey: null })).status).toBe(400)
     const first = await world.send('DELETE', path, { ...asParty(), idempotencyKey: customerId })
@@ -109,7 +109,7 @@ onEachDatabase('customers', (database) => {
     expect([second.text, second.headers.get('x-idempotency-replayed')]).toStrictEqual([first.text, 'true'])
   })
 
-  test('removing an agent ends its grant; meta shows whether it was the last', async () => {
+  test('removing an agent from a customer revokes its grant; after the last agent, meta.deleted is true', async () => {
     const removeAgent = (agentId: string) =>
       world.send('DELETE', `/customers/${customerId}/agents/${agentId}`, { ...asParty(), idempotencyKey: null })
     const first = await removeAgent(us.agentId)
@@ -121,7 +121,7 @@ onEachDatabase('customers', (database) => {
     expect((await removeAgent(us.other.agentId)).status).toBe(404)
   })
 
-  test('the customer can revoke one grant or disconnect itself, too', async () => {
+  test('the customer itself can revoke one grant, or disconnect and so revoke all of them', async () => {
     const simulate = (path: string) => world.send('POST', `/simulations/customers/${customerId}/${path}`, asParty())
     const revoked = await simulate(`agents/${us.agentId}/revoke`)
     expect([revoked.status, revoked.json.meta]).toStrictEqual([200, {}])
@@ -131,7 +131,7 @@ onEachDatabase('customers', (database) => {
     expect(left.json.data.attributes.delegation.status).toBe('REVOKED')
   })
 
-  test('records of another party cannot be removed, revoked or disconnected', async () => {
+  test('another party cannot remove or disconnect a customer, or revoke its grants', async () => {
     const answers = []
     for (const key of [us.other.apiKey, us.other.agentKey]) {
       answers.push(
@@ -146,7 +146,7 @@ onEachDatabase('customers', (database) => {
     expect(json.data.attributes.delegation.status).toBe('ACTIVE')
   })
 
-  test('a new invitation renews the grant with its own terms', async () => {
+  test('accepting a new invitation renews the grant with the terms of that invitation', async () => {
     const before = (await world.get(`/customers/${customerId}`)).json.data.attributes
     await world.send('DELETE', `/customers/${customerId}`, asParty())
     const requestedGrant = { permissions: ['payments.read'], limits: { perTransaction: 900 } }
@@ -157,7 +157,7 @@ onEachDatabase('customers', (database) => {
     expect(after.agents).toMatchObject([{ permissions: ['payments.read'], limits: { perTransaction: 900 } }])
   })
 
-  test('accepting cancels other invitations of the same person for the same agent', async () => {
+  test('accepting an invitation cancels the other invitations of the same person for the same agent', async () => {
     const recipient = person()
     const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient })]
     const other = await us.pending({ recipient, agentId: us.second.agentId })
@@ -166,11 +166,11 @@ onEachDatabase('customers', (database) => {
     expect(await us.read(other.id)).toMatchObject({ status: 'PENDING' })
   })
 
-  describe('a test customer', () => {
+  describe('test customers', () => {
     const inviteTestCustomer = (attributes = {}, key = world.apiKey) =>
       world.post('/simulations/invite-customer', { agentIds: [us.agentId, us.second.agentId], ...attributes }, { key })
 
-    test('is a party with a handle and one invitation for each agent', async () => {
+    test('a test customer is a party with a handle and one invitation for each agent', async () => {
       const { status, json } = await inviteTestCustomer({ type: 'ORG' })
       expect(status).toBe(200)
       expect(json.meta.customer).toStrictEqual({
@@ -196,7 +196,7 @@ onEachDatabase('customers', (database) => {
       expect((await world.get(`/customers/${partyId}`, asParty())).json.data.attributes.agents).toHaveLength(1)
     })
 
-    test('only the invited party can answer', async () => {
+    test('only the invited party can accept the invitation', async () => {
       const { json } = await inviteTestCustomer()
       for (const partyId of [us.partyId, us.other.partyId, customerId, `pty_${'0'.repeat(32)}`]) {
         const path = `/simulations/customer-invitations/${json.data[0].id}/accept`
@@ -205,7 +205,7 @@ onEachDatabase('customers', (database) => {
       }
     })
 
-    test('answers without a body for the owner of the invited address', async () => {
+    test('an accept request without a body acts for the owner of the invited address', async () => {
       const { json } = await inviteTestCustomer()
       const path = `/simulations/customer-invitations/${json.data[0].id}/accept`
       const { status, json: accepted } = await world.send('POST', path, asParty())
@@ -213,12 +213,12 @@ onEachDatabase('customers', (database) => {
       expect(accepted.data.relationships.customerParty.data.id).toBe(json.meta.customer.partyId)
     })
 
-    test('an agent can invite one for itself only', async () => {
+    test('an agent can invite a test customer only for itself', async () => {
       expect((await inviteTestCustomer({}, world.agentKey)).status).toBe(403)
       expect((await inviteTestCustomer({ agentIds: [us.agentId] }, world.agentKey)).status).toBe(200)
     })
 
-    test('does not exist in production', async () => {
+    test('the simulation that invites a test customer does not exist in production', async () => {
       const production = await createWorld(database, { environment: 'production' })
       const { status } = await production.post('/simulations/invite-customer', {}, { key: production.apiKey })
       expect(status).toBe(404)
