@@ -50,7 +50,7 @@ onEachDatabase('invitation links', (database) => {
     const body = new URLSearchParams({ formToken, decision })
     const response = await world.service.fetch(new Request(url, { method: 'POST', body, headers: sent }))
     const location = response.headers.get('location')
-    return { status: response.status, leads: location === null ? '' : new URL(location, url).href }
+    return { status: response.status, resultUrl: location === null ? '' : new URL(location, url).href }
   }
   const grants = async () =>
     world.store.transaction((tx) =>
@@ -218,7 +218,7 @@ onEachDatabase('invitation links', (database) => {
     const form = await open(url)
     const twice = await Promise.all([accept(url, form.formToken), accept(url, form.formToken)])
     expect(twice.map(({ status }) => status)).toEqual([303, 303])
-    const shown = await open(twice[0]?.leads ?? '')
+    const shown = await open(twice[0]?.resultUrl ?? '')
     expect(shown.text).toContain('<h1>Connected</h1>')
     expect(shown.text).not.toContain('<form')
     const newGrants = await grantsSince(before)
@@ -242,7 +242,7 @@ onEachDatabase('invitation links', (database) => {
     expect([people.length, new Set(people).size]).toEqual([4, 2])
     await revoke(id)
     expect((await world.get(`/customers/${customer}`)).status).toBe(200)
-    expect((await open(twice[0]?.leads ?? '')).text).toContain('<h1>Connected</h1>')
+    expect((await open(twice[0]?.resultUrl ?? '')).text).toContain('<h1>Connected</h1>')
   })
 
   test.each([
@@ -260,9 +260,9 @@ onEachDatabase('invitation links', (database) => {
     if (how === 'revoked') await revoke(id, token)
     if (how === 'expired') world.system.pass(hourMs)
     if (how === 'without its agents') await world.send('DELETE', `/agents/${agent.json.data.id}`, { key: world.apiKey })
-    const { status, leads } = await accept(url, formToken)
+    const { status, resultUrl } = await accept(url, formToken)
     expect(status).toBe(303)
-    for (const address of [url, leads]) {
+    for (const address of [url, resultUrl]) {
       const { text } = await open(address)
       expect(text).toContain(`<h1>${heading}</h1>`)
       expect(text).not.toContain('<form')

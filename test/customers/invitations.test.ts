@@ -132,8 +132,8 @@ onEachDatabase('invitations', (database) => {
     ['another way to reach', () => ({ recipient: { type: 'handle', value: '@a' } }), 'recipients/0/type'],
     ['an expiry now', () => ({ expiresAt: at(0) }), 'expiresAt'],
     ['an expiry after 90 days', () => ({ expiresAt: at(90, 1) }), 'expiresAt'],
-  ])('%s is refused with 422 and its pointer', async (_, asking, path) => {
-    const { status, json } = await us.invite(asking())
+  ])('%s is refused with 422 and its pointer', async (_, fields, path) => {
+    const { status, json } = await us.invite(fields())
     expect(status).toBe(422)
     expect(json.errors[0]).toMatchObject({ code: 'invalid_value', source: { pointer: `/data/attributes/${path}` } })
   })

@@ -67,10 +67,10 @@ onEachDatabase('the revocation of an invitation', (database) => {
   test("answers for other parties' records as if they did not exist", async () => {
     const { id } = await us.pending()
     const theirs = await us.pending({ agentId: us.second.agentId })
-    const refused = async (of: string, key: string) => {
-      const { status, json } = await revoke(of, { key })
+    const refused = async (invitationId: string, key: string) => {
+      const { status, json } = await revoke(invitationId, { key })
       const { detail, code, source } = json.errors[0]
-      return { status, code, source, detail: detail.replace(of, 'ID') }
+      return { status, code, source, detail: detail.replace(invitationId, 'ID') }
     }
     const missing = await refused(`adi_${'0'.repeat(32)}`, us.other.apiKey)
     expect(missing).toStrictEqual({
@@ -137,13 +137,13 @@ onEachDatabase('the revocation of an invitation', (database) => {
 
     test('another party’s agent and an unknown agent are refused alike', async () => {
       const { id } = await us.pending()
-      const texts = []
+      const refusals = []
       for (const agentId of [us.other.agentId, `agt_${'0'.repeat(32)}`]) {
         const { status, json } = await revoke(id, { headers: { 'X-Agent-ID': agentId } })
-        texts.push([status, json.errors[0].code, json.errors[0].detail, json.errors[0].source])
+        refusals.push([status, json.errors[0].code, json.errors[0].detail, json.errors[0].source])
       }
-      const refused = [403, 'forbidden', 'X-Agent-ID names no agent of this party.', { header: 'X-Agent-ID' }]
-      expect(texts).toStrictEqual([refused, refused])
+      const expected = [403, 'forbidden', 'X-Agent-ID names no agent of this party.', { header: 'X-Agent-ID' }]
+      expect(refusals).toStrictEqual([expected, expected])
     })
 
     test('an agent may name itself and nobody else', async () => {

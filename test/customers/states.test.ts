@@ -21,7 +21,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const events = Object.keys(cancelReasonOf) as InvitationEvent[]
 
 /** The status and reason after each event on a pending invitation. All other events end in a conflict. */
-const ends = {
+const outcomes = {
   accept: ['ACCEPTED', null],
   decline: ['DECLINED', null],
   expire: ['EXPIRED', null],
@@ -31,9 +31,9 @@ const ends = {
   connected: ['CANCELED', 'CONNECTION_ESTABLISHED'],
 } as const satisfies Record<InvitationEvent, readonly [string, string | null]>
 
-const product = invitationStatuses.flatMap((status) => events.map((event) => [status, event] as const))
+const combinations = invitationStatuses.flatMap((status) => events.map((event) => [status, event] as const))
 
-test.each(product)('an invitation that is %s follows the transition table on the event %s', (status, event) => {
+test.each(combinations)('an invitation that is %s follows the transition table on the event %s', (status, event) => {
   const before = { ...pendingInvitation(2000, 1000), status, ...(status === 'PENDING' ? {} : { pendingUntilMs: null }) }
   if (status !== 'PENDING') {
     expect(invitationTransitions[status]).toStrictEqual({})
@@ -41,8 +41,8 @@ test.each(product)('an invitation that is %s follows the transition table on the
     return
   }
   expect(applyToInvitation(before, event, 1500)).toStrictEqual({
-    status: ends[event][0],
-    cancelReason: ends[event][1],
+    status: outcomes[event][0],
+    cancelReason: outcomes[event][1],
     pendingUntilMs: null,
     acceptedAtMs: event === 'accept' ? 1500 : null,
     declinedAtMs: event === 'decline' ? 1500 : null,
@@ -69,22 +69,22 @@ onEachDatabase('the states of invitations', (database) => {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const { agentId } = await addAgent(world, us.partyId, walletId, [])
     const recipient = person()
-    const asking = { recipient, agentId, expiresAt: new Date(world.system.now() + dayMs).toISOString() }
-    const { id } = await us.pending(asking)
-    await bring(id, event, { recipient, agentId })
+    const fields = { recipient, agentId, expiresAt: new Date(world.system.now() + dayMs).toISOString() }
+    const { id } = await us.pending(fields)
+    await applyEvent(id, event, { recipient, agentId })
     return id
   }
 
-  async function bring(
+  async function applyEvent(
     id: string,
     event: InvitationEvent | null,
-    of: { recipient: ReturnType<typeof person>; agentId: string },
+    invited: { recipient: ReturnType<typeof person>; agentId: string },
   ) {
     if (event === 'accept' || event === 'decline') await simulate(id, event)
     if (event === 'revoke') await revoke(id)
     if (event === 'expire') world.system.pass(dayMs)
-    if (event === 'agent_retired') await world.send('DELETE', `/agents/${of.agentId}`, { key: world.apiKey })
-    if (event === 'connected') await simulate((await us.pending(of)).id, 'accept')
+    if (event === 'agent_retired') await world.send('DELETE', `/agents/${invited.agentId}`, { key: world.apiKey })
+    if (event === 'connected') await simulate((await us.pending(invited)).id, 'accept')
     if (event === 'developer_retired') {
       await world.store.transaction(async (tx) => {
         const before = await findInvitation(tx, { partyId: us.partyId, agentId: null }, id)
@@ -98,12 +98,12 @@ onEachDatabase('the states of invitations', (database) => {
     accept: (id) => simulate(id, 'accept'),
     decline: (id) => simulate(id, 'decline'),
   }
-  const after = { revoke: ends.revoke, accept: ends.accept, decline: ends.decline }
+  const commandOutcomes = { revoke: outcomes.revoke, accept: outcomes.accept, decline: outcomes.decline }
 
   describe.each([null, ...events])('after %s', (event) => {
-    const [status, cancelReason] = event === null ? (['PENDING', null] as const) : ends[event]
+    const [status, cancelReason] = event === null ? (['PENDING', null] as const) : outcomes[event]
 
-    test.each(Object.keys(commands) as (keyof typeof after)[])('%s', async (command) => {
+    test.each(Object.keys(commands) as (keyof typeof commandOutcomes)[])('%s', async (command) => {
       const id = await createInState(event)
       await world.get('/customers/invitations')
       expect(await us.read(id)).toMatchObject({ status, cancelReason })
@@ -115,9 +115,9 @@ onEachDatabase('the states of invitations', (database) => {
       }
       expect(answer?.status, answer?.text).toBe(200)
       expect(answer?.json.data.attributes).toMatchObject({
-        status: after[command][0],
-        effectiveStatus: after[command][0],
-        cancelReason: after[command][1],
+        status: commandOutcomes[command][0],
+        effectiveStatus: commandOutcomes[command][0],
+        cancelReason: commandOutcomes[command][1],
         acceptedAt: command === 'accept' ? expect.any(String) : null,
         declinedAt: command === 'decline' ? expect.any(String) : null,
       })

@@ -1,7 +1,7 @@
 import { type Answer, addAgent, addParty, type OtherParty, type Sent, type World } from '../support/world.ts'
 
 /** The fields of an invitation that a test sets; the others have defaults. */
-export interface Asking {
+export interface InvitationFields {
   recipient?: { type: 'email' | 'phone' | 'party_id'; value: string }
   agentId?: string
   permissions?: readonly string[]
@@ -15,9 +15,9 @@ export interface Inviters {
   agentId: string
   second: { agentId: string; agentKey: string }
   other: OtherParty
-  invite(asking?: Asking, sent?: Sent): Promise<Answer>
+  invite(fields?: InvitationFields, sent?: Sent): Promise<Answer>
   /** Creates an invitation, and returns its id and URL. */
-  pending(asking?: Asking, sent?: Sent): Promise<{ id: string; url: string }>
+  pending(fields?: InvitationFields, sent?: Sent): Promise<{ id: string; url: string }>
   read(id: string): Promise<Record<string, unknown>>
 }
 
@@ -34,14 +34,14 @@ export async function inviters(world: World): Promise<Inviters> {
   const second = await addAgent(world, partyId, walletId, [])
   const other = await addParty(world)
   if (agentId === null) throw new Error('The seeded key is an agent key.')
-  const invite: Inviters['invite'] = (asking = {}, sent = {}) => {
-    const { recipient = person(), permissions = ['payments.read'], expiresAt, ...agent } = asking
+  const invite: Inviters['invite'] = (fields = {}, sent = {}) => {
+    const { recipient = person(), permissions = ['payments.read'], expiresAt, ...agent } = fields
     const agents = [{ agentId, permissions, ...agent }]
     const attributes = { recipients: [recipient], agents, ...(expiresAt === undefined ? {} : { expiresAt }) }
     return world.post('/customers/invitations', attributes, { key: world.apiKey, idempotencyKey: null, ...sent })
   }
-  const pending: Inviters['pending'] = async (asking, sent) => {
-    const answer = await invite(asking, sent)
+  const pending: Inviters['pending'] = async (fields, sent) => {
+    const answer = await invite(fields, sent)
     const [first] = answer.json.data ?? []
     if (first === undefined) throw new Error(answer.text)
     return { id: first.id, url: first.attributes.url }

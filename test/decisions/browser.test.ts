@@ -9,15 +9,15 @@ import { arrive, shoot, startBrowser, type TestBrowser } from '../pages/browser.
 import { expectContrast } from '../pages/contrast.ts'
 import { payer } from '../payments/payer.ts'
 import { sqlite } from '../support/databases.ts'
-import { type Deciding, deciding } from './deciding.ts'
+import { createDecisionWorld, type DecisionWorld } from './deciding.ts'
 
-let on: Deciding
+let on: DecisionWorld
 let browser: TestBrowser
 let listener: Listener
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 beforeAll(async () => {
-  on = await deciding(sqlite)
+  on = await createDecisionWorld(sqlite)
   listener = await listen({
     fetch: (request, caller) => on.world.service.fetch(request, caller),
     host: '127.0.0.1',
@@ -61,14 +61,14 @@ test.each(screens)(
     const { agentId, keyId, partyId } = await world.whoami()
     await payer(world).setLimits('agents', String(agentId), { perTransaction: 10_000, perDay: 60_000 })
     const { password } = await world.service.seedPassword('a password of the owner')
-    const place = {
+    const decisions = servedDecisions({
       store: world.store,
       system: world.system,
       publicUrl: () => listener.url,
       waits: world.service.waits,
+      owner: { partyId, principalId: keyId },
       turns: new NamedTurns(),
-    }
-    const decisions = servedDecisions({ ...place, owner: { partyId, principalId: keyId } })
+    })
     const decision = await decisions.keep(call, 'person')
     if ('refused' in decision) throw new Error(decision.refused)
     const context = await browser.newContext({ ...screen, javaScriptEnabled: false })

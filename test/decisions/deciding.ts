@@ -14,12 +14,12 @@ export const address = 'http://127.0.0.1:4010'
 export const always = { mode: 'always', aboveCents: 0 } as const
 
 /** A world whose tool calls wait for people on its pages. */
-export interface Deciding {
+export interface DecisionWorld {
   site: PersonSite
   world: World
   shop: OtherParty
   /** Returns the total that the shop has received according to the ledger, in cents. */
-  received(): Promise<number>
+  shopBalance(): Promise<number>
   /** Connects a host that cannot ask a person. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
   payment(amount: number): object
@@ -31,12 +31,13 @@ export interface Deciding {
 }
 
 type HostOptions = NonNullable<Parameters<typeof connectHost>[2]> & {
-  at?: World
+  /** Another process of the world, which then serves the host. */
+  server?: World
   principalId?: string
   system?: System
 }
 
-export async function deciding(database: TestDatabase): Promise<Deciding> {
+export async function createDecisionWorld(database: TestDatabase): Promise<DecisionWorld> {
   const site = await createPersonSite(database)
   const { world, owner } = site
   const shop = await addParty(world)
@@ -45,24 +46,31 @@ export async function deciding(database: TestDatabase): Promise<Deciding> {
     site,
     world,
     shop,
-    received: async () => {
+    shopBalance: async () => {
       const { json } = await world.get('/wallets', { key: shop.apiKey })
       return json.data[0].attributes.balance.total
     },
-    host: async (chosen, { at = world, principalId, system = at.system, ...options } = {}) => {
-      const key = options.key ?? at.agentKey
-      const actor = await at.service.identify(key)
+    host: async (chosen, { server = world, principalId, system = server.system, ...options } = {}) => {
+      const key = options.key ?? server.agentKey
+      const actor = await server.service.identify(key)
       if (actor === undefined) throw new Error('The key is nobody’s.')
       const { keyId, partyId } = actor
       const decisions = servedDecisions({
-        store: at.store,
+        store: server.store,
         system,
         publicUrl: () => address,
-        waits: at.service.waits,
+        waits: server.service.waits,
         owner: { partyId, principalId: principalId ?? keyId },
         turns,
       })
-      return connectHost(at, chosen.open, { key, confirm: always, publicUrl: address, decisions, system, ...options })
+      return connectHost(server, chosen.open, {
+        key,
+        confirm: always,
+        publicUrl: address,
+        decisions,
+        system,
+        ...options,
+      })
     },
     payment: (amount) => ({ amount, counterparty: { type: 'party_id', value: shop.partyId }, description: 'Paper' }),
     decide: async (id, decision, user = owner) => {

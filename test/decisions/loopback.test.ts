@@ -5,19 +5,19 @@ import { LoopbackDecisions } from '../../src/commands/loopback-decisions.ts'
 import { type Connected, connectHost, person } from '../mcp/connected.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { sqlite } from '../support/databases.ts'
-import { always, type Deciding, deciding, pendingOf } from './deciding.ts'
+import { always, createDecisionWorld, type DecisionWorld, pendingOf } from './deciding.ts'
 
 const [earlier, , , pinned] = hosts
 
-let on: Deciding
-let ends: (() => Promise<void>)[] = []
+let on: DecisionWorld
+let cleanups: (() => Promise<void>)[] = []
 beforeAll(async () => {
-  on = await deciding(sqlite)
+  on = await createDecisionWorld(sqlite)
 })
 afterAll(() => on.world.drop())
 afterEach(async () => {
-  for (const end of ends.toReversed()) await end()
-  ends = []
+  for (const cleanUp of cleanups.toReversed()) await cleanUp()
+  cleanups = []
 })
 
 const logged: string[] = []
@@ -25,7 +25,7 @@ const line = (fields: object, message: string) => void logged.push(`${message} $
 const log = { debug: line, info: line, warn: line, error: line }
 
 /** Starts a process over stdio, and the browser of the person at the machine. */
-async function startLocalProcess(
+async function connectLocalServer(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connectHost>[2]> & { canOpen?: boolean } = {},
 ) {
@@ -51,7 +51,7 @@ async function startLocalProcess(
     log: log as never,
   })
   const connection: Connected = await connectHost(on.world, chosen.open, { confirm: always, decisions, ...options })
-  ends.push(
+  cleanups.push(
     () => decisions.close(),
     () => connection.close(),
   )
@@ -104,8 +104,8 @@ function createBrowser() {
 test.each([earlier, pinned])(
   'the process opens the page itself, and a call approved there is carried out once, for $host',
   async (chosen) => {
-    const before = await on.received()
-    const { host, opened, pay, sent } = await startLocalProcess(chosen)
+    const before = await on.shopBalance()
+    const { host, opened, pay, sent } = await connectLocalServer(chosen)
     const { decision, url, next } = pendingOf(await pay(4_200))
     expect(next).toContain("A window was opened in the person's browser")
     expect(pendingOf(await pay(4_200)).decision).toBe(decision)
@@ -130,16 +130,16 @@ test.each([earlier, pinned])(
     expect(paid?.structuredContent?.data.id).toBe(again?.structuredContent?.data.id)
     const later = await host.callTool('create_payment', { decision })
     expect(later.structuredContent).toMatchObject({ data: { id: paid?.structuredContent?.data.id }, replayed: true })
-    expect(await on.received()).toBe(before + 4_200)
-    expect(new Set(sent.filter(({ line: of }) => of === 'POST /payments').map((one) => one.idempotencyKey)).size).toBe(
-      1,
-    )
+    expect(await on.shopBalance()).toBe(before + 4_200)
+    expect(
+      new Set(sent.filter(({ line: request }) => request === 'POST /payments').map((one) => one.idempotencyKey)).size,
+    ).toBe(1)
   },
 )
 
 test('the data that the model saw cannot decide; the browser’s ticket works once and is in no answer', async () => {
-  const before = await on.received()
-  const { host, opened, pay } = await startLocalProcess()
+  const before = await on.shopBalance()
+  const { host, opened, pay } = await connectLocalServer()
   const result = await pay(600)
   const { url, decision } = pendingOf(result)
   const ticket = String(opened[0]).slice(url.length + 1)
@@ -171,20 +171,20 @@ test('the data that the model saw cannot decide; the browser’s ticket works on
   expect((await thief.decide(url, 'yes')).status).toBe(403)
   expect((await thief.decide(String(opened[0]), 'yes')).status).toBe(403)
   // A program that listens on another port of this machine receives the cookies for the requested path.
-  const lured = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
-  expect(lured).toBe('')
+  const exposed = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
+  expect(exposed).toBe('')
   expect(cookieFor(String(opened[0]))).not.toBe('')
   // The address without its secret accepts no answer, even from the browser that used the ticket.
   expect((await decide(url, 'yes')).status).toBe(403)
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await decide(String(opened[0]), 'no')).text).toContain('Nothing was done')
   expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_declined')
-  expect(await on.received()).toBe(before)
+  expect(await on.shopBalance()).toBe(before)
   for (const text of logged) expect(text).not.toContain(ticket)
 })
 
 test('without a browser, the answer says so, and nothing waits', async () => {
-  const { pay } = await startLocalProcess(pinned, { canOpen: false })
+  const { pay } = await connectLocalServer(pinned, { canOpen: false })
   const error = errorOf(await pay(600))
   expect(error).toMatchObject({
     code: 'confirmation_unavailable',
@@ -201,21 +201,21 @@ test('a host that can open pages opens the decision page, with the ticket', asyn
       return { action: 'accept' }
     },
   ])
-  const before = await on.received()
-  const { pay, opened } = await startLocalProcess(pinned, { person: who })
+  const before = await on.shopBalance()
+  const { pay, opened } = await connectLocalServer(pinned, { person: who })
   expect((await pay(700)).isError).not.toBe(true)
   expect(opened).toEqual([])
-  expect(await on.received()).toBe(before + 700)
+  expect(await on.shopBalance()).toBe(before + 700)
 })
 
 test('a decision expires after ten minutes, and is unknown to a restarted process', async () => {
-  const { host, opened, pay } = await startLocalProcess()
+  const { host, opened, pay } = await connectLocalServer()
   const { decision } = pendingOf(await pay(800))
   on.world.system.pass(600_001)
   const { ask } = createBrowser()
   expect((await ask(String(opened[0]))).text).toContain('This request has expired')
   expect(errorOf(await host.callTool('create_payment', { decision })).code).toBe('confirmation_ended')
-  const again = await startLocalProcess()
+  const again = await connectLocalServer()
   const unknown = errorOf(await again.host.callTool('create_payment', { decision }))
   expect(unknown).toMatchObject({
     code: 'confirmation_unknown',
@@ -224,8 +224,8 @@ test('a decision expires after ten minutes, and is unknown to a restarted proces
 })
 
 test('a window lists other pending decisions, and only its own browser can open them', async () => {
-  const before = await on.received()
-  const { opened, pay, host } = await startLocalProcess()
+  const before = await on.shopBalance()
+  const { opened, pay, host } = await connectLocalServer()
   const [first, second] = [pendingOf(await pay(910)), pendingOf(await pay(920))]
   const { ask, decide } = createBrowser()
   const page = await ask(String(opened[0]))
@@ -237,5 +237,5 @@ test('a window lists other pending decisions, and only its own browser can open 
   expect((await decide(link, 'yes')).text).toContain('Approved')
   expect((await host.callTool('create_payment', { decision: second.decision })).isError).not.toBe(true)
   expect((await ask(String(opened[0]))).text).not.toContain('What else waits')
-  expect(await on.received()).toBe(before + 920)
+  expect(await on.shopBalance()).toBe(before + 920)
 })

@@ -5,15 +5,15 @@ import { errorOf, hosts } from '../mcp/hosts.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty } from '../support/world.ts'
-import { address, type Deciding, deciding, pendingOf } from './deciding.ts'
+import { address, createDecisionWorld, type DecisionWorld, pendingOf } from './deciding.ts'
 
 const pinned = hosts[3]
 
 onEachDatabase('the page of a pending call', (database) => {
-  let on: Deciding
+  let on: DecisionWorld
   let open: Connected[] = []
   beforeAll(async () => {
-    on = await deciding(database)
+    on = await createDecisionWorld(database)
   })
   afterAll(() => on.world.drop())
   afterEach(async () => {
@@ -118,7 +118,7 @@ onEachDatabase('the page of a pending call', (database) => {
 
   test('cannot be decided with the data that the model saw', async () => {
     const { world } = on
-    const before = await on.received()
+    const before = await on.shopBalance()
     const { path, decision, again } = await pay(800)
     const sameOriginHeaders = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
     const send = async (to: string, init: RequestInit = {}) => {
@@ -163,7 +163,7 @@ onEachDatabase('the page of a pending call', (database) => {
     for (const method of ['PUT', 'PATCH', 'DELETE'])
       await send(path, { ...yes({ ...sameOriginHeaders, Cookie: cookie }), method })
     expect(pendingOf(await again()).decision).toBe(decision)
-    expect(await on.received()).toBe(before)
+    expect(await on.shopBalance()).toBe(before)
     const session = /payments_session=([^;]+)/.exec(cookie)?.[1]
     for (const line of world.logged) expect(line).not.toContain(session)
   })

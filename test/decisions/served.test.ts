@@ -6,14 +6,14 @@ import { errorOf, hosts } from '../mcp/hosts.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addUserToken, anotherProcess } from '../support/world.ts'
-import { type Deciding, deciding, pendingOf } from './deciding.ts'
+import { createDecisionWorld, type DecisionWorld, pendingOf } from './deciding.ts'
 
 const [earlier, , , pinned] = hosts
 
 onEachDatabase('a call that no person at the host can decide', (database) => {
-  let on: Deciding
+  let on: DecisionWorld
   beforeAll(async () => {
-    on = await deciding(database)
+    on = await createDecisionWorld(database)
   })
   afterAll(() => on.world.drop())
 
@@ -22,14 +22,14 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     for (const { close } of open) await close()
     open = []
   })
-  const hostOf = async (...args: Parameters<Deciding['host']>) => {
+  const connect = async (...args: Parameters<DecisionWorld['host']>) => {
     const connection = await on.host(...args)
     open.push(connection)
     return connection
   }
-  const pay = async (amount: number, ...args: Partial<Parameters<Deciding['host']>>) => {
+  const pay = async (amount: number, ...args: Partial<Parameters<DecisionWorld['host']>>) => {
     const [chosen = pinned, options] = args
-    const connection = await hostOf(chosen, options)
+    const connection = await connect(chosen, options)
     const pending = pendingOf(await connection.host.callTool('create_payment', on.payment(amount)))
     const again = (more: object = {}) =>
       connection.host.callTool('create_payment', { decision: pending.decision, ...more })
@@ -39,7 +39,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
   test.each([earlier, pinned])(
     'waits on a page, and is carried out once after the person approves, for $host',
     async (chosen) => {
-      const before = await on.received()
+      const before = await on.shopBalance()
       const { decision, url, ends, next, again, host, sent } = await pay(4_200, chosen)
       expect(url).toBe(`http://127.0.0.1:4010/decide/${decision}`)
       expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
@@ -47,14 +47,14 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
         expect(next).toContain(words)
       // Equal calls share one decision.
       expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
-      expect(await on.received()).toBe(before)
+      expect(await on.shopBalance()).toBe(before)
 
       expect(await on.decide(decision, 'yes')).toBe(303)
       const paid = await again(on.payment(4_200))
       expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 4_200, status: 'COMPLETED' })
       const repeated = await again()
       expect(repeated.structuredContent).toMatchObject({ data: paid.structuredContent?.data ?? {}, replayed: true })
-      expect(await on.received()).toBe(before + 4_200)
+      expect(await on.shopBalance()).toBe(before + 4_200)
       expect(sent.filter(({ line }) => line === 'POST /payments')).toHaveLength(1)
     },
   )
@@ -92,7 +92,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
       return new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     }
     const other = await anotherProcess(on.world, on.world.system)
-    const connection = await on.host(pinned, { at: other, system: { ...on.world.system, sleep } })
+    const connection = await on.host(pinned, { server: other, system: { ...on.world.system, sleep } })
     const { decision } = pendingOf(await connection.host.callTool('create_payment', on.payment(150)))
     const call = connection.host.callTool('create_payment', { decision })
     await waits.promise
@@ -103,7 +103,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
   })
 
   test('is not carried out after the person refuses or its time runs out', async () => {
-    const before = await on.received()
+    const before = await on.shopBalance()
     const refused = await pay(300)
     expect(await on.decide(refused.decision, 'no')).toBe(303)
     expect(errorOf(await refused.again())).toMatchObject({
@@ -118,17 +118,17 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.decide(unused.decision, 'yes')).toBe(303)
     on.world.system.pass(600_001)
     expect(errorOf(await unused.again()).code).toBe('confirmation_ended')
-    expect(await on.received()).toBe(before)
+    expect(await on.shopBalance()).toBe(before)
   })
 
   test('can be continued only on its connection, with its tool and its arguments', async () => {
-    const before = await on.received()
+    const before = await on.shopBalance()
     const { decision, again, host } = await pay(500)
     expect(await on.decide(decision, 'yes')).toBe(303)
-    const elsewhere = await hostOf(pinned, { principalId: 'somebody else' })
+    const elsewhere = await connect(pinned, { principalId: 'somebody else' })
     const unknown = { code: 'confirmation_unknown', next: expect.stringContaining('without decision') }
     expect(errorOf(await elsewhere.host.callTool('create_payment', { decision }))).toMatchObject(unknown)
-    const stranger = await hostOf(pinned, { key: on.shop.agentKey })
+    const stranger = await connect(pinned, { key: on.shop.agentKey })
     expect(errorOf(await stranger.host.callTool('create_payment', { decision }))).toMatchObject(unknown)
     expect(errorOf(await host.callTool('issue_agent_card', { decision }))).toMatchObject(unknown)
     expect(errorOf(await again({ decision: `dcn_${'0'.repeat(32)}` }))).toMatchObject(unknown)
@@ -140,32 +140,32 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     ]) {
       expect(errorOf(await again(other))).toMatchObject({ code: 'confirmation_differs' })
     }
-    expect(await on.received()).toBe(before)
+    expect(await on.shopBalance()).toBe(before)
     expect((await again({ amount: '500', description: null })).isError).not.toBe(true)
-    expect(await on.received()).toBe(before + 500)
+    expect(await on.shopBalance()).toBe(before + 500)
   })
 
   test('is carried out once for two simultaneous calls, and for a host that restarts in another process', async () => {
-    const before = await on.received()
+    const before = await on.shopBalance()
     const { decision, again } = await pay(700)
     expect(await on.decide(decision, 'yes')).toBe(303)
     const results = await Promise.all([again(), again()])
     const ids = results.flatMap(({ structuredContent }) => structuredContent?.data.id ?? [])
     expect(new Set(ids).size).toBe(1)
     const other = await anotherProcess(on.world, on.world.system)
-    const { host, close } = await on.host(pinned, { at: other })
+    const { host, close } = await on.host(pinned, { server: other })
     const replayed = await host.callTool('create_payment', { decision })
     expect(replayed.structuredContent?.data.id).toBe(ids[0])
     await close()
     await other.drop()
-    expect(await on.received()).toBe(before + 700)
+    expect(await on.shopBalance()).toBe(before + 700)
   })
 
   test('asks again if its effect has changed', async () => {
     const { world, site } = on
     const { json } = ok(await world.get('/customers'))
     const customerId = json.data[0].id
-    const connection = await hostOf(pinned, { key: world.apiKey })
+    const connection = await connect(pinned, { key: world.apiKey })
     const first = pendingOf(await connection.host.callTool('remove_customer', { customerId }))
     expect(await on.decide(first.decision, 'yes')).toBe(303)
     await world.store.transaction(({ db }) =>
@@ -183,7 +183,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
   test('without a key is sent once for two simultaneous calls: the second gets the answer of the first', async () => {
     const { world } = on
     const customerId = ok(await world.get('/customers')).json.data[0].id
-    const { host, sent } = await hostOf(pinned, { key: world.apiKey })
+    const { host, sent } = await connect(pinned, { key: world.apiKey })
     const { decision } = pendingOf(await host.callTool('remove_customer', { customerId }))
     expect(await on.decide(decision, 'yes')).toBe(303)
     const both = await Promise.all([1, 2].map(() => host.callTool('remove_customer', { decision })))
@@ -210,7 +210,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     )
     const visitor = await site.visitor(user)
     const secret = await setUpApp(visitor, world.system)
-    const { host, sent } = await hostOf(pinned, { key: token })
+    const { host, sent } = await connect(pinned, { key: token })
     const { decision } = pendingOf(await host.callTool('approve_approval', { approvalId }))
     expect(await on.decide(decision, 'yes', user)).toBe(303)
     const refused = errorOf(await host.callTool('approve_approval', { decision }))
@@ -228,28 +228,28 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
   })
 
   test('first sends the address of its page, if the host opens pages', async () => {
-    const before = await on.received()
+    const before = await on.shopBalance()
     const who = person([
       async ({ url = '' }) => {
         expect(await on.decide(url.split('/').at(-1) ?? '', 'yes')).toBe(303)
         return { action: 'accept' }
       },
     ])
-    const { host } = await hostOf(pinned, { person: who })
+    const { host } = await connect(pinned, { person: who })
     const paid = await host.callTool('create_payment', on.payment(900))
     expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 900, status: 'COMPLETED' })
     expect(who.asked.map(({ mode }) => mode)).toEqual(['url'])
     // If nobody saw the question, the model still gets the page's link.
-    const unseen = await hostOf(pinned, { person: person([{ action: 'cancel' }], { form: {} }) })
+    const unseen = await connect(pinned, { person: person([{ action: 'cancel' }], { form: {} }) })
     const { decision } = pendingOf(await unseen.host.callTool('create_payment', on.payment(901)))
     expect(await on.decide(decision, 'yes')).toBe(303)
     expect((await unseen.host.callTool('create_payment', { decision })).isError).not.toBe(true)
-    expect(await on.received()).toBe(before + 1_801)
+    expect(await on.shopBalance()).toBe(before + 1_801)
   })
 
   test('is refused if twenty others already wait', async () => {
     const key = on.shop.agentKey
-    const { host } = await hostOf(pinned, { key })
+    const { host } = await connect(pinned, { key })
     const to = { type: 'party_id', value: on.site.owner.partyId }
     const call = (amount: number) => host.callTool('create_payment', { amount, counterparty: to })
     for (let amount = 1; amount <= 20; amount++) pendingOf(await call(amount))
@@ -260,15 +260,15 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
   })
 
   test('has the argument `decision` only if a person is asked', async () => {
-    const takes = async (options: object) => {
-      const { host } = await hostOf(pinned, options)
+    const toolsWithDecision = async (options: object) => {
+      const { host } = await connect(pinned, options)
       const { tools } = await host.listTools()
       return tools.filter(({ inputSchema }) => 'decision' in (inputSchema.properties ?? {})).map(({ name }) => name)
     }
-    expect(await takes({ confirm: { mode: 'production', aboveCents: 0 } })).toEqual([])
-    expect(await takes({ decisions: undefined })).toEqual([])
-    expect(await takes({})).toEqual(expect.arrayContaining(['create_payment', 'cancel_subscription']))
-    const { host } = await hostOf(pinned, { confirm: { mode: 'never', aboveCents: 0 } })
+    expect(await toolsWithDecision({ confirm: { mode: 'production', aboveCents: 0 } })).toEqual([])
+    expect(await toolsWithDecision({ decisions: undefined })).toEqual([])
+    expect(await toolsWithDecision({})).toEqual(expect.arrayContaining(['create_payment', 'cancel_subscription']))
+    const { host } = await connect(pinned, { confirm: { mode: 'never', aboveCents: 0 } })
     const refused = await host.callTool('create_payment', { ...on.payment(1), decision: 'dcn_1' })
     expect(errorOf(refused)).toMatchObject({ code: 'invalid_value' })
   })

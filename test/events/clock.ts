@@ -12,7 +12,7 @@ export function sleepingSystem(): SleepingSystem {
   const system = fakeSystem()
   const asleep = new Set<{ untilMs: number; wake: () => void }>()
   const expected: { count: number; met: () => void }[] = []
-  const look = () => {
+  const resolveMet = () => {
     for (const one of expected.filter(({ count }) => asleep.size >= count)) {
       expected.splice(expected.indexOf(one), 1)
       one.met()
@@ -26,7 +26,7 @@ export function sleepingSystem(): SleepingSystem {
     sleepers: (count) =>
       new Promise((met) => {
         expected.push({ count, met })
-        look()
+        resolveMet()
       }),
     pass: (ms) => {
       system.pass(ms)
@@ -48,7 +48,7 @@ export function sleepingSystem(): SleepingSystem {
         signal?.addEventListener('abort', () => {
           if (asleep.delete(one)) reject(signal.reason)
         })
-        look()
+        resolveMet()
       }),
   }
 }

@@ -65,9 +65,9 @@ test('credentials take turns, and two reads run at once', async () => {
     await new Promise<void>((end) => ends.push(end))
   }) as Store['read']
   const reads = new FairReads()
-  const line = (credential: string, count: number) =>
+  const startReads = (credential: string, count: number) =>
     Array.from({ length: count }, () => reads.of({ read } as Store, credential).read(async () => credential))
-  const all = [...line('a', 4), ...line('b', 2), ...line('c', 1)]
+  const all = [...startReads('a', 4), ...startReads('b', 2), ...startReads('c', 1)]
   for (const _ of all) {
     await expect.poll(() => ends.length).toBeGreaterThan(0)
     expect(ends.length).toBeLessThanOrEqual(2)

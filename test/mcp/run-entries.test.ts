@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { databaseMemories } from '../../src/commands/database-memory.ts'
 import type { RunNote } from '../../src/mcp/dependencies.ts'
 import { questions } from '../../src/mcp/people/questions.ts'
-import { always, type Deciding, deciding, pendingOf } from '../decisions/deciding.ts'
+import { always, createDecisionWorld, type DecisionWorld, pendingOf } from '../decisions/deciding.ts'
 import { createPersonSite } from '../pages/person-site.ts'
 import { created, ok, payer } from '../payments/payer.ts'
 import { entriesOf, runOf, type StoredEntry } from '../runs/stored-entries.ts'
@@ -13,9 +13,9 @@ import { type Connected, connectHost, dismissed, no, person, unticked, yes } fro
 import { hosts, type Person } from './hosts.ts'
 
 onEachDatabase('run entries that only the MCP server can add', (database) => {
-  let at: Deciding
+  let at: DecisionWorld
   beforeAll(async () => {
-    at = await deciding(database)
+    at = await createDecisionWorld(database)
   })
   afterAll(() => at.world.drop())
 
@@ -26,7 +26,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
 
   let runs = 0
   /** Connects a host in a new run. `storedEntries` returns the run's entries, except its requests to the API. */
-  async function run(chosen: (typeof hosts)[number], options: Parameters<Deciding['host']>[1] = {}) {
+  async function run(chosen: (typeof hosts)[number], options: Parameters<DecisionWorld['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)
     const connection: Connected = await at.host(chosen, {

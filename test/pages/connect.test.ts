@@ -2,7 +2,7 @@ import type { BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import { type Asking, type Inviters, inviters } from '../customers/world.ts'
+import { type InvitationFields, type Inviters, inviters } from '../customers/world.ts'
 import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { openTab, startBrowser, type TestBrowser } from './browser.ts'
@@ -28,8 +28,8 @@ afterAll(async () => {
   await browser.close()
 })
 
-async function visit(asking: Asking = {}, options: BrowserContextOptions = {}) {
-  const { id, url } = await us.pending({ permissions: ['payments.create', 'cards.read'], ...asking })
+async function visit(fields: InvitationFields = {}, options: BrowserContextOptions = {}) {
+  const { id, url } = await us.pending({ permissions: ['payments.create', 'cards.read'], ...fields })
   const context = await browser.newContext(options)
   const tab = await openTab(context, listener.url + new URL(url).pathname)
   return { id, context, ...tab }

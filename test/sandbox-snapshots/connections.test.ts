@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSite } from '../../src/commands/site.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
-import { deciding, pendingOf } from '../decisions/deciding.ts'
+import { createDecisionWorld, pendingOf } from '../decisions/deciding.ts'
 import { type SleepingSystem, sleepingSystem } from '../events/clock.ts'
 import { errorOf, hosts } from '../mcp/hosts.ts'
 import { eventsOf, jsonOf, rawHost } from '../mcp-http/hosting.ts'
@@ -86,7 +86,7 @@ onEachDatabase('over a reset', (database) => {
   })
 
   test.each(hosts)('a call that waits for a person is refused with advice, for $host', async (chosen) => {
-    const on = await deciding(database)
+    const on = await createDecisionWorld(database)
     const { host, close } = await on.host(chosen)
     try {
       const { decision } = pendingOf(await host.callTool('create_payment', on.payment(4_200)))
