@@ -57,11 +57,11 @@ onEachDatabase('invitation links', (database) => {
       tx.db.selectFrom('delegations').selectAll().where('agentPartyId', '=', us.partyId).orderBy('id').execute(),
     )
 
-  /** Returns the new grants. Ids created in one millisecond have no order, so the new grants may not be the last. */
+  /** Returns the grants that are not in `before`. Ids are ordered only by millisecond, so these need not come last. */
   const grantsSince = async (before: readonly { id: string }[]) =>
     (await grants()).filter(({ id }) => before.every((one) => one.id !== id))
 
-  test('are created with their token and url, and read with the token masked', async () => {
+  test('the creation of an invitation link returns its token and URL; later reads mask the token', async () => {
     const expiresAt = at(hourMs)
     const link = await create({ expiresAt, tags: { team: 'a' } })
     expect(link.status, link.text).toBe(200)
@@ -92,11 +92,11 @@ onEachDatabase('invitation links', (database) => {
     expect((await get(`/${id}`)).json.data).toStrictEqual(revoked)
   })
 
-  test('do not expire by default', async () => {
+  test('an invitation link does not expire by default', async () => {
     expect(await link()).toMatchObject({ expiresAt: null, tags: {} })
   })
 
-  test('have tokens that are only stored as hashes, and never logged', async () => {
+  test('the token of an invitation link is stored only as a hash and never logged', async () => {
     const { id, url, token } = await link()
     await open(url)
     await revoke(id)
@@ -107,14 +107,14 @@ onEachDatabase('invitation links', (database) => {
   test.each<[string, (us: Inviters) => object, number]>([
     ['an agent of another party', ({ other }) => ({ agentId: other.agentId }), 404],
     ['an agent that does not exist', () => ({ agentId: `agt_${'0'.repeat(32)}` }), 404],
-    ['no permission', () => ({ permissions: [] }), 422],
-    ['an unknown permission', () => ({ permissions: ['all'] }), 422],
-  ])('cannot be created for %s', async (_, change, status) => {
+    ['an agent without permissions', () => ({ permissions: [] }), 422],
+    ['an agent with an unknown permission', () => ({ permissions: ['all'] }), 422],
+  ])('an invitation link for %s is refused', async (_, change, status) => {
     const [first] = proposed()
     expect((await create({ proposedAgents: [{ ...first, ...change(us) }] })).status).toBe(status)
   })
 
-  test('cannot be created without an agent, with an agent twice, with a past expiry or with an unknown attribute', async () => {
+  test('an invitation link without agents, with a repeated agent or with an invalid attribute is refused', async () => {
     const [first] = proposed()
     const source = { pointer: '/data/attributes/proposedAgents/1/agentId' }
     expectRefusal(await create({ proposedAgents: [first, first] }), 'invalid_value', { status: 422, source })
@@ -125,7 +125,7 @@ onEachDatabase('invitation links', (database) => {
     }
   })
 
-  test('of another party look as if they did not exist', async () => {
+  test('to another party, an invitation link looks as if it did not exist', async () => {
     const { id } = await link()
     for (const linkId of [id, `ivl_${'0'.repeat(32)}`]) {
       expectRefusal(await get(`/${linkId}`, us.other.apiKey), 'not_found')
@@ -135,7 +135,7 @@ onEachDatabase('invitation links', (database) => {
     expect((await get(`/${id}`)).json.data.attributes.status).toBe('ACTIVE')
   })
 
-  test('are listed by status and page, newest first', async () => {
+  test('invitation links are listed newest first, page by page, and can be filtered by status', async () => {
     const ids: string[] = []
     for (const name of ['a', 'b', 'c']) {
       world.system.pass(1)
@@ -157,14 +157,14 @@ onEachDatabase('invitation links', (database) => {
     expect((await get('?statusFilter=EXPIRED')).status).toBe(400)
   })
 
-  test('are revoked once', async () => {
+  test('an invitation link can be revoked only once', async () => {
     const { id } = await link()
     const answers = await Promise.all([revoke(id), revoke(id)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     expectRefusal(await revoke(id), 'conflict')
   })
 
-  test('cannot be managed by agents, which do not get the tools either', async () => {
+  test('agents cannot manage invitation links and do not get the tools for them', async () => {
     const { id } = await link()
     expectRefusal(await create({}, { key: world.agentKey }), 'forbidden')
     for (const rest of ['', `/${id}`]) expectRefusal(await get(rest, world.agentKey), 'forbidden')
@@ -173,11 +173,12 @@ onEachDatabase('invitation links', (database) => {
     expect(names.filter((name) => name.includes('invitation_link'))).toEqual([])
   })
 
-  test.each<[Scope, string[]]>([
-    ['delegations.read', ['list', 'get']],
-    ['delegations.create', ['create']],
-    ['delegations.delete', ['revoke']],
-  ])('an API key needs the scope %s to %s', async (scope, actions) => {
+  test.each<[Scope, string]>([
+    ['delegations.read', 'list'],
+    ['delegations.read', 'get'],
+    ['delegations.create', 'create'],
+    ['delegations.delete', 'revoke'],
+  ])('an API key needs the scope %s to %s invitation links', async (scope, action) => {
     const { id } = await link()
     const calls: Record<string, (key: string) => Promise<{ status: number }>> = {
       list: (key) => get('', key),
@@ -187,18 +188,15 @@ onEachDatabase('invitation links', (database) => {
     }
     const others = scopes.filter((other) => other !== scope)
     const without = await addKey(world, { partyId: us.partyId, agentId: null, scopes: others })
-    // The link's creator must have the permissions that the link asks a customer for.
-    const requestedScopes: Scope[] = actions.includes('create')
-      ? ['payments.create', 'payments.read', 'wallets.read', 'cards.read']
-      : []
+    // The creator of a link must itself have the permissions that the link asks customers for.
+    const requestedScopes: Scope[] =
+      action === 'create' ? ['payments.create', 'payments.read', 'wallets.read', 'cards.read'] : []
     const having = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [scope, ...requestedScopes] })
-    for (const one of actions) {
-      expect((await calls[one]?.(without))?.status).toBe(403)
-      expect((await calls[one]?.(having))?.status).toBe(200)
-    }
+    expect((await calls[action]?.(without))?.status).toBe(403)
+    expect((await calls[action]?.(having))?.status).toBe(200)
   })
 
-  test('have a page that shows the party, the permissions, the limits and the expiry', async () => {
+  test('the page of an invitation link shows the party, the permissions, the limits and the expiry', async () => {
     const { url } = await link({ expiresAt: at(hourMs) })
     const { status, text, formToken } = await open(url)
     expect(status).toBe(200)
@@ -212,7 +210,7 @@ onEachDatabase('invitation links', (database) => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('each person who accepts becomes a customer of the proposed agents', async () => {
+  test('each person who accepts an invitation link becomes a customer of the proposed agents', async () => {
     const { id, url } = await link()
     const before = await grants()
     const form = await open(url)
@@ -246,10 +244,10 @@ onEachDatabase('invitation links', (database) => {
   })
 
   test.each([
-    ['revoked', 'No longer open'],
+    ['been revoked', 'No longer open'],
     ['expired', 'Expired'],
-    ['without its agents', 'No longer open'],
-  ])('nobody can join through a link that is %s meanwhile', async (how, heading) => {
+    ['lost its agent', 'No longer open'],
+  ])('nobody can join through the open page of an invitation link that has meanwhile %s', async (how, heading) => {
     const { token } = await addUserToken(world, us.partyId)
     const walletId = (await world.get('/wallets')).json.data[0].id
     const agent = await world.post('/agents', { name: 'Passing', walletId }, { key: world.apiKey })
@@ -257,9 +255,9 @@ onEachDatabase('invitation links', (database) => {
     const { id, url } = await link({ expiresAt: at(hourMs), proposedAgents })
     const { formToken } = await open(url)
     const before = await grants()
-    if (how === 'revoked') await revoke(id, token)
+    if (how === 'been revoked') await revoke(id, token)
     if (how === 'expired') world.system.pass(hourMs)
-    if (how === 'without its agents') await world.send('DELETE', `/agents/${agent.json.data.id}`, { key: world.apiKey })
+    if (how === 'lost its agent') await world.send('DELETE', `/agents/${agent.json.data.id}`, { key: world.apiKey })
     const { status, resultUrl } = await accept(url, formToken)
     expect(status).toBe(303)
     for (const address of [url, resultUrl]) {
@@ -268,11 +266,11 @@ onEachDatabase('invitation links', (database) => {
       expect(text).not.toContain('<form')
     }
     expect(await grants()).toEqual(before)
-    // An expired link keeps its status.
-    expect((await get(`/${id}`)).json.data.attributes.status).toBe(how === 'revoked' ? 'REVOKED' : 'ACTIVE')
+    // A link that has expired or lost its agents keeps the status ACTIVE.
+    expect((await get(`/${id}`)).json.data.attributes.status).toBe(how === 'been revoked' ? 'REVOKED' : 'ACTIVE')
   })
 
-  test('a form from another page, site or machine creates no customer', async () => {
+  test('a form from another page, another site or a public address creates no customer', async () => {
     const [{ url }, other] = [await link(), await link()]
     const before = await grants()
     const { formToken } = await open(url)
@@ -287,7 +285,7 @@ onEachDatabase('invitation links', (database) => {
     expect([shown.status, shown.formToken]).toEqual([200, ''])
     expect((await accept(elsewhere, formToken)).status).toBe(403)
     expect(await grants()).toEqual(before)
-    // A forged address does not show anybody as connected either.
+    // Nobody has accepted, so the address of the result page shows the invitation again.
     for (const joined of [formToken, ...forged]) {
       expect((await open(`${url}?joined=${joined}`)).text).toContain('asks to connect')
     }

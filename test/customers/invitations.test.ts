@@ -20,7 +20,7 @@ onEachDatabase('invitations', (database) => {
 
   const at = (days: number, ms = 0) => new Date(world.system.now() + days * dayMs + ms).toISOString()
 
-  test('are refused for an agent that was deleted, and the operation declares that refusal', async () => {
+  test('an invitation for a deleted agent is refused with `conflict`, as the operation declares', async () => {
     const { data } = (await world.post('/agents', { name: 'Gone' }, { key: world.apiKey })).json
     expect((await world.send('DELETE', `/agents/${data.id}`, { key: world.apiKey })).status).toBe(200)
     const invitationFields = { recipients: [person()], agents: [{ agentId: data.id, permissions: ['payments.read'] }] }
@@ -30,7 +30,7 @@ onEachDatabase('invitations', (database) => {
     expect(codes).toContain('conflict')
   })
 
-  test('are created for each recipient and agent, in the specified form', async () => {
+  test('a request creates an invitation with the documented fields for each recipient and agent', async () => {
     const answer = await world.post(
       '/customers/invitations',
       {
@@ -80,12 +80,12 @@ onEachDatabase('invitations', (database) => {
     expect(new Set(answer.json.data.map((one: { attributes: { url: string } }) => one.attributes.url)).size).toBe(4)
   })
 
-  test('have a page whose token is not in the database', async () => {
+  test('the token in the URL of an invitation is not stored', async () => {
     const { id, url } = await us.pending()
     expect(JSON.stringify(await us.read(id))).not.toContain(url.split('/').at(-1))
   })
 
-  test('report recipients that could not be invited or are already connected', async () => {
+  test('the answer lists recipients that cannot be invited or are already connected', async () => {
     const customer = await world.customerPartyId()
     const nobody = { type: 'party_id', value: `pty_${'0'.repeat(32)}` }
     const self = { type: 'party_id', value: us.partyId }
@@ -116,41 +116,41 @@ onEachDatabase('invitations', (database) => {
     })
   })
 
-  test.each(delegable)('can ask for the permission %s', async (permission) => {
+  test.each(delegable)('an invitation can ask for the permission %s', async (permission) => {
     const { json } = await us.invite({ permissions: [permission] })
     expect(json.data[0].attributes.permissions).toStrictEqual([permission])
   })
 
   test.each<[string, () => object, string]>([
-    ['no permission', () => ({ permissions: [] }), 'agents/0/permissions'],
+    ['no permissions', () => ({ permissions: [] }), 'agents/0/permissions'],
     ['an unknown permission', () => ({ permissions: ['payments.steal'] }), 'agents/0/permissions/0'],
-    ['a limit of nothing', () => ({ limits: { perTransaction: 0 } }), 'agents/0/limits/perTransaction'],
-    ['a limit in fractions', () => ({ limits: { perTransaction: 1.5 } }), 'agents/0/limits/perTransaction'],
-    ['a name instead of an address', () => ({ recipient: { type: 'email', value: 'ann' } }), 'recipients/0/value'],
-    ['a number without country', () => ({ recipient: { type: 'phone', value: '555' } }), 'recipients/0/value'],
-    ['no party id', () => ({ recipient: { type: 'party_id', value: 'pty_1' } }), 'recipients/0/value'],
-    ['another way to reach', () => ({ recipient: { type: 'handle', value: '@a' } }), 'recipients/0/type'],
-    ['an expiry now', () => ({ expiresAt: at(0) }), 'expiresAt'],
-    ['an expiry after 90 days', () => ({ expiresAt: at(90, 1) }), 'expiresAt'],
-  ])('%s is refused with 422 and its pointer', async (_, fields, path) => {
+    ['a limit of 0', () => ({ limits: { perTransaction: 0 } }), 'agents/0/limits/perTransaction'],
+    ['a fractional limit', () => ({ limits: { perTransaction: 1.5 } }), 'agents/0/limits/perTransaction'],
+    ['a malformed email address', () => ({ recipient: { type: 'email', value: 'ann' } }), 'recipients/0/value'],
+    ['a number without a country code', () => ({ recipient: { type: 'phone', value: '555' } }), 'recipients/0/value'],
+    ['a malformed party id', () => ({ recipient: { type: 'party_id', value: 'pty_1' } }), 'recipients/0/value'],
+    ['an unknown type of recipient', () => ({ recipient: { type: 'handle', value: '@a' } }), 'recipients/0/type'],
+    ['an expiry at the current time', () => ({ expiresAt: at(0) }), 'expiresAt'],
+    ['an expiry more than 90 days ahead', () => ({ expiresAt: at(90, 1) }), 'expiresAt'],
+  ])('an invitation with %s is refused with 422 and a pointer to the invalid value', async (_, fields, path) => {
     const { status, json } = await us.invite(fields())
     expect(status).toBe(422)
     expect(json.errors[0]).toMatchObject({ code: 'invalid_value', source: { pointer: `/data/attributes/${path}` } })
   })
 
-  test('cannot have a daily limit', async () => {
+  test('an invitation cannot have a daily limit', async () => {
     const { status, json } = await us.invite({ limits: { perDay: 100 } })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([400, '/data/attributes/agents/0/limits/perDay'])
   })
 
-  test('may last 90 days, and have no limits if these are an empty object or null', async () => {
+  test('an invitation can last 90 days, and its limits can be an empty object or contain null', async () => {
     for (const limits of [{}, { perTransaction: null }]) {
       const { json } = await us.invite({ expiresAt: at(90), limits })
       expect(json.data[0].attributes).toMatchObject({ limits, expiresAt: at(90) })
     }
   })
 
-  test('are refused for an agent that belongs to another party, is unknown, is deleted or is named twice', async () => {
+  test('invitations for another party’s agent, an unknown agent or the same agent twice are refused', async () => {
     const unknown = `agt_${'0'.repeat(32)}`
     const source = { pointer: '/data/attributes/agents/0/agentId' }
     for (const agentId of [us.other.agentId, unknown]) {
@@ -169,7 +169,7 @@ onEachDatabase('invitations', (database) => {
     ])
   })
 
-  test('are limited to 100 in a request', async () => {
+  test('a request can create at most 100 invitations', async () => {
     const recipients = Array.from({ length: 50 }, person)
     const ids = [us.agentId, us.second.agentId]
     const agents = (names: string[]) => names.map((agentId) => ({ agentId, permissions: ['payments.read'] }))
@@ -183,13 +183,13 @@ onEachDatabase('invitations', (database) => {
     expect(more.status).toBe(422)
   })
 
-  test('can be sent by an agent for itself only', async () => {
+  test('an agent can send invitations only for itself', async () => {
     expect((await us.invite({}, { key: world.agentKey })).status).toBe(201)
     const { status, json } = await us.invite({ agentId: us.second.agentId }, { key: world.agentKey })
     expect([status, json.errors[0].source.pointer]).toStrictEqual([403, '/data/attributes/agents/0/agentId'])
   })
 
-  test('need the scope of each operation from an API key', async () => {
+  test('an API key without scopes cannot send, list or revoke invitations, or remove customers', async () => {
     const key = await addKey(world, { partyId: us.partyId, agentId: null, scopes: [] })
     const { id } = await us.pending()
     const statuses = [
@@ -201,8 +201,8 @@ onEachDatabase('invitations', (database) => {
     expect(statuses).toStrictEqual([403, 403, 403, 403])
   })
 
-  describe('lists', () => {
-    test('group pending invitations by recipient, newest first, page by page', async () => {
+  describe('lists of invitations', () => {
+    test('pending invitations are grouped by recipient, newest group first, page by page', async () => {
       const { other } = us
       const agents = [{ agentId: other.agentId, permissions: ['payments.read'] }]
       const emails = ['a@x.example', 'b@x.example', 'c@x.example']
@@ -245,7 +245,7 @@ onEachDatabase('invitations', (database) => {
       expect([stolen.status, stolen.json.errors[0].source]).toStrictEqual([400, { parameter: 'cursor' }])
     })
 
-    test('an agent sees invitations for itself, a party all of its own', async () => {
+    test('an agent sees only the invitations for itself, and a party key those for all its agents', async () => {
       const recipient = person()
       const mine = await us.pending({ recipient })
       const theirs = await us.pending({ recipient, agentId: us.second.agentId })
@@ -260,7 +260,7 @@ onEachDatabase('invitations', (database) => {
       expect(await idsFor(us.other.apiKey)).toBeUndefined()
     })
 
-    test('name a party only to parties of which it is or was a customer', async () => {
+    test('the name of an invited party is shown only to parties of which it is or was a customer', async () => {
       const customer = await world.customerPartyId()
       await us.pending({ recipient: { type: 'party_id', value: customer }, agentId: us.second.agentId })
       await world.post(

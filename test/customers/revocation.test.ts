@@ -3,7 +3,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type Sent, type World } from '../support/world.ts'
 import { type Inviters, inviters } from './world.ts'
 
-/** DELETE /customers/invitations/{invitationId}, exactly as in docs/service.md#revoking-an-invitation. */
+/** Checks DELETE /customers/invitations/{invitationId} against docs/service.md#revoking-an-invitation. */
 onEachDatabase('the revocation of an invitation', (database) => {
   let world: World
   let us: Inviters
@@ -22,7 +22,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       ...sent,
     })
 
-  test('returns the current invitation, and that it is deleted', async () => {
+  test('a revocation returns the canceled invitation, and `deleted` in its meta', async () => {
     const invitation = await us.invite({ limits: { perTransaction: 700 } })
     const { id, attributes, ...rest } = invitation.json.data[0]
     world.system.pass(1000)
@@ -44,27 +44,27 @@ onEachDatabase('the revocation of an invitation', (database) => {
     })
   })
 
-  test('ignores an Idempotency-Key: a second revocation conflicts', async () => {
+  test('a second revocation with the same Idempotency-Key is a conflict, because the header is ignored', async () => {
     const { id } = await us.pending()
     expect((await revoke(id, { idempotencyKey: 'same' })).status).toBe(200)
     const again = await revoke(id, { idempotencyKey: 'same' })
     expect([again.status, again.headers.get('x-idempotency-replayed')]).toStrictEqual([409, null])
   })
 
-  test('takes no body', async () => {
+  test('a revocation with a body is refused', async () => {
     const { id } = await us.pending()
     expect((await revoke(id, { attributes: {} })).status).toBe(400)
   })
 
   test.each(['adi_1', `adi_${'g'.repeat(32)}`, `adi_${'A'.repeat(32)}`, `pty_${'0'.repeat(32)}`])(
-    'refuses the id %s',
+    'the malformed id %s is refused',
     async (id) => {
       const { status, json } = await revoke(id)
       expect([status, json.errors[0].source]).toStrictEqual([400, { parameter: 'invitationId' }])
     },
   )
 
-  test("answers for other parties' records as if they did not exist", async () => {
+  test('to another party or agent, an invitation looks as if it did not exist', async () => {
     const { id } = await us.pending()
     const theirs = await us.pending({ agentId: us.second.agentId })
     const refused = async (invitationId: string, key: string) => {
@@ -85,7 +85,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     expect(await us.read(id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('can be done by an agent for its own invitations', async () => {
+  test('an agent can revoke the invitations for itself', async () => {
     const { id } = await us.pending({ agentId: us.second.agentId })
     const { status } = await revoke(id, { key: us.second.agentKey, instanceId: 'run 7' })
     expect(status).toBe(200)
@@ -96,7 +96,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     test.each([
       [1024, 200],
       [1025, 400],
-    ])('of %d characters is answered with status %d', async (length, status) => {
+    ])('a revocation with an X-Instance-ID of %d characters gets the status %d', async (length, status) => {
       const { id } = await us.pending()
       const answer = await revoke(id, { instanceId: 'x'.repeat(length) })
       expect(answer.status).toBe(status)
@@ -105,7 +105,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
   })
 
   describe('X-Agent-ID', () => {
-    test('attributes an action of a party key to an agent of the party', async () => {
+    test('X-Agent-ID attributes an action of a party key to an agent of the party', async () => {
       const { id } = await us.pending()
       const { status } = await revoke(id, { headers: { 'X-Agent-ID': us.second.agentId }, instanceId: 'run 8' })
       expect(status).toBe(200)
@@ -122,7 +122,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
     })
 
     test.each(['', 'agt_1', `agt_${'0'.repeat(33)}`, `agt_${'A'.repeat(32)}`, `pty_${'0'.repeat(32)}`, 'x'.repeat(37)])(
-      '%j is refused',
+      'the X-Agent-ID %j is refused',
       async (value) => {
         const { id } = await us.pending()
         const { status, json } = await revoke(id, { headers: { 'X-Agent-ID': value } })
@@ -135,7 +135,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       },
     )
 
-    test('another party’s agent and an unknown agent are refused alike', async () => {
+    test('another party’s agent in X-Agent-ID is refused in the same words as an unknown agent', async () => {
       const { id } = await us.pending()
       const refusals = []
       for (const agentId of [us.other.agentId, `agt_${'0'.repeat(32)}`]) {
@@ -146,7 +146,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       expect(refusals).toStrictEqual([expected, expected])
     })
 
-    test('an agent may name itself and nobody else', async () => {
+    test('an agent can send only its own id as the X-Agent-ID', async () => {
       const { id } = await us.pending()
       const other = await revoke(id, { key: world.agentKey, headers: { 'X-Agent-ID': us.second.agentId } })
       expect(other.status).toBe(403)
@@ -154,7 +154,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       expect(ownRevocation.status).toBe(200)
     })
 
-    test('gives a party key none of the rights of an agent', async () => {
+    test('X-Agent-ID gives a party key none of the rights of the agent', async () => {
       const headers = { 'X-Agent-ID': us.agentId }
       const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
       const issued = await world.post('/agent-cards', card, { key: world.apiKey, headers })

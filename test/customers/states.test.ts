@@ -20,7 +20,7 @@ import { type Inviters, inviters, person } from './world.ts'
 const dayMs = 24 * 60 * 60 * 1000
 const events = Object.keys(cancelReasonOf) as InvitationEvent[]
 
-/** The status and reason after each event on a pending invitation. All other events end in a conflict. */
+/** The status and cancel reason of a pending invitation after each event. */
 const outcomes = {
   accept: ['ACCEPTED', null],
   decline: ['DECLINED', null],
@@ -33,7 +33,7 @@ const outcomes = {
 
 const combinations = invitationStatuses.flatMap((status) => events.map((event) => [status, event] as const))
 
-test.each(combinations)('an invitation that is %s follows the transition table on the event %s', (status, event) => {
+test.each(combinations)('an invitation with status %s follows the transition table on event %s', (status, event) => {
   const before = { ...pendingInvitation(2000, 1000), status, ...(status === 'PENDING' ? {} : { pendingUntilMs: null }) }
   if (status !== 'PENDING') {
     expect(invitationTransitions[status]).toStrictEqual({})
@@ -64,7 +64,7 @@ onEachDatabase('the states of invitations', (database) => {
   const simulate = (id: string, action: string, attributes = {}) =>
     world.post(`/simulations/customer-invitations/${id}/${action}`, attributes, { key: world.apiKey })
 
-  /** Creates an invitation for a new agent, and applies the event to it. */
+  /** Creates an invitation for a new agent, and applies the event, if there is one. */
   async function createInState(event: InvitationEvent | null): Promise<string> {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const { agentId } = await addAgent(world, us.partyId, walletId, [])
@@ -100,10 +100,12 @@ onEachDatabase('the states of invitations', (database) => {
   }
   const commandOutcomes = { revoke: outcomes.revoke, accept: outcomes.accept, decline: outcomes.decline }
 
-  describe.each([null, ...events])('after %s', (event) => {
+  describe.each([null, ...events])('commands on an invitation', (event) => {
     const [status, cancelReason] = event === null ? (['PENDING', null] as const) : outcomes[event]
+    const result = event === null ? 'changes a pending invitation' : `is a conflict after the event ${event}`
 
-    test.each(Object.keys(commands) as (keyof typeof commandOutcomes)[])('%s', async (command) => {
+    const names = Object.keys(commands) as (keyof typeof commandOutcomes)[]
+    test.each(names)(`the command %s ${result}`, async (command) => {
       const id = await createInState(event)
       await world.get('/customers/invitations')
       expect(await us.read(id)).toMatchObject({ status, cancelReason })
@@ -126,7 +128,7 @@ onEachDatabase('the states of invitations', (database) => {
     })
   })
 
-  test('expires exactly at its expiry time, which is also the time of the change', async () => {
+  test('an invitation expires exactly at its expiry time, even if the sandbox clock jumps past it', async () => {
     const expiresAt = new Date(world.system.now() + dayMs).toISOString()
     const { id } = await us.pending({ expiresAt })
     world.system.pass(dayMs - 1)
@@ -138,13 +140,13 @@ onEachDatabase('the states of invitations', (database) => {
     expect((await revoke(id)).status).toBe(409)
   })
 
-  test('expires when the clock of the sandbox is advanced, too', async () => {
+  test('an invitation also expires if the sandbox clock is advanced', async () => {
     const { id } = await us.pending()
     await world.post('/simulations/clock/advance', { seconds: 30 * 24 * 60 * 60 })
     expect(await us.read(id)).toMatchObject({ status: 'EXPIRED' })
   })
 
-  test('a deleted agent ends only its own invitations', async () => {
+  test('the deletion of an agent cancels only the invitations for this agent', async () => {
     const walletId = (await world.get('/wallets')).json.data[0].id as string
     const { agentId } = await addAgent(world, us.partyId, walletId, [])
     const [mine, other] = [await us.pending({ agentId }), await us.pending()]
@@ -156,7 +158,7 @@ onEachDatabase('the states of invitations', (database) => {
     expect(await us.read(other.id)).toMatchObject({ status: 'PENDING' })
   })
 
-  test('of a simultaneous acceptance and revocation, exactly one succeeds', async () => {
+  test('if an invitation is accepted, declined and revoked simultaneously, exactly one request succeeds', async () => {
     for (let round = 0; round < 8; round++) {
       const { id } = await us.pending()
       const answers = await Promise.all([simulate(id, 'accept'), revoke(id), simulate(id, 'decline')])

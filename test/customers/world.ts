@@ -1,6 +1,6 @@
 import { type Answer, addAgent, addParty, type OtherParty, type Sent, type World } from '../support/world.ts'
 
-/** The fields of an invitation that a test sets; the others have defaults. */
+/** The fields that a test can choose for an invitation. Omitted fields get defaults. */
 export interface InvitationFields {
   recipient?: { type: 'email' | 'phone' | 'party_id'; value: string }
   agentId?: string
@@ -9,15 +9,16 @@ export interface InvitationFields {
   expiresAt?: string
 }
 
-/** The seeded organization with two agents, another organization, and functions that send invitations. */
+/** The seeded organization with two agents, another organization, and functions that send and read invitations. */
 export interface Inviters {
   partyId: string
   agentId: string
   second: { agentId: string; agentKey: string }
   other: OtherParty
   invite(fields?: InvitationFields, sent?: Sent): Promise<Answer>
-  /** Creates an invitation, and returns its id and URL. */
+  /** Sends an invitation, and returns its id and URL. */
   pending(fields?: InvitationFields, sent?: Sent): Promise<{ id: string; url: string }>
+  /** Returns the stored row of an invitation. */
   read(id: string): Promise<Record<string, unknown>>
 }
 
@@ -33,7 +34,7 @@ export async function inviters(world: World): Promise<Inviters> {
   const walletId = (await world.get('/wallets')).json.data[0].id as string
   const second = await addAgent(world, partyId, walletId, [])
   const other = await addParty(world)
-  if (agentId === null) throw new Error('The seeded key is an agent key.')
+  if (agentId === null) throw new Error('The seeded key is not an agent key.')
   const invite: Inviters['invite'] = (fields = {}, sent = {}) => {
     const { recipient = person(), permissions = ['payments.read'], expiresAt, ...agent } = fields
     const agents = [{ agentId, permissions, ...agent }]

@@ -54,7 +54,7 @@ const screens = [
 ] as const
 
 test.each(screens)(
-  'a person signs in with their password, sees the whole call and approves, by keyboard, in $colorScheme',
+  'a person signs in with a password and approves a call by keyboard, without JavaScript, in $colorScheme mode',
   async (screen) => {
     const { world, site } = on
     const { owner } = site
@@ -94,7 +94,7 @@ test.each(screens)(
   },
 )
 
-test('over stdio, only the window that the process opened can decide', async () => {
+test('over stdio, a person can decide only in the window that the server opened', async () => {
   const context = await browser.newContext({ colorScheme: 'dark', viewport: { width: 320, height: 640 } })
   const page = await context.newPage()
   const decisions = new LoopbackDecisions({

@@ -10,23 +10,21 @@ import { addParty, type OtherParty, type World } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** The setting with which every payment asks a person. */
+/** The confirmation mode in which every payment needs a person's approval. */
 export const always = { mode: 'always', aboveCents: 0 } as const
 
-/** A world whose tool calls wait for people on its pages. */
+/** A world in which tool calls wait until a person decides about them on a page. */
 export interface DecisionWorld {
   site: PersonSite
   world: World
   shop: OtherParty
-  /** Returns the total that the shop has received according to the ledger, in cents. */
+  /** Returns the balance of the shop's wallet, in cents. */
   shopBalance(): Promise<number>
-  /** Connects a host that cannot ask a person. */
+  /** Connects a host. Unless `options` has a person, the host cannot ask anyone. */
   host(chosen: (typeof hosts)[number], options?: HostOptions): Promise<Connected>
+  /** Returns the arguments of a payment to the shop. */
   payment(amount: number): object
-  /**
-   * Answers a pending decision in a browser in which the user is signed in, by default with a password. Returns the
-   * HTTP status.
-   */
+  /** Submits a decision on its page as the signed-in user, by default the owner. Returns the HTTP status. */
   decide(id: string, decision: 'yes' | 'no', user?: UserRow): Promise<number>
 }
 
@@ -53,7 +51,7 @@ export async function createDecisionWorld(database: TestDatabase): Promise<Decis
     host: async (chosen, { server = world, principalId, system = server.system, ...options } = {}) => {
       const key = options.key ?? server.agentKey
       const actor = await server.service.identify(key)
-      if (actor === undefined) throw new Error('The key is nobody’s.')
+      if (actor === undefined) throw new Error('The key is unknown.')
       const { keyId, partyId } = actor
       const decisions = servedDecisions({
         store: server.store,

@@ -24,7 +24,7 @@ const logged: string[] = []
 const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
 const log = { debug: line, info: line, warn: line, error: line }
 
-/** Starts a process over stdio, and the browser of the person at the machine. */
+/** Connects a host to a server that opens decision pages, as over stdio. `opened` lists the addresses of the pages. */
 async function connectLocalServer(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connectHost>[2]> & { canOpen?: boolean } = {},
@@ -61,8 +61,8 @@ async function connectLocalServer(
 }
 
 /**
- * Returns a browser that follows redirects, sends a cookie to the cookie's paths at any port, and sends the form that
- * it shows.
+ * Returns a browser that follows redirects. As real browsers do, it sends cookies to every port of the host, but only
+ * on their own paths. `decide` submits the form of a page.
  */
 function createBrowser() {
   const cookies: { path: string; pair: string }[] = []
@@ -102,7 +102,7 @@ function createBrowser() {
 }
 
 test.each([earlier, pinned])(
-  'the process opens the page itself, and a call approved there is carried out once, for $host',
+  'the server opens the decision page, and a call approved there is carried out once, for $host',
   async (chosen) => {
     const before = await on.shopBalance()
     const { host, opened, pay, sent } = await connectLocalServer(chosen)
@@ -137,7 +137,7 @@ test.each([earlier, pinned])(
   },
 )
 
-test('the data that the model saw cannot decide; the browser’s ticket works once and is in no answer', async () => {
+test('a decision needs the ticket that the browser gets; it works once, and the model never sees it', async () => {
   const before = await on.shopBalance()
   const { host, opened, pay } = await connectLocalServer()
   const result = await pay(600)
@@ -170,11 +170,11 @@ test('the data that the model saw cannot decide; the browser’s ticket works on
   expect((await thief.ask(String(opened[0]))).text).not.toContain('value="yes"')
   expect((await thief.decide(url, 'yes')).status).toBe(403)
   expect((await thief.decide(String(opened[0]), 'yes')).status).toBe(403)
-  // A program that listens on another port of this machine receives the cookies for the requested path.
+  // A program on another port of this machine gets no cookie, because the cookie's path contains the ticket.
   const exposed = cookieFor('http://127.0.0.1:1/') + cookieFor(new URL(new URL(url).pathname, 'http://127.0.0.1:1'))
   expect(exposed).toBe('')
   expect(cookieFor(String(opened[0]))).not.toBe('')
-  // The address without its secret accepts no answer, even from the browser that used the ticket.
+  // The address without the ticket accepts no decision, even from the browser that used the ticket.
   expect((await decide(url, 'yes')).status).toBe(403)
   expect((await ask(String(opened[0]))).text).toContain('value="yes"')
   expect((await decide(String(opened[0]), 'no')).text).toContain('Nothing was done')
@@ -183,7 +183,7 @@ test('the data that the model saw cannot decide; the browser’s ticket works on
   for (const text of logged) expect(text).not.toContain(ticket)
 })
 
-test('without a browser, the answer says so, and nothing waits', async () => {
+test('if no browser can be opened, the call is refused, and the error lists other ways to decide', async () => {
   const { pay } = await connectLocalServer(pinned, { canOpen: false })
   const error = errorOf(await pay(600))
   expect(error).toMatchObject({
@@ -193,7 +193,7 @@ test('without a browser, the answer says so, and nothing waits', async () => {
   for (const words of ['payments-mcp serve', 'elicitation', 'PAYMENTS_CONFIRM']) expect(error.next).toContain(words)
 })
 
-test('a host that can open pages opens the decision page, with the ticket', async () => {
+test('if the host can open pages, it opens the decision page, and the server opens none', async () => {
   const { decide } = createBrowser()
   const who = person([
     async ({ url = '' }) => {
@@ -208,7 +208,7 @@ test('a host that can open pages opens the decision page, with the ticket', asyn
   expect(await on.shopBalance()).toBe(before + 700)
 })
 
-test('a decision expires after ten minutes, and is unknown to a restarted process', async () => {
+test('a pending decision expires after ten minutes, and is unknown to a restarted server', async () => {
   const { host, opened, pay } = await connectLocalServer()
   const { decision } = pendingOf(await pay(800))
   on.world.system.pass(600_001)
@@ -223,7 +223,7 @@ test('a decision expires after ten minutes, and is unknown to a restarted proces
   })
 })
 
-test('a window lists other pending decisions, and only its own browser can open them', async () => {
+test('the window of a decision links to other pending decisions; no other browser sees the links', async () => {
   const before = await on.shopBalance()
   const { opened, pay, host } = await connectLocalServer()
   const [first, second] = [pendingOf(await pay(910)), pendingOf(await pay(920))]
@@ -233,9 +233,9 @@ test('a window lists other pending decisions, and only its own browser can open 
   const link = new URL(/<li><a href="([^"]+)">Pay \$9\.20/.exec(page.text)?.[1] ?? '', first.url)
   expect(link.href).toBe(String(opened[1]))
   for (const url of [first.url, second.url])
-    expect((await createBrowser().ask(url)).text).not.toContain('What else waits')
+    expect((await createBrowser().ask(url)).text).not.toContain('Other pending decisions')
   expect((await decide(link, 'yes')).text).toContain('Approved')
   expect((await host.callTool('create_payment', { decision: second.decision })).isError).not.toBe(true)
-  expect((await ask(String(opened[0]))).text).not.toContain('What else waits')
+  expect((await ask(String(opened[0]))).text).not.toContain('Other pending decisions')
   expect(await on.shopBalance()).toBe(before + 920)
 })

@@ -30,7 +30,7 @@ onEachDatabase('the page of a pending call', (database) => {
     return { ...pending, path: new URL(pending.url).pathname, again }
   }
 
-  test('shows the caller, the request, the remaining limits, and the effect of approving', async () => {
+  test('the decision page shows the caller, the request, remaining limits and the effect of approving', async () => {
     const { world, site } = on
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -76,7 +76,7 @@ onEachDatabase('the page of a pending call', (database) => {
     })
   })
 
-  test('shows the grant of a customer, if the call is for a customer', async () => {
+  test('for a call on behalf of a customer, the decision page shows the limits of the customer’s grant', async () => {
     const { world, site } = on
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -93,13 +93,13 @@ onEachDatabase('the page of a pending call', (database) => {
     expect(page.text).not.toContain('Remaining account limits')
   })
 
-  test('is only for users of the party, who need their password to approve', async () => {
+  test('only users of the party see the decision page, and they need their password to approve', async () => {
     const { site, world } = on
     const { path, again } = await pay(600)
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
     expect((await stranger.open(path)).status).toBe(404)
     expect((await stranger.post(path, { decision: 'yes' })).status).toBe(403)
-    // This session is signed in by one click, as anyone at the machine could.
+    // This user signs in with one click and no password, as anyone at the machine can.
     const clicked = await site.visitor()
     await clicked.open(`/sign-in?next=${encodeURIComponent(path)}`)
     expect(await clicked.send('/sign-in', { as: 'owner' })).toMatchObject({ status: 303, location: path })
@@ -116,7 +116,7 @@ onEachDatabase('the page of a pending call', (database) => {
     expect((await again()).isError).not.toBe(true)
   })
 
-  test('cannot be decided with the data that the model saw', async () => {
+  test('the data that the model sees is not enough to decide', async () => {
     const { world } = on
     const before = await on.shopBalance()
     const { path, decision, again } = await pay(800)
@@ -130,7 +130,7 @@ onEachDatabase('the page of a pending call', (database) => {
       headers,
       body: new URLSearchParams({ decision: 'yes', ...fields }),
     })
-    // One click as the owner is the most that a program on the same machine can get.
+    // A program on the same machine can at most sign in as the owner without a password.
     const signedIn = await send('/sign-in', {
       ...yes(sameOriginHeaders),
       body: new URLSearchParams({ as: 'owner', next: path }),
@@ -168,7 +168,7 @@ onEachDatabase('the page of a pending call', (database) => {
     for (const line of world.logged) expect(line).not.toContain(session)
   })
 
-  test('lists everything that is pending, including approvals, with the same buttons', async () => {
+  test('the list of pending decisions includes approvals, and each can be decided there', async () => {
     const { site, world } = on
     const self = payer(world)
     on.world.system.pass(600_001)

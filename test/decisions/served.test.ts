@@ -10,7 +10,7 @@ import { createDecisionWorld, type DecisionWorld, pendingOf } from './deciding.t
 
 const [earlier, , , pinned] = hosts
 
-onEachDatabase('a call that no person at the host can decide', (database) => {
+onEachDatabase('calls that wait for a decision on a page', (database) => {
   let on: DecisionWorld
   beforeAll(async () => {
     on = await createDecisionWorld(database)
@@ -37,7 +37,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
   }
 
   test.each([earlier, pinned])(
-    'waits on a page, and is carried out once after the person approves, for $host',
+    'a call waits for a decision on a page, and is carried out once after the approval, for $host',
     async (chosen) => {
       const before = await on.shopBalance()
       const { decision, url, ends, next, again, host, sent } = await pay(4_200, chosen)
@@ -45,7 +45,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
       expect(Date.parse(ends) - on.world.system.now()).toBe(600_000)
       for (const words of [url, ends, `decision "${decision}"`, 'do not open it yourself'])
         expect(next).toContain(words)
-      // Equal calls share one decision.
+      // Identical calls share one decision.
       expect(pendingOf(await host.callTool('create_payment', on.payment(4_200))).decision).toBe(decision)
       expect(await on.shopBalance()).toBe(before)
 
@@ -59,7 +59,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     },
   )
 
-  test('waits for the person as long as hosts allow, and sends progress', async () => {
+  test('a continued call waits up to 50 seconds for the decision, and sends progress', async () => {
     const slept: number[] = []
     let decision = ''
     const sleep = async (ms: number) => {
@@ -84,9 +84,9 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(slept).toHaveLength(6)
   })
 
-  test('continues as soon as the person decides, whichever process serves their page', async () => {
+  test('a waiting call continues as soon as the person decides, even on a page of another process', async () => {
     const waits = Promise.withResolvers<void>()
-    // The wait ends only when the decision aborts it.
+    // This sleep ends only when the decision aborts it.
     const sleep = (_ms: number, signal?: AbortSignal) => {
       waits.resolve()
       return new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
@@ -102,7 +102,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     await other.drop()
   })
 
-  test('is not carried out after the person refuses or its time runs out', async () => {
+  test('a call is not carried out after a refusal, a late decision, or the expiry of its approval', async () => {
     const before = await on.shopBalance()
     const refused = await pay(300)
     expect(await on.decide(refused.decision, 'no')).toBe(303)
@@ -121,7 +121,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.shopBalance()).toBe(before)
   })
 
-  test('can be continued only on its connection, with its tool and its arguments', async () => {
+  test('a call can be continued only by the same caller, with the same tool and arguments', async () => {
     const before = await on.shopBalance()
     const { decision, again, host } = await pay(500)
     expect(await on.decide(decision, 'yes')).toBe(303)
@@ -145,7 +145,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.shopBalance()).toBe(before + 500)
   })
 
-  test('is carried out once for two simultaneous calls, and for a host that restarts in another process', async () => {
+  test('an approved call is carried out once, even if sent twice at once and again in another process', async () => {
     const before = await on.shopBalance()
     const { decision, again } = await pay(700)
     expect(await on.decide(decision, 'yes')).toBe(303)
@@ -161,7 +161,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.shopBalance()).toBe(before + 700)
   })
 
-  test('asks again if its effect has changed', async () => {
+  test('the person is asked again if the effect of the approved call has changed', async () => {
     const { world, site } = on
     const { json } = ok(await world.get('/customers'))
     const customerId = json.data[0].id
@@ -180,14 +180,14 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(ok(await world.get('/customers')).json.data[0].id).toBe(customerId)
   })
 
-  test('without a key is sent once for two simultaneous calls: the second gets the answer of the first', async () => {
+  test('an approved call without an idempotency key reaches the API once, even if sent twice at once', async () => {
     const { world } = on
     const customerId = ok(await world.get('/customers')).json.data[0].id
     const { host, sent } = await connect(pinned, { key: world.apiKey })
     const { decision } = pendingOf(await host.callTool('remove_customer', { customerId }))
     expect(await on.decide(decision, 'yes')).toBe(303)
     const both = await Promise.all([1, 2].map(() => host.callTool('remove_customer', { decision })))
-    // The two calls may arrive in either order.
+    // Either of the two calls can be the first.
     const [first, second] = both
       .map(({ structuredContent }) => structuredContent)
       .sort((one) => ('replayed' in (one ?? {}) ? 1 : -1))
@@ -196,7 +196,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(sent.filter(({ line }) => line === `DELETE /customers/${customerId}`)).toHaveLength(1)
   })
 
-  test('asks for the second factor after the person approves', async () => {
+  test('after the approval of a call that needs a second factor, the person is asked for the code', async () => {
     const { world, site } = on
     const { owner } = site
     const self = payer(world)
@@ -227,7 +227,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(keys).toEqual([expect.stringMatching(/^idk_/), `${keys[0]}.1`])
   })
 
-  test('first sends the address of its page, if the host opens pages', async () => {
+  test('if the host can open pages, the person is first sent to the decision page', async () => {
     const before = await on.shopBalance()
     const who = person([
       async ({ url = '' }) => {
@@ -239,7 +239,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     const paid = await host.callTool('create_payment', on.payment(900))
     expect(paid.structuredContent?.data.attributes).toMatchObject({ amount: 900, status: 'COMPLETED' })
     expect(who.asked.map(({ mode }) => mode)).toEqual(['url'])
-    // If nobody saw the question, the model still gets the page's link.
+    // If the host cancels the question, the model gets the link to the decision page.
     const unseen = await connect(pinned, { person: person([{ action: 'cancel' }], { form: {} }) })
     const { decision } = pendingOf(await unseen.host.callTool('create_payment', on.payment(901)))
     expect(await on.decide(decision, 'yes')).toBe(303)
@@ -247,7 +247,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(await on.shopBalance()).toBe(before + 1_801)
   })
 
-  test('is refused if twenty others already wait', async () => {
+  test('a call is refused while twenty others of the same caller wait for a decision', async () => {
     const key = on.shop.agentKey
     const { host } = await connect(pinned, { key })
     const to = { type: 'party_id', value: on.site.owner.partyId }
@@ -259,7 +259,7 @@ onEachDatabase('a call that no person at the host can decide', (database) => {
     expect(pendingOf(await call(21)).decision).toMatch(/^dcn_/)
   })
 
-  test('has the argument `decision` only if a person is asked', async () => {
+  test('tools have the argument `decision` only if calls can wait for a decision on a page', async () => {
     const toolsWithDecision = async (options: object) => {
       const { host } = await connect(pinned, options)
       const { tools } = await host.listTools()

@@ -1,10 +1,10 @@
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** A fake system in which each call of `sleep` waits until its time comes or the test ends it. */
+/** A fake system whose `sleep` ends when the test has advanced the clock far enough, or when its signal is aborted. */
 export interface SleepingSystem extends FakeSystem {
-  /** The number of current sleepers. */
+  /** The number of `sleep` calls that have not ended. */
   readonly sleeping: number
-  /** Resolves when there are at least this many sleepers. */
+  /** Resolves when at least `count` `sleep` calls have not ended. */
   sleepers(count: number): Promise<void>
 }
 
@@ -35,7 +35,7 @@ export function sleepingSystem(): SleepingSystem {
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
         signal?.throwIfAborted()
-        // A short sleep waits for a lock, and must poll again immediately.
+        // Code that waits for a lock sleeps briefly and tries again, so short sleeps end immediately.
         if (ms < 1000) return void setImmediate(resolve)
         const one = {
           untilMs: system.elapsed() + ms,

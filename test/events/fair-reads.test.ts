@@ -6,10 +6,10 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** The number of calls in a burst. A database cannot answer all of them before the other call is sent. */
+/** The number of calls in a burst, too many for a database to answer before the test sends its other call. */
 const burst = 200
 
-describe.each(databases)('requests that wait, on $name', (database) => {
+describe.each(databases)('reads of long polls on $name', (database) => {
   let served: Served
   let other: string
   let path: string
@@ -32,12 +32,12 @@ describe.each(databases)('requests that wait, on $name', (database) => {
   }
 
   /**
-   * Sends a burst with one credential, and then one call with another. Returns how many calls of the burst were
-   * answered first.
+   * Sends a burst with one credential, and then one call with another credential. Returns how many calls of the burst
+   * were answered before that call.
    */
   async function answeredBefore(query: string): Promise<number> {
     let answered = 0
-    // The card was used already, so nothing waits, and only the reads count.
+    // The card is already used, so no call waits for a change: only the reads take time.
     const sent = Array.from({ length: burst }, async () => {
       await get('?waitSeconds=50', served.world.agentKey)
       answered += 1
@@ -50,14 +50,14 @@ describe.each(databases)('requests that wait, on $name', (database) => {
   }
 
   test.each([
-    { call: 'a call', query: '' },
-    { call: 'a waiting call', query: '?waitSeconds=50' },
-  ])('$call with another credential is answered long before the burst', async ({ query }) => {
+    { call: 'an ordinary call', query: '' },
+    { call: 'a long poll', query: '?waitSeconds=50' },
+  ])('$call with another credential overtakes most of a burst of long polls', async ({ query }) => {
     expect(await answeredBefore(query)).toBeLessThan(burst / 4)
   })
 })
 
-test('credentials take turns, and two reads run at once', async () => {
+test('reads of different credentials take turns, and at most two run at once', async () => {
   const begun: string[] = []
   const ends: (() => void)[] = []
   const read = (async (work) => {
