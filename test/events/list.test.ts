@@ -104,16 +104,16 @@ onEachDatabase('the events of a party', (database) => {
       expect(offered.attributes.clientSecret).not.toBeNull()
       const wallet = ok(await world.post('/wallets', { displayName: 'Rent' }, { key: world.apiKey })).json.data
       const events = await since(before)
-      const of = (type: string) =>
+      const objectOf = (type: string) =>
         events.find(({ attributes }) => attributes.eventType === type)?.attributes.payload.object
-      expect(of('approval.required')).toEqual(approval)
-      expect(of('approval.denied')).toEqual(denied)
-      const { checkoutUrl: _, clientSecret: __, ...open } = offered.attributes
-      expect(of('subscription.created')).toEqual({
+      expect(objectOf('approval.required')).toEqual(approval)
+      expect(objectOf('approval.denied')).toEqual(denied)
+      const { checkoutUrl: _, clientSecret: __, ...publicAttributes } = offered.attributes
+      expect(objectOf('subscription.created')).toEqual({
         ...offered,
-        attributes: { ...open, checkoutUrl: null, clientSecret: null },
+        attributes: { ...publicAttributes, checkoutUrl: null, clientSecret: null },
       })
-      expect(of('wallet.created').attributes).toEqual(wallet.attributes)
+      expect(objectOf('wallet.created').attributes).toEqual(wallet.attributes)
     })
 
     test('of a bank account, a payment request for both parties, an invitation to the party, and the party', async () => {
@@ -134,15 +134,15 @@ onEachDatabase('the events of a party', (database) => {
         invitations: [{ email: 'new@example.com', role: 'MEMBER' }],
       })
       const events = await since(before)
-      const of = (type: string, id: string) =>
+      const objectOf = (type: string, id: string) =>
         events.find(({ attributes }) => attributes.eventType === type && attributes.resourceId === id)?.attributes
           .payload.object
       const without = (name: string, { attributes, ...rest }: { attributes: object }) => {
         return { ...rest, attributes: { ...attributes, [name]: null } }
       }
-      expect(of('external_account.connected', account.id)).toEqual(account)
-      expect(of('payment_request.created', id)).toEqual(without('paymentLinkUrl', request))
-      expect(of('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
+      expect(objectOf('external_account.connected', account.id)).toEqual(account)
+      expect(objectOf('payment_request.created', id)).toEqual(without('paymentLinkUrl', request))
+      expect(objectOf('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
       ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
       expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
       // Names that come from other records are current.
@@ -182,14 +182,14 @@ onEachDatabase('the events of a party', (database) => {
   describe('are listed', () => {
     test('page by page, newest first, each with its own id and the same as when read alone', async () => {
       const whole = await list('?limit=100')
-      const walked: Listed[] = []
+      const fromPages: Listed[] = []
       let cursor = ''
       do {
         const { data, meta } = ok(await world.get(`/events?limit=3${cursor}`, { key: world.apiKey })).json
-        walked.push(...data)
+        fromPages.push(...data)
         cursor = meta.pagination.hasMore ? `&cursor=${meta.pagination.nextCursor}` : ''
       } while (cursor !== '')
-      expect(walked).toEqual(whole)
+      expect(fromPages).toEqual(whole)
       expect(new Set(whole.map(({ id }) => id)).size).toBe(whole.length)
       expect(whole.length).toBeGreaterThan(10)
       for (const event of whole.slice(0, 5)) expect(await read(`/events/${event.id}`)).toEqual(event)
@@ -234,9 +234,9 @@ onEachDatabase('the events of a party', (database) => {
       expectRefusal(await world.get('/events?eventType=payment.created', { key }), 'forbidden')
       const [payment] = await list('?eventType=payment.created&limit=1')
       expectRefusal(await world.get(`/events/${payment?.id}`, { key }), 'not_found')
-      const all = scopes.filter((scope) => scope !== 'payments.read')
-      const others = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: all })
-      const eventTypes = await types('?limit=100', { key: others })
+      const otherScopes = scopes.filter((scope) => scope !== 'payments.read')
+      const otherKey = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: otherScopes })
+      const eventTypes = await types('?limit=100', { key: otherKey })
       expect(eventTypes.some((type) => /^(?:payment|approval|subscription)\./.test(type))).toBe(false)
       expect(eventTypes).toContain('agent_card.created')
     })
@@ -248,13 +248,13 @@ onEachDatabase('the events of a party', (database) => {
       const reader = await addAgent(world, ownAgent.partyId, walletId, ['payments.read'])
       const blind = await addAgent(world, ownAgent.partyId, walletId, [])
       const full = await addAgent(world, ownAgent.partyId, walletId, delegable)
-      const words = async (key: string) =>
+      const kindsSeenBy = async (key: string) =>
         new Set((await types('?limit=100', { key })).map((type) => type.split('.')[0]))
-      const ofAll = ['wallet', 'external_account', 'party']
-      expect(await words(reader.agentKey)).toEqual(
-        new Set(['payment', 'payment_request', 'approval', 'subscription', ...ofAll]),
+      const alwaysVisible = ['wallet', 'external_account', 'party']
+      expect(await kindsSeenBy(reader.agentKey)).toEqual(
+        new Set(['payment', 'payment_request', 'approval', 'subscription', ...alwaysVisible]),
       )
-      expect(await words(blind.agentKey)).toEqual(new Set(ofAll))
+      expect(await kindsSeenBy(blind.agentKey)).toEqual(new Set(alwaysVisible))
       expect(await types('?eventType=agent_card.created', { key: full.agentKey })).toEqual([])
       await world.issueCard({}, { key: full.agentKey })
       expect(await types('?eventType=agent_card.created', { key: full.agentKey })).toEqual(['agent_card.created'])
@@ -268,20 +268,20 @@ onEachDatabase('the events of a party', (database) => {
       const { agentId, agentKey: key } = await addAgent(world, other.partyId, aside, ['payments.read'])
       const ask = async (payer: object) =>
         created(await world.post('/payment-requests', { amount: 5, payer }, { key: world.apiKey }))
-      const ofParty = await ask({ type: 'party_id', value: other.partyId })
-      const ofAgent = await ask({ type: 'agent_id', value: agentId })
-      const eventsOf = async (by: string) =>
-        (await list('?eventType=payment_request.incoming&limit=2', { key: by })).map(
+      const toParty = await ask({ type: 'party_id', value: other.partyId })
+      const toAgent = await ask({ type: 'agent_id', value: agentId })
+      const requestsSeenBy = async (reader: string) =>
+        (await list('?eventType=payment_request.incoming&limit=2', { key: reader })).map(
           ({ attributes }) => attributes.resourceId,
         )
-      expectRefusal(await world.get(`/payment-requests/${ofParty}`, { key }), 'forbidden')
-      expect(await eventsOf(key)).toEqual([ofAgent])
-      expect(await eventsOf(other.agentKey)).toEqual([ofAgent, ofParty])
+      expectRefusal(await world.get(`/payment-requests/${toParty}`, { key }), 'forbidden')
+      expect(await requestsSeenBy(key)).toEqual([toAgent])
+      expect(await requestsSeenBy(other.agentKey)).toEqual([toAgent, toParty])
     })
 
     test('an agent sees the events of a customer within its grant, one type at a time', async () => {
-      const of = `partyId=${customerId}`
-      const missing = await world.get(`/events?${of}`)
+      const customerQuery = `partyId=${customerId}`
+      const missing = await world.get(`/events?${customerQuery}`)
       expectRefusal(missing, 'invalid_value', { source: { parameter: 'eventType' } })
       const id = created(
         await world.post('/payments', {
@@ -291,18 +291,18 @@ onEachDatabase('the events of a party', (database) => {
           customerPartyId: customerId,
         }),
       )
-      const [event] = await list(`?${of}&eventType=payment.created`, {})
-      expect(event?.attributes.payload.object).toEqual(await read(`/payments/${id}?${of}`, {}))
-      expect(await read(`/events/${event?.id}?${of}`, {})).toEqual(event)
+      const [event] = await list(`?${customerQuery}&eventType=payment.created`, {})
+      expect(event?.attributes.payload.object).toEqual(await read(`/payments/${id}?${customerQuery}`, {}))
+      expect(await read(`/events/${event?.id}?${customerQuery}`, {})).toEqual(event)
       const source = { parameter: 'customerPartyId' }
-      const listUrl = `/events?${of}&eventType=payment.created`
+      const listUrl = `/events?${customerQuery}&eventType=payment.created`
       expectRefusal(await world.get(listUrl, { key: world.apiKey }), 'forbidden', { source })
       const grantId = await payer(world).delegationId(customerId)
       await world.store.transaction(async ({ db }) => {
         await db.updateTable('delegations').set({ permissions: '["wallets.read"]' }).where('id', '=', grantId).execute()
       })
       expectRefusal(await world.get(listUrl), 'forbidden', { source })
-      expectRefusal(await world.get(`/events/${event?.id}?${of}`), 'not_found')
+      expectRefusal(await world.get(`/events/${event?.id}?${customerQuery}`), 'not_found')
     })
   })
 
@@ -316,8 +316,8 @@ onEachDatabase('the events of a party', (database) => {
     ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
     expect(await list('?limit=100')).toEqual(before)
     created(await payer(world).pay(2, toOther()))
-    const anew = (await list('?limit=2')).map(({ id }) => id)
-    expect(anew.some((id) => deletedIds.includes(id))).toBe(false)
+    const newIds = (await list('?limit=2')).map(({ id }) => id)
+    expect(newIds.some((id) => deletedIds.includes(id))).toBe(false)
     for (const id of deletedIds) expectRefusal(await world.get(`/events/${id}`, { key: world.apiKey }), 'not_found')
   })
 })

@@ -35,8 +35,8 @@ afterAll(async () => {
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
 
 test('ten thousand waits share timers and connections, and all of them are answered', async () => {
-  const waiting = Array.from({ length: credentials * maxPerCredential }, (_, at) =>
-    world.get(path(), { key: keys[at % credentials] ?? '' }),
+  const waiting = Array.from({ length: credentials * maxPerCredential }, (_, index) =>
+    world.get(path(), { key: keys[index % credentials] ?? '' }),
   )
   await system.sleepers(waiting.length)
   ok(await world.authorize(cardId, 10))

@@ -2,27 +2,28 @@ import type { EventRow } from '../../src/service/store/schema/events.ts'
 import type { World } from '../support/world.ts'
 
 /**
- * Returns functions that read events of the outbox, by party and in order. `rows` returns all of them. `fresh` returns
- * those added since its last call, and `since` returns each of these as `party type prefix-of-the-resource-id`.
+ * Returns functions that read the outbox, sorted by party and sequence. `rows` returns all events. `newRows` and
+ * `newEvents` return only those added since the last call of either. `newEvents` returns each event as a string: the
+ * party's name, the event type and the prefix of the resource id.
  */
-export function outboxEvents(world: Pick<World, 'store'>, names: () => Readonly<Record<string, string>>) {
+export function outboxEvents(world: Pick<World, 'store'>, partyNames: () => Readonly<Record<string, string>>) {
   let seen = new Set<string>()
   const rows = () =>
     world.store.read(({ db }) => db.selectFrom('events').selectAll().orderBy('partyId').orderBy('sequence').execute())
   const key = ({ partyId, sequence }: EventRow) => `${partyId} ${sequence}`
-  const fresh = async () => {
+  const newRows = async () => {
     const all = await rows()
-    const found = all.filter((row) => !seen.has(key(row)))
+    const added = all.filter((row) => !seen.has(key(row)))
     seen = new Set(all.map(key))
-    return found
+    return added
   }
   return {
     rows,
-    fresh,
-    since: async () => {
-      const called = names()
-      return (await fresh()).map(({ partyId, type, resourceId }) => {
-        return `${called[partyId] ?? partyId} ${type} ${resourceId.slice(0, 3)}`
+    newRows,
+    newEvents: async () => {
+      const names = partyNames()
+      return (await newRows()).map(({ partyId, type, resourceId }) => {
+        return `${names[partyId] ?? partyId} ${type} ${resourceId.slice(0, 3)}`
       })
     },
   }

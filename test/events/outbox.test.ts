@@ -25,14 +25,11 @@ onEachDatabase('the outbox', (database) => {
       [other.partyId]: 'other',
       [customerId]: 'customer',
     }))
-    await outbox.since()
+    await outbox.newEvents()
   })
   afterAll(() => world.drop())
 
-  const events =
-    (...expected: string[]) =>
-    async () =>
-      expect(await outbox.since()).toEqual(expected)
+  const expectEvents = async (...expected: string[]) => expect(await outbox.newEvents()).toEqual(expected)
   const toOther = () => ({ type: 'party_id', value: other.partyId })
 
   describe('gets one event for each change', () => {
@@ -41,14 +38,14 @@ onEachDatabase('the outbox', (database) => {
       const sent = { idempotencyKey: 'a payment to be repeated' }
       const first = await self.pay(500, toOther(), {}, sent)
       const paid = ['own payment.created pay', 'own payment.completed pay', 'other payment.completed pay']
-      expect((await outbox.since()).sort()).toEqual(paid.sort())
+      expect((await outbox.newEvents()).sort()).toEqual(paid.sort())
       expect((await self.pay(500, toOther(), {}, sent)).json.data.id).toBe(created(first))
-      await events()()
+      await expectEvents()
       expectRefusal(await self.pay(9_999_999, toOther()), 'conflict', {
         source: { pointer: '/data/attributes/amount' },
       })
       expectRefusal(await world.get('/payments/pay_00000000000000000000000000000000'), 'not_found')
-      await events()()
+      await expectEvents()
     })
 
     test('for a payment in review: approved, denied, canceled', async () => {
@@ -56,40 +53,40 @@ onEachDatabase('the outbox', (database) => {
       await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
       const payForReview = async () => {
         const id = created(await self.pay(1001, toOther()))
-        await events('own payment.created pay', 'own approval.required apr')()
+        await expectEvents('own payment.created pay', 'own approval.required apr')
         return { id, approvalId: (await self.approvalOf(id)).id as string }
       }
       const key = world.apiKey
       ok(await self.approve((await payForReview()).approvalId, { key }))
       const approved = ['own payment.completed pay', 'own approval.approved apr', 'other payment.completed pay']
-      expect((await outbox.since()).sort()).toEqual(approved.sort())
+      expect((await outbox.newEvents()).sort()).toEqual(approved.sort())
       ok(await self.deny((await payForReview()).approvalId, undefined, { key }))
-      await events('own payment.approval_denied pay', 'own approval.denied apr')()
+      await expectEvents('own payment.approval_denied pay', 'own approval.denied apr')
       ok(await self.cancel((await payForReview()).id))
-      await events('own approval.canceled apr', 'own payment.canceled pay')()
+      await expectEvents('own approval.canceled apr', 'own payment.canceled pay')
       await self.setLimits('agents', ownAgent.agentId, null)
     })
 
     test('for a payment that waits for its claim, and for the claim', async () => {
       const self = payer(world)
       const id = created(await self.pay(300, { type: 'email', value: 'somebody@example.com' }))
-      await events('own payment.created pay', 'own payment.pending_claim pay')()
+      await expectEvents('own payment.created pay', 'own payment.pending_claim pay')
       ok(await self.claim(id))
-      const newEvents = (await outbox.fresh()).map(({ partyId, type }) =>
+      const newEvents = (await outbox.newRows()).map(({ partyId, type }) =>
         partyId === ownAgent.partyId ? `own ${type}` : type,
       )
       expect(newEvents.sort()).toEqual(['own payment.completed', 'payment.completed', 'wallet.created'])
       const canceled = created(await self.pay(300, { type: 'email', value: 'nobody@example.com' }))
       ok(await self.cancel(canceled))
       const ended = ['own payment.created pay', 'own payment.pending_claim pay', 'own payment.canceled pay']
-      await events(...ended)()
+      await expectEvents(...ended)
     })
 
     test('for deposits, withdrawals, transfers between wallets, and wallets', async () => {
       const key = world.apiKey
       const walletId = ok(await world.get('/wallets', { key })).json.data[0].id as string
       const second = ok(await world.post('/wallets', { displayName: 'Second' }, { key })).json.data.id as string
-      await events('own wallet.created wal')()
+      await expectEvents('own wallet.created wal')
       const [amount, currency] = [100, 'USD']
       ok(
         await world.post(
@@ -98,38 +95,38 @@ onEachDatabase('the outbox', (database) => {
           { key },
         ),
       )
-      await events('own deposit.created tfr', 'own deposit.completed tfr')()
+      await expectEvents('own deposit.created tfr', 'own deposit.completed tfr')
       const between = { sourceWalletId: walletId, destWalletId: second, amount }
       ok(await world.post('/transfers/internal', between, { key }))
-      await events('own transfer.created tfr', 'own transfer.completed tfr')()
+      await expectEvents('own transfer.created tfr', 'own transfer.completed tfr')
     })
 
     test('for a card and its purchases, by any caller', async () => {
-      const agentOf = async () => [
+      const agentIds = async () => [
         ...new Set((await outbox.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
       ]
       const ids = new Set<string>()
       const key = world.apiKey
       const cardId = await world.issueCard()
-      await events(`own agent_card.created ${cardId.slice(0, 3)}`)()
+      await expectEvents(`own agent_card.created ${cardId.slice(0, 3)}`)
       ids.add(cardId)
       const card = cardId.slice(0, 3)
       ok(await world.send('POST', `/agent-cards/${cardId}/freeze`, { key }))
       ok(await world.send('POST', `/agent-cards/${cardId}/unfreeze`, { key }))
-      await events(`own agent_card.frozen ${card}`, `own agent_card.unfrozen ${card}`)()
+      await expectEvents(`own agent_card.frozen ${card}`, `own agent_card.unfrozen ${card}`)
       const declined = ok(await world.authorize(cardId, 5001)).json.data.id as string
       const tx = declined.slice(0, 3)
-      await events(`own card_transaction.declined ${tx}`)()
+      await expectEvents(`own card_transaction.declined ${tx}`)
       const id = ok(await world.authorize(cardId, 4000, { key })).json.data.id as string
       ids.add(id)
-      await events(`own card_transaction.authorized ${tx}`, `own agent_card.used ${card}`)()
-      const simulate = (what: string, attributes: object) =>
-        world.post(`/simulations/card-transactions/${id}/${what}`, attributes, { key })
+      await expectEvents(`own card_transaction.authorized ${tx}`, `own agent_card.used ${card}`)
+      const simulate = (action: string, attributes: object) =>
+        world.post(`/simulations/card-transactions/${id}/${action}`, attributes, { key })
       ok(await simulate('capture', { amount: 3000, currency: 'USD' }))
-      await events(`own card_transaction.partially_captured ${tx}`)()
+      await expectEvents(`own card_transaction.partially_captured ${tx}`)
       ok(await simulate('refund', { amount: 1000, currency: 'USD' }))
-      await events(`own card_transaction.refunded ${tx}`, `own card_transaction.updated ${tx}`)()
-      expect(await agentOf()).toEqual([ownAgent.agentId])
+      await expectEvents(`own card_transaction.refunded ${tx}`, `own card_transaction.updated ${tx}`)
+      expect(await agentIds()).toEqual([ownAgent.agentId])
       const { agentId, agentKey } = await addAgent(
         world,
         ownAgent.partyId,
@@ -143,9 +140,9 @@ onEachDatabase('the outbox', (database) => {
           { key: agentKey },
         ),
       ).json.data.id as string
-      await outbox.since()
+      await outbox.newEvents()
       ok(await world.send('DELETE', `/agents/${agentId}`, { key }))
-      expect((await outbox.fresh()).map(({ type, resourceId }) => [type, resourceId])).toEqual([
+      expect((await outbox.newRows()).map(({ type, resourceId }) => [type, resourceId])).toEqual([
         ['agent_card.expired', unused],
       ])
     })
@@ -155,48 +152,45 @@ onEachDatabase('the outbox', (database) => {
       const cardId = await world.issueCard()
       const authorized = ok(await world.authorize(cardId, 100)).json.data.id as string
       const subscriptionId = await shop.active(weekly)
-      await outbox.since()
+      await outbox.newEvents()
       await shop.pass(7.5)
-      const due = [`own card_transaction.reversed ${authorized.slice(0, 3)}`, 'own subscription.charged sub']
-      await events(...due)()
+      const dueEvents = [`own card_transaction.reversed ${authorized.slice(0, 3)}`, 'own subscription.charged sub']
+      await expectEvents(...dueEvents)
       ok(await world.get(`/card-transactions/${authorized}`))
-      await events()()
+      await expectEvents()
       ok(await shop.cancel(subscriptionId))
-      await events('own subscription.canceled sub')()
+      await expectEvents('own subscription.canceled sub')
     })
 
     test('for invitations and for customers’ grants', async () => {
       const { pending } = await inviters(world)
-      await outbox.since()
+      await outbox.newEvents()
       const { id } = await pending()
-      await events('own agent_delegation_invitation.created adi')()
+      await expectEvents('own agent_delegation_invitation.created adi')
       const key = world.apiKey
       ok(await world.post(`/simulations/customer-invitations/${id}/accept`, {}, { key }))
-      const newEvents = (await outbox.fresh()).map(({ type }) => type).sort()
+      const newEvents = (await outbox.newRows()).map(({ type }) => type).sort()
       expect(newEvents).toEqual(['agent_delegation_invitation.accepted', 'delegation.activated', 'wallet.created'])
       ok(await world.send('DELETE', `/customers/${customerId}/agents/${ownAgent.agentId}`, { key }))
       const ended = ['own agent_delegation.revoked dlg', 'customer delegation.revoked dlg']
-      expect((await outbox.since()).sort()).toEqual(ended.sort())
+      expect((await outbox.newEvents()).sort()).toEqual(ended.sort())
     })
   })
 
   test('numbers the events of a party without gaps, even under simultaneous writes', async () => {
     const self = payer(world)
-    const pays = (sent?: object) => self.pay(10, toOther(), {}, sent)
-    const toOwn = () =>
+    const payOther = () => self.pay(10, toOther(), {})
+    const receive = () =>
       payer(world).pay(
         10,
         { type: 'party_id', value: ownAgent.partyId },
         {},
         { key: other.agentKey, instanceId: 'theirs' },
       )
-    const answers = await Promise.all([
-      ...Array.from({ length: 10 }, () => pays()),
-      ...Array.from({ length: 10 }, toOwn),
-    ])
+    const answers = await Promise.all([...Array.from({ length: 10 }, payOther), ...Array.from({ length: 10 }, receive)])
     for (const answer of answers) ok(answer)
-    for (const [, of] of Map.groupBy(await outbox.rows(), ({ partyId }) => partyId)) {
-      expect(of.map(({ sequence }) => sequence)).toEqual(of.map((_, at) => at + 1))
+    for (const [, events] of Map.groupBy(await outbox.rows(), ({ partyId }) => partyId)) {
+      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1))
     }
   })
 
@@ -209,9 +203,9 @@ onEachDatabase('the outbox', (database) => {
         ({ sequence, partyId }) => partyId === ownAgent.partyId && sequence <= before.length,
       ),
     ).toEqual([])
-    await outbox.since()
+    await outbox.newEvents()
     await world.issueCard()
-    const [next] = await outbox.fresh()
+    const [next] = await outbox.newRows()
     expect(next?.sequence).toBeGreaterThan(before.length)
   })
 })

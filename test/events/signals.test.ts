@@ -20,24 +20,24 @@ test('a wait ends when another process moves the clock, although no table shows 
   const signals = await Promise.all([connected(world), connected(otherProcess)])
   const [here, theirs] = signals
   // Processes that have not detected each other notify nobody.
-  let isHeard = false
-  here.subscribe('met', () => {
-    isHeard = true
+  let isReceived = false
+  here.subscribe('test', () => {
+    isReceived = true
   })
   try {
     await expect
       .poll(() => {
-        theirs.send('met')
-        return isHeard
+        theirs.send('test')
+        return isReceived
       })
       .toBe(true)
     const resourceId = await world.issueCard()
     const { partyId, keyId } = await world.whoami()
     const wait = await world.service.waits.begin({ resourceId, partyId, keyId })
-    if (wait === undefined) return expect.unreachable('nobody else waits')
-    const woken = wait.next()
+    if (wait === undefined) return expect.unreachable('there is no other wait, so this one cannot exceed a limit')
+    const wake = wait.next()
     await otherProcess.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'there' })
-    await woken
+    await wake
     world.service.waits.end(wait)
   } finally {
     await Promise.all([world.service.waits.close(), otherProcess.service.waits.close()])

@@ -8,26 +8,26 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { outboxEvents } from './outbox-events.ts'
 
-type Purchase = (typeof cardTransactionStatuses)[number]
+type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 
 const currency = 'USD'
 const part = { amount: 40, currency }
 
 /** A merchant's requests, and the resulting status of the purchase. */
-const sends = {
+const requests = {
   capture: { path: 'capture', attributes: { amount: 100, currency } },
   capture_part: { path: 'capture', attributes: part },
   reverse: { path: 'reverse', attributes: {} },
   expire: { path: 'expire', attributes: {} },
   refund: { path: 'refund', attributes: part },
 } as const
-type Action = keyof typeof sends
-const actions = Object.keys(sends) as Action[]
+type Action = keyof typeof requests
+const actions = Object.keys(requests) as Action[]
 
 onEachDatabase('each possible transition', (database) => {
   let world: World
   let outbox: ReturnType<typeof outboxEvents>
-  let keys = 0
+  let made = 0
 
   beforeAll(async () => {
     world = await createWorld(database)
@@ -35,15 +35,15 @@ onEachDatabase('each possible transition', (database) => {
   })
   afterAll(() => world.drop())
 
-  const types = async () => (await outbox.fresh()).map(({ type }) => type)
+  const newTypes = async () => (await outbox.newRows()).map(({ type }) => type)
   const act = (id: string, action: Action, idempotencyKey: string) => {
-    const { path, attributes } = sends[action]
+    const { path, attributes } = requests[action]
     return world.post(`/simulations/card-transactions/${id}/${path}`, attributes, { key: world.apiKey, idempotencyKey })
   }
-  const actOn = async (id: string, action: Action) => ok(await act(id, action, `made ${keys++}`)).json.data.id as string
+  const actOn = async (id: string, action: Action) => ok(await act(id, action, `made ${made++}`)).json.data.id as string
   const purchase = async (amount = 100) =>
     ok(await world.authorize(await world.issueCard(), amount)).json.data.id as string
-  const purchases: Record<Purchase, () => Promise<string>> = {
+  const purchases: Record<PurchaseStatus, () => Promise<string>> = {
     authorized: () => purchase(),
     declined: () => purchase(5001),
     captured: async () => actOn(await purchase(), 'capture'),
@@ -55,15 +55,15 @@ onEachDatabase('each possible transition', (database) => {
   describe.each(cardTransactionStatuses)('a card transaction that is %s', (status) => {
     test.each(actions)('%s adds its one event, and a refusal or replay adds none', async (action) => {
       const id = await purchases[status]()
-      await types()
-      const after = (purchaseTransitions[status] as Partial<Record<Action, Purchase>>)[action]
+      await newTypes()
+      const after = (purchaseTransitions[status] as Partial<Record<Action, PurchaseStatus>>)[action]
       const key = `${status} ${action}`
       const answer = await act(id, action, key)
       expect(answer.status).toBe(after === undefined ? 409 : 200)
       const steps = action === 'refund' ? ['refunded', 'updated'] : [after]
-      expect(await types()).toEqual(after === undefined ? [] : steps.map((step) => `card_transaction.${step}`))
+      expect(await newTypes()).toEqual(after === undefined ? [] : steps.map((step) => `card_transaction.${step}`))
       expect((await act(id, action, key)).text).toBe(answer.text)
-      expect(await types()).toEqual([])
+      expect(await newTypes()).toEqual([])
     })
   })
 
@@ -73,13 +73,13 @@ onEachDatabase('each possible transition', (database) => {
       const shop = merchant(world)
       const id = await createInState(shop, status)
       expect((await shop.read(id)).status).toBe(status)
-      await types()
+      await newTypes()
       const idempotencyKey = `cancel ${status}`
       const answer = await shop.cancel(id, { idempotencyKey })
       expect(answer.status).toBe(status === 'completed' ? 409 : 200)
-      expect(await types()).toEqual(status === 'pending' || status === 'active' ? ['subscription.canceled'] : [])
+      expect(await newTypes()).toEqual(status === 'pending' || status === 'active' ? ['subscription.canceled'] : [])
       expect((await shop.cancel(id, { idempotencyKey })).status).toBe(answer.status)
-      expect(await types()).toEqual([])
+      expect(await newTypes()).toEqual([])
     },
   )
 })

@@ -6,7 +6,7 @@ import { sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
+describe.each(hosts)('a tool call that waits, from $host', ({ open }) => {
   let world: World
   let system: SleepingSystem
 
@@ -23,13 +23,13 @@ describe.each(hosts)('a tool that waits, for $host', ({ open }) => {
     const { host, close } = await connectHost(world, open, { system })
     const cardId = await world.issueCard()
     const notifications: string[] = []
-    const heard = [20, 10].map((past) => ({ past, ...Promise.withResolvers<void>() }))
+    const reports = [20, 10].map((seconds) => ({ seconds, ...Promise.withResolvers<void>() }))
     const onprogress = ({ message = '' }: { message?: string | undefined }) => {
       notifications.push(message)
-      for (const { past, resolve } of heard) if (message.endsWith(`for ${past} s`)) resolve()
+      for (const { seconds, resolve } of reports) if (message.endsWith(`for ${seconds} s`)) resolve()
     }
     const call = host.callTool('get_agent_card', { cardId, waitSeconds: '40' }, { onprogress })
-    for (const { promise } of heard.toReversed()) {
+    for (const { promise } of reports.toReversed()) {
       await system.sleepers(2)
       system.pass(10_000)
       await promise

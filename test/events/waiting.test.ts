@@ -17,10 +17,10 @@ import {
 } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-let people = 0
+let emailCount = 0
 
 /** Returns an unused email address. */
-const somebody = () => ({ type: 'email', value: `claims${people++}@example.com` })
+const somebody = () => ({ type: 'email', value: `claims${emailCount++}@example.com` })
 
 /** The operations that can wait. Each has a function that creates its record and one that changes it. */
 const waitable = {
@@ -97,15 +97,15 @@ const waitable = {
   },
 } as const
 
-const kinds = Object.entries(waitable)
+const operations = Object.entries(waitable)
 
-let keys = 0
+let keyCount = 0
 
 /** Returns a caller of another process, whose idempotency keys differ from the first process's. */
-function createCaller(world: World): World {
-  const named = (sent: Sent = {}) => ({ idempotencyKey: `there ${keys++}`, ...sent })
-  const send: World['send'] = (method, path, sent) => world.send(method, path, named(sent))
-  const post: World['post'] = (path, attributes, sent) => world.post(path, attributes, named(sent))
+function createClient(world: World): World {
+  const withKey = (sent: Sent = {}) => ({ idempotencyKey: `there ${keyCount++}`, ...sent })
+  const send: World['send'] = (method, path, sent) => world.send(method, path, withKey(sent))
+  const post: World['post'] = (path, attributes, sent) => world.post(path, attributes, withKey(sent))
   const charge = { currency: 'USD', merchant: { name: 'Books' } }
   const authorize: World['authorize'] = (id, amount) =>
     post(`/simulations/agent-cards/${id}/authorize`, { amount, ...charge })
@@ -134,7 +134,7 @@ onEachDatabase('waiting', (database) => {
   const waits = (path: string, seconds: number | string = 50, sent?: object) =>
     world.get(`${path}?waitSeconds=${seconds}`, sent)
 
-  describe.each(kinds)('%s', (name, { path, open, change, from, to }) => {
+  describe.each(operations)('%s with waitSeconds', (name, { path, open, change, from, to }) => {
     test('is answered when another caller changes the status, and immediately if the status is final', async () => {
       const id = await open(world)
       const waiting = waits(path(id))
@@ -164,7 +164,7 @@ onEachDatabase('waiting', (database) => {
         const otherProcess = await anotherProcess(world, system)
         const waiting = waits(path(id))
         await system.sleepers(1)
-        await change(createCaller(otherProcess), id)
+        await change(createClient(otherProcess), id)
         expect(status(await waiting)).toBe(to)
         await otherProcess.drop()
       },
@@ -215,7 +215,7 @@ onEachDatabase('waiting', (database) => {
   })
 
   test('is refused immediately for foreign and missing records', async () => {
-    for (const [, { path, open }] of kinds) {
+    for (const [, { path, open }] of operations) {
       const answer = await waits(path(await open(world)), 50, { key: other.agentKey })
       expectRefusal(answer, 'not_found')
     }

@@ -18,7 +18,7 @@ import {
 } from '../support/world.ts'
 
 /** The pagination of a list with only one page. */
-const whole = { hasMore: false, nextCursor: null }
+const onePage = { hasMore: false, nextCursor: null }
 
 const usual = { processorToken: 'processor-sandbox-accounts' }
 
@@ -41,7 +41,7 @@ onEachDatabase('bank accounts', (database) => {
   beforeEach(async () => {
     party = await addParty(world)
     outbox = outboxEvents(world, () => ({ [party.partyId]: 'party' }))
-    await outbox.since()
+    await outbox.newEvents()
   })
 
   const owner = (): Sent => ({ key: party.apiKey })
@@ -77,11 +77,11 @@ onEachDatabase('bank accounts', (database) => {
         account('Test Checking', 'checking', '0000'),
         account('Test Savings', 'savings', '1111'),
       ])
-      expect(meta).toStrictEqual({ pagination: whole, rejectedAccounts: [] })
+      expect(meta).toStrictEqual({ pagination: onePage, rejectedAccounts: [] })
       const newestFirst = [...data].sort((a, b) => (a.id < b.id ? 1 : -1))
       expect(await listed()).toStrictEqual(newestFirst)
       expect(await read(data[0].id)).toStrictEqual(data[0])
-      expect(await outbox.since()).toEqual(Array(2).fill('party external_account.connected eac'))
+      expect(await outbox.newEvents()).toEqual(Array(2).fill('party external_account.connected eac'))
     })
 
     test("accepts the bank's name, and links once with the same key", async () => {
@@ -90,7 +90,7 @@ onEachDatabase('bank accounts', (database) => {
       const first = created(await link(named, sent))
       expect(first.data[0].attributes.bankName).toBe('First Example Bank')
       expect(created(await link(named, sent))).toStrictEqual(first)
-      expect(await outbox.since()).toHaveLength(2)
+      expect(await outbox.newEvents()).toHaveLength(2)
     })
 
     test.each(accountRejections)('is refused for %s', async (reason) => {
@@ -99,10 +99,10 @@ onEachDatabase('bank accounts', (database) => {
       const rejectedAccounts = [{ accountId: reason, accountName, accountMask, reason }]
       expect(created(await link({ processorToken }))).toStrictEqual({
         data: [],
-        meta: { pagination: whole, rejectedAccounts },
+        meta: { pagination: onePage, rejectedAccounts },
       })
       expect(await listed()).toEqual([])
-      expect(await outbox.since()).toEqual([])
+      expect(await outbox.newEvents()).toEqual([])
     })
 
     test('links only the accounts that the bank accepts', async () => {
@@ -142,26 +142,26 @@ onEachDatabase('bank accounts', (database) => {
   describe('linking again', () => {
     test('changes nothing if the connection works', async () => {
       const first = ok(await simulateLink()).json
-      expect(first.meta).toStrictEqual({ pagination: whole, rejectedAccounts: [] })
+      expect(first.meta).toStrictEqual({ pagination: onePage, rejectedAccounts: [] })
       expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
-      await outbox.since()
+      await outbox.newEvents()
       const rows = () => world.store.read(({ db }) => db.selectFrom('externalAccounts').selectAll().execute())
       const before = await rows()
       world.system.pass(1_000)
       expect(ok(await simulateLink()).json.data).toStrictEqual(first.data)
-      expect(await outbox.since()).toEqual([])
+      expect(await outbox.newEvents()).toEqual([])
       expect(await rows()).toEqual(before)
     })
 
     test.each(['login_required', 'disconnected'])('repairs a connection that is %s', async (connectionStatus) => {
       const [account] = ok(await simulateLink()).json.data
-      await outbox.since()
-      const ended = ok(await disconnect(account.id, { connectionStatus })).json.data
-      expect(ended).toStrictEqual({ ...account, attributes: { ...account.attributes, connectionStatus } })
+      await outbox.newEvents()
+      const broken = ok(await disconnect(account.id, { connectionStatus })).json.data
+      expect(broken).toStrictEqual({ ...account, attributes: { ...account.attributes, connectionStatus } })
       ok(await disconnect(account.id, { connectionStatus }))
-      expect(await outbox.since()).toEqual(['party external_account.disconnected eac'])
+      expect(await outbox.newEvents()).toEqual(['party external_account.disconnected eac'])
       expect(created(await link()).data[0]).toStrictEqual(account)
-      expect((await outbox.since()).sort()).toEqual(Array(2).fill('party external_account.connected eac'))
+      expect((await outbox.newEvents()).sort()).toEqual(Array(2).fill('party external_account.connected eac'))
       expect(await read(account.id)).toStrictEqual(account)
     })
 
@@ -174,13 +174,13 @@ onEachDatabase('bank accounts', (database) => {
   describe('unlinking', () => {
     test('ends the connection, and the account can still be read by its id', async () => {
       const [checking, savings] = created(await link()).data
-      await outbox.since()
+      await outbox.newEvents()
       const { data, meta } = ok(await unlink(checking.id)).json
       expect(meta).toStrictEqual({ deleted: true })
       const attributes = { ...checking.attributes, status: 'deleted', connectionStatus: 'disconnected' }
       expect(data).toStrictEqual({ ...checking, attributes })
       expect(ok(await unlink(checking.id)).json.data).toStrictEqual(data)
-      expect(await outbox.since()).toEqual(['party external_account.deleted eac'])
+      expect(await outbox.newEvents()).toEqual(['party external_account.deleted eac'])
       expect(await listed()).toStrictEqual([savings])
       expect(await read(checking.id)).toStrictEqual(data)
       expectRefusal(await disconnect(checking.id), 'conflict')

@@ -6,7 +6,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { clearFaults, counts, outcome, setFault } from './rules.ts'
 
 /** The result of each fault: the answers that the sender gets, and whether a command was carried out. */
-const table: Record<FaultKind, { command: string; one: string; list: string; done: boolean }> = {
+const expectedOutcomes: Record<FaultKind, { command: string; one: string; list: string; done: boolean }> = {
   error: { command: '429 rate_limited', one: '429 rate_limited', list: '429 rate_limited', done: false },
   slow: { command: '200 one', one: '200 one', list: '200 1', done: true },
   hang: { command: 'cut', one: 'cut', list: 'cut', done: false },
@@ -31,7 +31,7 @@ onEachDatabase('each fault', (database) => {
   afterAll(() => world.drop())
 
   test.each(faultKinds)('%s', async (fault) => {
-    const expected = table[fault]
+    const expected = expectedOutcomes[fault]
     const card = await world.issueCard()
     await setFault(world, { id: 'all', path: '/**', fault, ...extra[fault] })
     const key = { idempotencyKey: `the command with ${fault}` }

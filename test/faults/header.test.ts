@@ -12,11 +12,11 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
   })
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
-  const named = (fault: string) => ({ headers: { 'X-Sandbox-Fault': fault } })
+  const withFault = (fault: string) => ({ headers: { 'X-Sandbox-Fault': fault } })
 
   test('applies a fault to one request, before any rule, and adds it to the activity', async () => {
     await setFault(world, { id: 'rule', operation: 'issue_agent_card', fault: 'reset' })
-    const lost = { ...named('effect_then_lost'), idempotencyKey: 'lost by the header' }
+    const lost = { ...withFault('effect_then_lost'), idempotencyKey: 'lost by the header' }
     expect(await outcome(world.post('/agent-cards', card, lost))).toBe('cut')
     expect(await counts(world)).toEqual({ rule: [0, 0] })
     await clearFaults(world)
@@ -36,17 +36,17 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['reset', 'cut'],
   ])('with %s causes the result %s', async (fault, expected) => {
     const before = world.system.slept.length
-    expect(await outcome(world.get('/whoami', named(fault)))).toBe(expected)
+    expect(await outcome(world.get('/whoami', withFault(fault)))).toBe(expected)
     const slept: Record<string, number> = { 'slow; afterMs=500': 500, 'hang;afterMs=1': 1 }
     const ms = slept[fault]
     expect(world.system.slept.slice(before)).toEqual(ms === undefined ? [] : [ms])
   })
 
   test('empties a list, and returns earlier states while a rule keeps them', async () => {
-    expect(await outcome(world.get('/wallets', named('empty_page')))).toBe('200 0')
-    await setFault(world, { id: 'keep', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
+    expect(await outcome(world.get('/wallets', withFault('empty_page')))).toBe('200 0')
+    await setFault(world, { id: 'stale', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
     const id = await world.issueCard()
-    expect(await outcome(world.get(`/agent-cards/${id}`, named('stale')))).toBe('404 not_found')
+    expect(await outcome(world.get(`/agent-cards/${id}`, withFault('stale')))).toBe('404 not_found')
     expect(await outcome(world.get(`/agent-cards/${id}`))).toBe('200 one')
   })
 
@@ -63,7 +63,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['empty_page', /does not apply to (get_wallet|whoami): send error/],
     ['stale', /set a rule with the fault stale/],
   ])('%j is refused', async (fault, words) => {
-    const { status, json } = await world.get('/whoami', named(fault))
+    const { status, json } = await world.get('/whoami', withFault(fault))
     expect([status, json.errors[0].code, json.errors[0].source]).toEqual([
       ...[400, 'invalid_value'],
       { header: 'X-Sandbox-Fault' },
@@ -73,9 +73,9 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
 
   test('is accepted only from callers that manage the sandbox', async () => {
     const { apiKey } = await addParty(world)
-    const { status, json } = await world.get('/whoami', { ...named('reset'), key: apiKey })
+    const { status, json } = await world.get('/whoami', { ...withFault('reset'), key: apiKey })
     expect([status, json.errors[0].code]).toEqual([403, 'forbidden'])
     // Authentication comes before faults.
-    expect((await world.get('/whoami', { ...named('reset'), key: 'nobody' })).status).toBe(401)
+    expect((await world.get('/whoami', { ...withFault('reset'), key: 'nobody' })).status).toBe(401)
   })
 })

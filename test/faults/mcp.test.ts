@@ -10,7 +10,7 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { clearFaults, counts, setFault } from './rules.ts'
 
-const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
+const hostPerVersion = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 onEachDatabase('the MCP endpoint', (database) => {
@@ -44,7 +44,7 @@ onEachDatabase('the MCP endpoint', (database) => {
     await world.drop()
   })
 
-  describe.each(eras)('$host', ({ open, sdk }) => {
+  describe.each(hostPerVersion)('tool calls from $host', ({ open, sdk }) => {
     const connect = async (key: string, headers: Record<string, string> = {}, path = '/mcp') => {
       const host = open()
       opened.push(host)
@@ -95,14 +95,14 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect((await listed(host, 'list_payments')).data).not.toEqual([])
       // The rules for the API don't count a request whose tool call already had a fault.
       expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
-      const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
-      expect((await listed(asking, 'list_payments')).data).toEqual([])
-      expect(errorOf(await asking.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
+      const hostWithHeader = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
+      expect((await listed(hostWithHeader, 'list_payments')).data).toEqual([])
+      expect(errorOf(await hostWithHeader.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
     })
 
     test('returns the state before the last change, by a rule and by the header', async () => {
       const host = await connect(world.agentKey)
-      const asking = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
+      const hostWithHeader = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
       await setFault(world, { id: 'old', fault: 'stale', ...rule })
       const paid = await host.callTool('create_payment', payment())
@@ -110,7 +110,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       const ids = async (from: Host) => (await listed(from, 'list_payments')).data.map((one) => one.id)
       expect(await ids(host)).not.toContain(id)
       expect(await ids(host)).toContain(id)
-      expect(await ids(asking)).not.toContain(id)
+      expect(await ids(hostWithHeader)).not.toContain(id)
       expect(await counts(world)).toEqual({ old: [2, 1] })
     })
 

@@ -19,7 +19,7 @@ onEachDatabase('over a network', (database) => {
   })
 
   const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
-  const sent = {
+  const requests = {
     'a request without a body': ['GET', '/whoami', undefined],
     'a request whose body was read completely': [
       'POST',
@@ -28,7 +28,7 @@ onEachDatabase('over a network', (database) => {
     ],
   } as const
 
-  test.each(Object.entries(sent))('the connection of %s is cut', async (_name, [method, path, body]) => {
+  test.each(Object.entries(requests))('a fault cuts the connection of %s', async (_name, [method, path, body]) => {
     const headers = {
       Authorization: `Bearer ${world.agentKey}`,
       'Content-Type': 'application/json',

@@ -64,7 +64,7 @@ onEachDatabase('the rules of faults', (database) => {
   test('for a run apply only to requests of the party that set the rule, including those of its agents for customers', async () => {
     const other = await addParty(world)
     const { agentId } = await world.whoami()
-    if (agentId === null) throw new Error('The seeded key is an agent key.')
+    if (agentId === null) throw new Error('The seeded key must be an agent key.')
     const customerPartyId = await world.customerPartyId()
     await addDelegation(world, {
       agentPartyId: (await world.whoami()).partyId,
@@ -93,8 +93,8 @@ onEachDatabase('the rules of faults', (database) => {
     expect(issued.attributes).toMatchObject({ operation: 'issue_agent_card', previousHash: hit.attributes.hash })
     const seen = (await world.get('/activity')).json.data as { attributes: { operation: string } }[]
     expect(seen.length).toBe(before.length + 1)
-    const ofRun = (await world.get('/activity?instanceId=run%201')).json.data
-    for (const { attributes } of [...seen, ...ofRun]) expect(attributes.operation).not.toBe('sandbox_fault')
+    const entriesOfRun = (await world.get('/activity?instanceId=run%201')).json.data
+    for (const { attributes } of [...seen, ...entriesOfRun]) expect(attributes.operation).not.toBe('sandbox_fault')
   })
 
   test('of a file replace the rules of an earlier file', async () => {
@@ -115,15 +115,15 @@ onEachDatabase('the rules of faults', (database) => {
   })
 
   test('with the same seed apply to the same requests, about as often as their probability', async () => {
-    const hitsOf = async (seed: string) => {
+    const outcomesWith = async (seed: string) => {
       await setFault(world, { id: 'draw', operation: 'whoami', ...cut, seed, when: { probability: 0.3 } })
       const all: string[] = []
       for (let request = 0; request < 60; request++) all.push(await outcome(world.get('/whoami')))
       return all
     }
-    const first = await hitsOf('one')
-    expect(await hitsOf('one')).toEqual(first)
-    expect(await hitsOf('two')).not.toEqual(first)
+    const first = await outcomesWith('one')
+    expect(await outcomesWith('one')).toEqual(first)
+    expect(await outcomesWith('two')).not.toEqual(first)
     const share = first.filter((one) => one === 'cut').length / first.length
     expect(share).toBeGreaterThan(0.1)
     expect(share).toBeLessThan(0.5)

@@ -22,7 +22,7 @@ onEachDatabase('two processes on one database', (database) => {
     const answers = await Promise.all(outcomes)
     expect(await counts(world)).toEqual({ 'each-fifth': [40, 4], seventh: [40, 1] })
     expect(await counts(other)).toEqual(await counts(world))
-    const count = (what: string) => answers.filter((one) => one === what).length
+    const count = (expected: string) => answers.filter((one) => one === expected).length
     expect([count('cut'), count('409 conflict'), count('200 one')]).toEqual([4, 1, 35])
   })
 

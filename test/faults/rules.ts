@@ -25,9 +25,9 @@ export async function counts(world: World): Promise<Record<string, [matched: num
 }
 
 /** Returns a request's result: `cut`, or its status and content. */
-export async function outcome(answered: Promise<Answer>): Promise<string> {
+export async function outcome(request: Promise<Answer>): Promise<string> {
   try {
-    const { status, json } = await answered
+    const { status, json } = await request
     return `${status} ${json.errors?.[0].code ?? (Array.isArray(json.data) ? json.data.length : 'one')}`
   } catch (error) {
     if ((error as Error).name === 'ConnectionCutError') return 'cut'
