@@ -13,7 +13,7 @@ interface Listed {
     eventType: string
     resourceId: string
     resourceType: string
-    // biome-ignore lint/suspicious/noExplicitAny: compared with the whole answer of the resource's own operation.
+    // biome-ignore lint/suspicious/noExplicitAny: compared with the answer of the operation that reads the resource.
     payload: { object: any }
     createdAt: string
   }
@@ -40,15 +40,15 @@ onEachDatabase('the events of a party', (database) => {
     (await list(query, sent)).map(({ attributes }) => attributes.eventType)
   const read = async (path: string, sent: Sent = { key: world.apiKey }) => ok(await world.get(path, sent)).json.data
   const toOther = () => ({ type: 'party_id', value: other.partyId })
-  /** Returns the events newer than the given one. */
+  /** Returns the events newer than the given one, oldest first. */
   const since = async (last: Listed | undefined) => {
     const all = await list('?limit=100')
     return all.slice(0, last === undefined ? all.length : all.findIndex(({ id }) => id === last.id)).reverse()
   }
   const last = async () => (await list('?limit=1'))[0]
 
-  describe('show the record as it was at the time, in the format of its own operation', () => {
-    test('of a payment that waits for its claim and is claimed, for the payer and the recipient', async () => {
+  describe('the record in an event', () => {
+    test('each party’s events show a payment as of the time of the event, without the other party’s tags', async () => {
       const before = await last()
       const id = created(
         await payer(world).pay(300, { type: 'email', value: 'later@example.com' }, { tags: { a: 'b' } }),
@@ -70,7 +70,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(first?.attributes.payload.object.attributes.tags).toEqual({})
     })
 
-    test('of a card and its purchase', async () => {
+    test('events show a card and its purchase as of the time of the event', async () => {
       const before = await last()
       const cardId = await world.issueCard()
       const states = [await read(`/agent-cards/${cardId}`)]
@@ -90,7 +90,7 @@ onEachDatabase('the events of a party', (database) => {
       for (const object of objects) expect(states).toContainEqual(object)
     })
 
-    test('of an approval, a subscription, a transfer and a wallet, and nothing secret', async () => {
+    test('events show approvals, wallets and subscriptions, but no checkout URL or client secret', async () => {
       const self = payer(world)
       const before = await last()
       await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
@@ -116,7 +116,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(objectOf('wallet.created').attributes).toEqual(wallet.attributes)
     })
 
-    test('of a bank account, a payment request for both parties, an invitation to the party, and the party', async () => {
+    test('events show bank accounts, payment requests, invitations and the party, but no URLs', async () => {
       const before = await last()
       const key = world.apiKey
       const createAt = async (path: string, attributes: object) => {
@@ -145,7 +145,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(objectOf('party_invitation.created', invitation.id)).toEqual(without('url', invitation))
       ok(await world.send('PATCH', '/parties/me', { key, attributes: { displayName: 'Renamed' } }))
       expect((await last())?.attributes.payload.object).toEqual(await read('/parties/me'))
-      // Names that come from other records are current.
+      // The other party's event predates the renaming, but shows the new name, which comes from the party's record.
       const { name: _, ...initiator } = theirs.attributes.initiatorParty
       const renamed = { requesterName: 'Renamed', initiatorParty: { ...initiator, name: 'Renamed' } }
       const [incoming] = await list('?eventType=payment_request.incoming&limit=1', { key: other.apiKey })
@@ -154,7 +154,7 @@ onEachDatabase('the events of a party', (database) => {
       )
     })
 
-    test('of an invitation and its result, for both parties', async () => {
+    test('both parties get events when a customer accepts an invitation and when the customer disconnects', async () => {
       const invite = await inviters(world)
       const before = await last()
       const { id } = await invite.pending()
@@ -179,8 +179,8 @@ onEachDatabase('the events of a party', (database) => {
     })
   })
 
-  describe('are listed', () => {
-    test('page by page, newest first, each with its own id and the same as when read alone', async () => {
+  describe('the list of events', () => {
+    test('the pages of the list contain every event once, as it is when read by its id', async () => {
       const whole = await list('?limit=100')
       const fromPages: Listed[] = []
       let cursor = ''
@@ -196,7 +196,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(whole.every(({ relationships }) => relationships.party.data.id === ownAgent.partyId)).toBe(true)
     })
 
-    test('by type and by time', async () => {
+    test('the list of events can be filtered by type and by time', async () => {
       expect(new Set(await types('?eventType=payment.created'))).toEqual(new Set(['payment.created']))
       world.system.pass(60_000)
       const between = world.system.now()
@@ -208,7 +208,7 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list('?limit=100')).length).toBe(after.length + before.length)
     })
 
-    test('but not by an unknown type, whose refusal names the known ones', async () => {
+    test('an unknown event type is refused, and the error refers to docs/events.md', async () => {
       const answer = await world.get('/events?eventType=payment.exploded', { key: world.apiKey })
       expectRefusal(answer, 'invalid_value', { source: { parameter: 'eventType' } })
       expect(answer.json.errors[0].detail).toContain('payment.exploded')
@@ -216,8 +216,8 @@ onEachDatabase('the events of a party', (database) => {
     })
   })
 
-  describe('are shown to callers that may read the record', () => {
-    test('another party’s event is not found by any id', async () => {
+  describe('access to events', () => {
+    test('the event of another party is not found, nor is one with a guessed id', async () => {
       const [theirs] = await list('?limit=1', { key: other.apiKey })
       expectRefusal(await world.get(`/events/${theirs?.id}`, { key: world.apiKey }), 'not_found')
       const [mine] = await list('?limit=1')
@@ -226,7 +226,7 @@ onEachDatabase('the events of a party', (database) => {
       expectRefusal(await world.get(`/events/${mine?.id}`, { key: other.apiKey }), 'not_found')
     })
 
-    test('a key without the scope of the record does not see it', async () => {
+    test('a key sees only the events of records that its scopes permit it to read', async () => {
       const key = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['wallets.read'] })
       expect(new Set(await types('?limit=100', { key }))).toEqual(
         new Set(['wallet.created', 'external_account.connected']),
@@ -241,7 +241,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(eventTypes).toContain('agent_card.created')
     })
 
-    test('an agent sees wallets that it may read, and its own cards', async () => {
+    test('an agent sees only the events of records that it may read, and card events only of its own cards', async () => {
       const walletId = (await read('/wallets')).find(
         (one: { attributes: { isDefault: boolean } }) => one.attributes.isDefault,
       ).id
@@ -263,7 +263,7 @@ onEachDatabase('the events of a party', (database) => {
       expect((await list(`?eventType=payment.created&limit=1`, { key: reader.agentKey }))[0]).toEqual(payment)
     })
 
-    test('an agent sees payment requests to the party if it may read the default wallet or is asked itself', async () => {
+    test('an agent sees a payment request to its party only if it may read the default wallet or is itself the payer', async () => {
       const aside = created(await world.post('/wallets', { displayName: 'Aside' }, { key: other.apiKey }))
       const { agentId, agentKey: key } = await addAgent(world, other.partyId, aside, ['payments.read'])
       const ask = async (payer: object) =>
@@ -279,7 +279,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(await requestsSeenBy(other.agentKey)).toEqual([toAgent, toParty])
     })
 
-    test('an agent sees the events of a customer within its grant, one type at a time', async () => {
+    test('an agent sees a customer’s events as far as its grant permits, and must state an event type', async () => {
       const customerQuery = `partyId=${customerId}`
       const missing = await world.get(`/events?${customerQuery}`)
       expectRefusal(missing, 'invalid_value', { source: { parameter: 'eventType' } })
@@ -306,12 +306,12 @@ onEachDatabase('the events of a party', (database) => {
     })
   })
 
-  test('after a reset of the sandbox no event has an earlier id; restored events keep theirs', async () => {
+  test('restoring a snapshot preserves event ids, and new events never reuse the ids of deleted ones', async () => {
     ok(await world.post('/simulations/snapshots', { name: 'events' }, { key: world.apiKey }))
     const before = await list('?limit=100')
     created(await payer(world).pay(2, toOther()))
     const deletedIds = (await list('?limit=2')).map(({ id }) => id)
-    // A reset takes some time, but this test's clock stands still.
+    // A real restore takes some time, but the fake clock stands still.
     world.system.pass(1)
     ok(await world.send('POST', '/simulations/snapshots/events/restore', { key: world.apiKey }))
     expect(await list('?limit=100')).toEqual(before)

@@ -8,9 +8,9 @@ import { tries } from '../support/depth.ts'
 import { addKey, createWorld, type World } from '../support/world.ts'
 import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
-/** Measures what many simultaneous waits cost a process. The cost does not depend on the database. */
+/** Tests of many simultaneous waits. They use only SQLite, because the cost does not depend on the database. */
 
-/** The number of credentials, each with as many waits as allowed. The deep run has ten thousand waits. */
+/** The number of credentials. Each gets the maximum number of waits; that makes ten thousand waits in the deep run. */
 const credentials = tries(157)
 
 let world: World
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const path = (id = cardId) => `/agent-cards/${id}?waitSeconds=50`
 
-test('ten thousand waits share timers and connections, and all of them are answered', async () => {
+test('a thousand simultaneous waits (ten thousand in the deep run) are all answered when the card is used', async () => {
   const waiting = Array.from({ length: credentials * maxPerCredential }, (_, index) =>
     world.get(path(), { key: keys[index % credentials] ?? '' }),
   )
@@ -45,7 +45,7 @@ test('ten thousand waits share timers and connections, and all of them are answe
   expect(system.sleeping).toBe(0)
 })
 
-test('a wait beyond the limit of a credential is answered immediately with the current state, over REST and by a tool', async () => {
+test('a wait beyond the limit of a credential is answered immediately with the current state, over REST and by an MCP tool', async () => {
   const id = await world.issueCard()
   const [{ open }] = hosts
   const { host, close } = await connectHost(world, open, { system })
@@ -66,7 +66,7 @@ test('a wait beyond the limit of a credential is answered immediately with the c
   await close()
 })
 
-test('the wait of a client that disconnects ends', async () => {
+test('a wait ends when its client disconnects', async () => {
   const id = await world.issueCard()
   const controller = new AbortController()
   const headers = { Authorization: `Bearer ${world.agentKey}` }
@@ -78,7 +78,7 @@ test('the wait of a client that disconnects ends', async () => {
   expect(system.sleeping).toBe(0)
 })
 
-test('waits are answered with the current state when the process ends', async () => {
+test('waits are answered with the current state when the process shuts down', async () => {
   const id = await world.issueCard()
   const waiting = world.get(path(id))
   await system.sleepers(1)

@@ -32,8 +32,8 @@ onEachDatabase('the outbox', (database) => {
   const expectEvents = async (...expected: string[]) => expect(await outbox.newEvents()).toEqual(expected)
   const toOther = () => ({ type: 'party_id', value: other.partyId })
 
-  describe('gets one event for each change', () => {
-    test('for a payment, for both parties; a replay and a refusal add none', async () => {
+  describe('the events of each change', () => {
+    test('a payment adds events for both parties; a replay or a refusal adds none', async () => {
       const self = payer(world)
       const sent = { idempotencyKey: 'a payment to be repeated' }
       const first = await self.pay(500, toOther(), {}, sent)
@@ -48,7 +48,7 @@ onEachDatabase('the outbox', (database) => {
       await expectEvents()
     })
 
-    test('for a payment in review: approved, denied, canceled', async () => {
+    test('a payment that needs approval adds events when it is approved, denied or canceled', async () => {
       const self = payer(world)
       await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
       const payForReview = async () => {
@@ -67,7 +67,7 @@ onEachDatabase('the outbox', (database) => {
       await self.setLimits('agents', ownAgent.agentId, null)
     })
 
-    test('for a payment that waits for its claim, and for the claim', async () => {
+    test('a payment to an email address adds events when it is created, claimed or canceled', async () => {
       const self = payer(world)
       const id = created(await self.pay(300, { type: 'email', value: 'somebody@example.com' }))
       await expectEvents('own payment.created pay', 'own payment.pending_claim pay')
@@ -82,7 +82,7 @@ onEachDatabase('the outbox', (database) => {
       await expectEvents(...ended)
     })
 
-    test('for deposits, withdrawals, transfers between wallets, and wallets', async () => {
+    test('a new wallet, a deposit and a transfer between wallets add events', async () => {
       const key = world.apiKey
       const walletId = ok(await world.get('/wallets', { key })).json.data[0].id as string
       const second = ok(await world.post('/wallets', { displayName: 'Second' }, { key })).json.data.id as string
@@ -101,7 +101,7 @@ onEachDatabase('the outbox', (database) => {
       await expectEvents('own transfer.created tfr', 'own transfer.completed tfr')
     })
 
-    test('for a card and its purchases, by any caller', async () => {
+    test('changes of a card and its purchases add events for the card’s agent, whoever makes the change', async () => {
       const agentIds = async () => [
         ...new Set((await outbox.rows()).filter(({ resourceId }) => ids.has(resourceId)).map(({ agentId }) => agentId)),
       ]
@@ -147,7 +147,7 @@ onEachDatabase('the outbox', (database) => {
       ])
     })
 
-    test('for due effects: a lapsing hold, billed payments', async () => {
+    test('due effects, such as a hold’s expiry and a subscription’s charge, add events once', async () => {
       const shop = merchant(world)
       const cardId = await world.issueCard()
       const authorized = ok(await world.authorize(cardId, 100)).json.data.id as string
@@ -162,7 +162,7 @@ onEachDatabase('the outbox', (database) => {
       await expectEvents('own subscription.canceled sub')
     })
 
-    test('for invitations and for customers’ grants', async () => {
+    test('an invitation to a customer, and the start and end of a grant, add events', async () => {
       const { pending } = await inviters(world)
       await outbox.newEvents()
       const { id } = await pending()
@@ -177,7 +177,7 @@ onEachDatabase('the outbox', (database) => {
     })
   })
 
-  test('numbers the events of a party without gaps, even under simultaneous writes', async () => {
+  test('the events of a party are numbered without gaps, even under simultaneous writes', async () => {
     const self = payer(world)
     const payOther = () => self.pay(10, toOther(), {})
     const receive = () =>
@@ -194,7 +194,7 @@ onEachDatabase('the outbox', (database) => {
     }
   })
 
-  test('deletes events after a month of real time, and reuses no number', async () => {
+  test('events are deleted after a month of real time, and their numbers are not reused', async () => {
     const before = (await outbox.rows()).filter(({ partyId }) => partyId === ownAgent.partyId)
     world.system.pass(31 * 86_400_000)
     await world.service.upkeep.once()

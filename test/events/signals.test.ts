@@ -13,13 +13,13 @@ async function connected({ url, service }: World) {
   return signals
 }
 
-test('a wait ends when another process moves the clock, although no table shows it', async () => {
+test('a wait ends when another process moves the sandbox clock, although that adds no event', async () => {
   const system = sleepingSystem()
   const world = await createWorld(postgres, { system })
   const otherProcess = await anotherProcess(world, system)
   const signals = await Promise.all([connected(world), connected(otherProcess)])
   const [here, theirs] = signals
-  // Processes that have not detected each other notify nobody.
+  // A process sends signals only once it has detected another process, so the test repeats a signal until it arrives.
   let isReceived = false
   here.subscribe('test', () => {
     isReceived = true

@@ -13,7 +13,7 @@ type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 const currency = 'USD'
 const part = { amount: 40, currency }
 
-/** A merchant's requests, and the resulting status of the purchase. */
+/** The simulated requests that change a purchase. */
 const requests = {
   capture: { path: 'capture', attributes: { amount: 100, currency } },
   capture_part: { path: 'capture', attributes: part },
@@ -24,7 +24,7 @@ const requests = {
 type Action = keyof typeof requests
 const actions = Object.keys(requests) as Action[]
 
-onEachDatabase('each possible transition', (database) => {
+onEachDatabase('the events of each possible transition', (database) => {
   let world: World
   let outbox: ReturnType<typeof outboxEvents>
   let made = 0
@@ -53,7 +53,7 @@ onEachDatabase('each possible transition', (database) => {
   }
 
   describe.each(cardTransactionStatuses)('a card transaction that is %s', (status) => {
-    test.each(actions)('%s adds its one event, and a refusal or replay adds none', async (action) => {
+    test.each(actions)('the request %s adds its events; a refusal or a replay adds none', async (action) => {
       const id = await purchases[status]()
       await newTypes()
       const after = (purchaseTransitions[status] as Partial<Record<Action, PurchaseStatus>>)[action]
@@ -68,7 +68,7 @@ onEachDatabase('each possible transition', (database) => {
   })
 
   test.each(['pending', 'active', 'completed', 'canceled'] as const)(
-    'a subscription that is %s reports each cancellation once',
+    'canceling a subscription that is %s adds one event if it changes the status; a replay adds none',
     async (status) => {
       const shop = merchant(world)
       const id = await createInState(shop, status)

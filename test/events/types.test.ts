@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventKinds, eventTypes, isEventType } from '../../src/service/rules/event-types.ts'
 
-/** The event types in the service's published description. */
+/** The event types of the published API, by kind of record. */
 const published: Readonly<Record<string, readonly string[]>> = {
   party: ['updated'],
   compliance_case: ['updated'],
@@ -17,7 +17,7 @@ const published: Readonly<Record<string, readonly string[]>> = {
   payment_request: ['created', 'completed', 'canceled', 'declined', 'incoming'],
 }
 
-test('the published event types exist, and no others are documented as published', () => {
+test('every event type of the published API exists, and `eventKinds` lists no other type as published', () => {
   const documentedSteps = Object.entries(eventKinds)
     .map(([word, kind]) => [word, Object.keys(kind.published).toSorted()] as const)
     .filter(([, steps]) => steps.length > 0)

@@ -19,7 +19,7 @@ describe.each(hosts)('a tool call that waits, from $host', ({ open }) => {
     await world.drop()
   })
 
-  test('notifies every ten seconds, and answers when the status changes', async () => {
+  test('a call that waits reports progress every ten seconds, and returns when the status changes', async () => {
     const { host, close } = await connectHost(world, open, { system })
     const cardId = await world.issueCard()
     const notifications: string[] = []
@@ -41,7 +41,7 @@ describe.each(hosts)('a tool call that waits, from $host', ({ open }) => {
     await close()
   })
 
-  test('does not wait longer in total if an answer is lost', async () => {
+  test('a retry after a 503 answer waits only for the rest of the requested time', async () => {
     const waits: (string | null)[] = []
     const { host, close } = await connectHost(world, open, {
       system,

@@ -19,10 +19,10 @@ import { type SleepingSystem, sleepingSystem } from './clock.ts'
 
 let emailCount = 0
 
-/** Returns an unused email address. */
+/** Returns a counterparty with an unused email address. */
 const somebody = () => ({ type: 'email', value: `claims${emailCount++}@example.com` })
 
-/** The operations that can wait. Each has a function that creates its record and one that changes it. */
+/** The operations that can wait, each with a function that creates a record and one that changes the status. */
 const waitable = {
   get_payment: {
     path: (id: string) => `/payments/${id}`,
@@ -101,7 +101,7 @@ const operations = Object.entries(waitable)
 
 let keyCount = 0
 
-/** Returns a caller of another process, whose idempotency keys differ from the first process's. */
+/** Returns a client of another process. Its idempotency keys differ from those sent to the first process. */
 function createClient(world: World): World {
   const withKey = (sent: Sent = {}) => ({ idempotencyKey: `there ${keyCount++}`, ...sent })
   const send: World['send'] = (method, path, sent) => world.send(method, path, withKey(sent))
@@ -114,7 +114,7 @@ function createClient(world: World): World {
 
 const status = (answer: Answer) => ok(answer).json.data.attributes.status as string
 
-onEachDatabase('waiting', (database) => {
+onEachDatabase('requests that wait', (database) => {
   let world: World
   let other: OtherParty
   let system: SleepingSystem
@@ -124,7 +124,7 @@ onEachDatabase('waiting', (database) => {
     world = await createWorld(database, { system })
     other = await addParty(world)
   })
-  // Ends the waits of a failed test, so that they disturb no other test.
+  // Ends waits that a failed test left behind, so that they do not disturb other tests.
   afterEach(() => system.pass(60_000))
   afterAll(async () => {
     await world.service.waits.close()
@@ -135,7 +135,7 @@ onEachDatabase('waiting', (database) => {
     world.get(`${path}?waitSeconds=${seconds}`, sent)
 
   describe.each(operations)('%s with waitSeconds', (name, { path, open, change, from, to }) => {
-    test('is answered when another caller changes the status, and immediately if the status is final', async () => {
+    test('a wait is answered when the status changes, and immediately if the status is final', async () => {
       const id = await open(world)
       const waiting = waits(path(id))
       await system.sleepers(1)
@@ -145,7 +145,7 @@ onEachDatabase('waiting', (database) => {
       if (to !== 'active') expect(status(await waits(path(id)))).toBe(to)
     })
 
-    test('is answered with the current state when its time is over', async () => {
+    test('a wait is answered with the current state when its time is up', async () => {
       const id = await open(world)
       const waiting = waits(path(id), 7)
       await system.sleepers(1)
@@ -156,9 +156,9 @@ onEachDatabase('waiting', (database) => {
       expect(status(await waits(path(id), 0))).toBe(from)
     })
 
-    // On SQLite, each process polls once a second, so one kind of record is enough.
+    // A process without signals polls once a second of real time, so the quick run tests only one operation.
     test.skipIf(!isDeep && name !== 'get_payment')(
-      'notices what another process on the same database changed',
+      'a wait is answered when another process on the same database changes the status',
       async () => {
         const id = await open(world)
         const otherProcess = await anotherProcess(world, system)
@@ -171,7 +171,7 @@ onEachDatabase('waiting', (database) => {
     )
   })
 
-  test('continues after other changes, and counts as one request', async () => {
+  test('a wait continues when other records change, and the rate limit counts it as one request', async () => {
     const { path, open } = waitable.get_card_transaction
     const id = await open(world)
     const before = Number((await world.get('/whoami')).headers.get('x-ratelimit-remaining'))
@@ -184,7 +184,7 @@ onEachDatabase('waiting', (database) => {
     expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
   })
 
-  test('ends when any request applies a due effect', async () => {
+  test('a wait ends when any request applies a due effect to the record', async () => {
     const { path, open } = waitable.get_card_transaction
     const waiting = waits(path(await open(world)))
     await system.sleepers(1)
@@ -196,7 +196,7 @@ onEachDatabase('waiting', (database) => {
     expect(status(await card)).toBe('expired')
   })
 
-  test('ends when a card expires by itself, by the sandbox’s clock at that time', async () => {
+  test('a wait for a card ends without another request when the card expires by the sandbox clock', async () => {
     const { path } = waitable.get_agent_card
     const id = await world.issueCard({ expiresInMinutes: 5 })
     ok(await world.post('/simulations/clock/advance', { seconds: 270 }, { key: world.apiKey }))
@@ -208,13 +208,13 @@ onEachDatabase('waiting', (database) => {
     expect(status(await waiting)).toBe('expired')
   })
 
-  test.each(['51', '-1', '1.5', 'soon', ''])('refuses to wait for “%s” seconds', async (seconds) => {
+  test.each(['51', '-1', '1.5', 'soon', ''])('the value “%s” of waitSeconds is refused', async (seconds) => {
     const { path, open } = waitable.get_agent_card
     const answer = await waits(path(await open(world)), seconds)
     expectRefusal(answer, 'invalid_value', { status: 400, source: { parameter: 'waitSeconds' } })
   })
 
-  test('is refused immediately for foreign and missing records', async () => {
+  test('a wait for another party’s record is refused immediately', async () => {
     for (const [, { path, open }] of operations) {
       const answer = await waits(path(await open(world)), 50, { key: other.agentKey })
       expectRefusal(answer, 'not_found')

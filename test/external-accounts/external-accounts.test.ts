@@ -17,12 +17,12 @@ import {
   type World,
 } from '../support/world.ts'
 
-/** The pagination of a list with only one page. */
+/** The `pagination` of a list that fits on one page. */
 const onePage = { hasMore: false, nextCursor: null }
 
 const usual = { processorToken: 'processor-sandbox-accounts' }
 
-/** Returns the answer, and fails if nothing was created. */
+/** Returns the answer's JSON, and fails if the status is not 201. */
 function created(answer: Answer): Answer['json'] {
   expect(answer.status, answer.text).toBe(201)
   return answer.json
@@ -30,7 +30,7 @@ function created(answer: Answer): Answer['json'] {
 
 onEachDatabase('bank accounts', (database) => {
   let world: World
-  /** A new party for each test, without accounts. */
+  /** A party without bank accounts, new for each test. */
   let party: OtherParty
   let outbox: ReturnType<typeof outboxEvents>
 
@@ -57,7 +57,7 @@ onEachDatabase('bank accounts', (database) => {
   const listed = async () => ok(await world.get('/external-accounts', owner())).json.data
 
   describe('linking', () => {
-    test('returns a checking and a savings account with only the last four digits', async () => {
+    test('linking returns a checking and a savings account, each with only the last four digits of its number', async () => {
       const { data, meta } = created(await link())
       const account = (accountName: string, accountType: string, lastFour: string) => ({
         type: 'externalAccount',
@@ -84,7 +84,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await outbox.newEvents()).toEqual(Array(2).fill('party external_account.connected eac'))
     })
 
-    test("accepts the bank's name, and links once with the same key", async () => {
+    test('linking accepts a bank name, and a repeat with the same idempotency key links nothing again', async () => {
       const sent = { idempotencyKey: 'link once' }
       const named = { ...usual, institutionName: 'First Example Bank' }
       const first = created(await link(named, sent))
@@ -93,7 +93,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await outbox.newEvents()).toHaveLength(2)
     })
 
-    test.each(accountRejections)('is refused for %s', async (reason) => {
+    test.each(accountRejections)('an account rejected with %s is reported, not linked', async (reason) => {
       const { accountName, lastFour: accountMask } = testAccounts[reason]
       const processorToken = `processor-sandbox-${reason.replaceAll('_', '-')}`
       const rejectedAccounts = [{ accountId: reason, accountName, accountMask, reason }]
@@ -105,7 +105,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await outbox.newEvents()).toEqual([])
     })
 
-    test('links only the accounts that the bank accepts', async () => {
+    test('only the accounts that the bank accepts are linked', async () => {
       const { data, meta } = created(await link({ processorToken: 'processor-sandbox-some-rejected' }))
       expect(data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
       expect(meta.rejectedAccounts.map(({ reason }: { reason: string }) => reason)).toEqual([
@@ -113,7 +113,7 @@ onEachDatabase('bank accounts', (database) => {
       ])
     })
 
-    test('accepts only the sandbox’s tokens, and names them in the refusal of any other', async () => {
+    test('an unknown token is refused; the error lists the sandbox’s tokens, but not the unknown one', async () => {
       const answer = await link({ processorToken: 'processor-production-4711' })
       expectRefusal(answer, 'invalid_value', {
         status: 422,
@@ -124,7 +124,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(world.logged.join()).not.toContain('4711')
     })
 
-    test('is permitted to keys with the scope, and to agents for their party and for customers that granted it', async () => {
+    test('linking is permitted to keys with its scope, and to agents for their party and for customers that granted it', async () => {
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
       expectRefusal(await link(usual, { key }), 'forbidden')
       created(await link(usual, { key: party.agentKey }))
@@ -140,7 +140,7 @@ onEachDatabase('bank accounts', (database) => {
   })
 
   describe('linking again', () => {
-    test('changes nothing if the connection works', async () => {
+    test('linking an account again changes nothing if its connection works', async () => {
       const first = ok(await simulateLink()).json
       expect(first.meta).toStrictEqual({ pagination: onePage, rejectedAccounts: [] })
       expect(first.data.map(({ attributes }: Account) => attributes.accountName)).toEqual(['Test Checking'])
@@ -153,7 +153,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await rows()).toEqual(before)
     })
 
-    test.each(['login_required', 'disconnected'])('repairs a connection that is %s', async (connectionStatus) => {
+    test.each(['login_required', 'disconnected'])('linking again resolves the status %s', async (connectionStatus) => {
       const [account] = ok(await simulateLink()).json.data
       await outbox.newEvents()
       const broken = ok(await disconnect(account.id, { connectionStatus })).json.data
@@ -165,14 +165,14 @@ onEachDatabase('bank accounts', (database) => {
       expect(await read(account.id)).toStrictEqual(account)
     })
 
-    test('is needed after a disconnection, which the simulation causes by default', async () => {
+    test('a simulated disconnection without attributes sets the status to disconnected', async () => {
       const [account] = ok(await simulateLink()).json.data
       expect(ok(await disconnect(account.id)).json.data.attributes.connectionStatus).toBe('disconnected')
     })
   })
 
   describe('unlinking', () => {
-    test('ends the connection, and the account can still be read by its id', async () => {
+    test('an unlinked account is disconnected and not listed, but can still be read by its id', async () => {
       const [checking, savings] = created(await link()).data
       await outbox.newEvents()
       const { data, meta } = ok(await unlink(checking.id)).json
@@ -189,7 +189,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await listed()).toHaveLength(2)
     })
 
-    test('is refused to agents, and to keys that may not link', async () => {
+    test('unlinking is refused to agents, and to keys without its scope', async () => {
       const [{ id }] = ok(await simulateLink()).json.data
       expectRefusal(await unlink(id, { key: party.agentKey }), 'forbidden')
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
@@ -197,7 +197,7 @@ onEachDatabase('bank accounts', (database) => {
       expect((await read(id)).attributes.status).toBe('active')
     })
 
-    test('does not find other parties’ accounts', async () => {
+    test('unlinking another party’s account is refused', async () => {
       const [{ id }] = ok(await simulateLink()).json.data
       expectRefusal(await unlink(id, { key: world.apiKey }), 'not_found')
     })
@@ -208,7 +208,7 @@ interface Account {
   attributes: { accountName: string }
 }
 
-test('in production no bank is connected, so test accounts cannot create money', async () => {
+test('linking is refused in production, which is not connected to a bank', async () => {
   const world = await createWorld(sqlite, { environment: 'production' })
   const answer = await world.post('/external-accounts/processor-token', usual, { key: world.apiKey })
   expectRefusal(answer, 'not_implemented')
@@ -216,7 +216,7 @@ test('in production no bank is connected, so test accounts cannot create money',
   await world.drop()
 })
 
-test('the documents list the tokens and their accounts', () => {
+test('docs/sandbox.md lists the tokens of the test bank and the accounts of each', () => {
   const text = readFileSync('docs/sandbox.md', 'utf8')
   const rows = [...text.matchAll(/^\| `(processor-sandbox-[a-z-]+)` \|/gm)].map(([, token]) => token)
   expect(rows).toEqual([...processorTokens.keys()])

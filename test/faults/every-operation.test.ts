@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Sends a request with invalid values and the credential. */
+/** Sends a request that has invalid ids and no attributes, with the given credential. */
 function ask({ method, path }: OperationDefinition, key: string) {
   const url = path.replace(/\{\w+\}/g, 'invalid')
   return world.send(method, url, { key, ...(method === 'GET' || method === 'DELETE' ? {} : { attributes: {} }) })

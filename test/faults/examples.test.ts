@@ -24,13 +24,13 @@ afterAll(async () => {
   await world.drop()
 })
 
-test('the examples of the document work as described', async () => {
+test('the examples of faults in docs/sandbox.md work as described', async () => {
   const url = listener.url.replace(/\/$/, '')
   const script = `KEY=${world.agentKey}\n${helper.replaceAll('http://127.0.0.1:4010', url)}\n${examples}`
   const commandOutput = await new Promise<string>((resolve) => {
     execFile('bash', ['-c', script], { timeout: 60_000 }, (_error, stdout) => resolve(stdout))
   })
-  // Each answer ends with a newline; a cut connection has no answer.
+  // Each call prints its answer and a newline. If the connection is cut, the line is empty.
   const answers = commandOutput.split('\n').map((line) => (line === '' ? undefined : JSON.parse(line)))
   const [set, lost, issued, busy, list, cleared, slow, limited, empty, rest] = answers
   expect(set.data.attributes).toMatchObject({ operation: 'issue_agent_card', fault: 'effect_then_lost' })

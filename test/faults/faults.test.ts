@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { clearFaults, counts, outcome, setFault } from './rules.ts'
 
-/** The result of each fault: the answers that the sender gets, and whether a command was carried out. */
+/** The outcomes of a command, of a read and of a list under each fault, and whether the command was carried out. */
 const expectedOutcomes: Record<FaultKind, { command: string; one: string; list: string; done: boolean }> = {
   error: { command: '429 rate_limited', one: '429 rate_limited', list: '429 rate_limited', done: false },
   slow: { command: '200 one', one: '200 one', list: '200 1', done: true },
@@ -30,7 +30,7 @@ onEachDatabase('each fault', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  test.each(faultKinds)('%s', async (fault) => {
+  test.each(faultKinds)('the fault %s causes the expected answers, and repeating a command is safe', async (fault) => {
     const expected = expectedOutcomes[fault]
     const card = await world.issueCard()
     await setFault(world, { id: 'all', path: '/**', fault, ...extra[fault] })
@@ -47,14 +47,14 @@ onEachDatabase('each fault', (database) => {
     await clearFaults(world)
     const purchases = async () => (await world.get(`/card-transactions?cardId=${card}`)).json.data as { id: string }[]
     expect(await purchases()).toHaveLength(expected.done ? 1 : 0)
-    // A repeat with the same key carries the command out once, or returns the first result.
+    // The repeat has the same idempotency key. It carries out the command only if the first request did not.
     const repeat = await authorize()
     expect(repeat.status).toBe(200)
     expect(repeat.headers.get('x-idempotency-replayed')).toBe(expected.done ? 'true' : null)
     expect((await purchases()).map(({ id }) => id)).toEqual([repeat.json.data.id])
   })
 
-  test('rate_limited and service_unavailable say when to retry', async () => {
+  test('errors with the codes rate_limited and service_unavailable say when to retry', async () => {
     await setFault(world, { id: 'limit', operation: 'whoami', fault: 'error', code: 'rate_limited', when: { nth: 1 } })
     await setFault(world, { id: 'down', operation: 'whoami', fault: 'error', code: 'service_unavailable' })
     const limited = await world.get('/whoami')
@@ -64,7 +64,7 @@ onEachDatabase('each fault', (database) => {
     expect(await counts(world)).toEqual({ limit: [2, 1], down: [2, 1] })
   })
 
-  test('slow and hang last as long as specified', async () => {
+  test('the faults slow and hang last as long as the rule specifies', async () => {
     const { slept } = world.system
     await setFault(world, { id: 'slow', operation: 'whoami', fault: 'slow', afterMs: 700, when: { nth: 1 } })
     await setFault(world, { id: 'hang', operation: 'whoami', fault: 'hang', afterMs: 3000 })

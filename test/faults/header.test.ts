@@ -14,7 +14,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
   afterAll(() => world.drop())
   const withFault = (fault: string) => ({ headers: { 'X-Sandbox-Fault': fault } })
 
-  test('applies a fault to one request, before any rule, and adds it to the activity', async () => {
+  test('the header applies a fault to one request, takes precedence over rules, and is recorded in the activity', async () => {
     await setFault(world, { id: 'rule', operation: 'issue_agent_card', fault: 'reset' })
     const lost = { ...withFault('effect_then_lost'), idempotencyKey: 'lost by the header' }
     expect(await outcome(world.post('/agent-cards', card, lost))).toBe('cut')
@@ -34,7 +34,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['error; code=server_error', '500 server_error'],
     ['hang;afterMs=1', 'cut'],
     ['reset', 'cut'],
-  ])('with %s causes the result %s', async (fault, expected) => {
+  ])('the header “%s” causes the outcome “%s”', async (fault, expected) => {
     const before = world.system.slept.length
     expect(await outcome(world.get('/whoami', withFault(fault)))).toBe(expected)
     const slept: Record<string, number> = { 'slow; afterMs=500': 500, 'hang;afterMs=1': 1 }
@@ -42,7 +42,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     expect(world.system.slept.slice(before)).toEqual(ms === undefined ? [] : [ms])
   })
 
-  test('empties a list, and returns earlier states while a rule keeps them', async () => {
+  test('empty_page empties a list, and stale returns an earlier state if a rule with the fault stale is set', async () => {
     expect(await outcome(world.get('/wallets', withFault('empty_page')))).toBe('200 0')
     await setFault(world, { id: 'stale', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
     const id = await world.issueCard()
@@ -62,7 +62,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['reset; afterMs=1', /no parameter of reset/],
     ['empty_page', /does not apply to (get_wallet|whoami): send error/],
     ['stale', /set a rule with the fault stale/],
-  ])('%j is refused', async (fault, words) => {
+  ])('the header %j is refused', async (fault, words) => {
     const { status, json } = await world.get('/whoami', withFault(fault))
     expect([status, json.errors[0].code, json.errors[0].source]).toEqual([
       ...[400, 'invalid_value'],
@@ -71,11 +71,11 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     expect(json.errors[0].detail).toMatch(words)
   })
 
-  test('is accepted only from callers that manage the sandbox', async () => {
+  test('the header is accepted only from callers that manage the sandbox', async () => {
     const { apiKey } = await addParty(world)
     const { status, json } = await world.get('/whoami', { ...withFault('reset'), key: apiKey })
     expect([status, json.errors[0].code]).toEqual([403, 'forbidden'])
-    // Authentication comes before faults.
+    // The service authenticates the caller before it considers the header.
     expect((await world.get('/whoami', { ...withFault('reset'), key: 'nobody' })).status).toBe(401)
   })
 })

@@ -19,7 +19,8 @@ onEachDatabase('the MCP endpoint', (database) => {
   let listener: Listener
   let close: () => Promise<void>
   const opened: Host[] = []
-  // Each payment has a different amount, because an equal one soon afterwards counts as a repeat, whatever its host.
+  // Each payment has a different amount. A second payment of the same amount soon afterwards counts as a repeat, even
+  // from another host.
   let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
@@ -53,13 +54,13 @@ onEachDatabase('the MCP endpoint', (database) => {
     }
     const payment = () => ({ amount: ++amount, counterparty: { type: 'party_id', value: other.partyId } })
 
-    test('applies a rule with its path and a tool to that tool only, whichever toolsets are connected', async () => {
+    test('a rule with the path /mcp applies only to the tool of its operation, whichever toolsets the host selects', async () => {
       const host = await connect(world.agentKey, {}, '/mcp/x/payments')
       const rule = { operation: 'create_payment', path: '/mcp', when: { times: 1 } } as const
       await setFault(world, { id: 'lost', fault: 'effect_then_lost', ...rule })
       expect((await host.callTool('list_payments')).isError).not.toBe(true)
       const input = payment()
-      // An HTTP error, even a 500, would not throw `fetch failed`.
+      // `fetch failed` means a cut connection; an HTTP error, even a 500, has another message.
       await expect(host.callTool('create_payment', input)).rejects.toThrow('fetch failed')
       const repeat = await host.callTool('create_payment', input)
       expect(repeat.structuredContent).toHaveProperty('repeated')
@@ -68,7 +69,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(JSON.stringify(json)).toContain('"lost"')
     })
 
-    test('applies a rule without a path once, at the API, where its client retries', async () => {
+    test('a rule without a path applies only to the API call behind the tool; the MCP server retries that call', async () => {
       const host = await connect(world.agentKey)
       await setFault(world, { id: 'api', operation: 'create_payment', fault: 'effect_then_lost', when: { times: 1 } })
       const paid = await host.callTool('create_payment', payment())
@@ -82,7 +83,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       return structuredContent as unknown as { data: { id: string }[]; meta: object }
     }
 
-    test('returns one empty page of the named list, by a rule and by the header', async () => {
+    test('the fault empty_page returns an empty list if a rule or the header asks for it', async () => {
       const host = await connect(world.agentKey)
       await host.callTool('create_payment', payment())
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
@@ -93,14 +94,14 @@ onEachDatabase('the MCP endpoint', (database) => {
         ...{ data: [], meta: { pagination: { hasMore: false, nextCursor: null } } },
       })
       expect((await listed(host, 'list_payments')).data).not.toEqual([])
-      // The rules for the API don't count a request whose tool call already had a fault.
+      // The rules for the API do not count a request if a fault was already applied to its tool call.
       expect(await counts(world)).toEqual({ empty: [2, 1], api: [1, 0] })
       const hostWithHeader = await connect(world.agentKey, { 'X-Sandbox-Fault': 'empty_page' })
       expect((await listed(hostWithHeader, 'list_payments')).data).toEqual([])
       expect(errorOf(await hostWithHeader.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
     })
 
-    test('returns the state before the last change, by a rule and by the header', async () => {
+    test('the fault stale returns the state before the last change if a rule or the header asks for it', async () => {
       const host = await connect(world.agentKey)
       const hostWithHeader = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
@@ -114,7 +115,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(await counts(world)).toEqual({ old: [2, 1] })
     })
 
-    test("applies the fault in a request's header, if its sender manages the sandbox", async () => {
+    test('the header applies a fault to the tool call if the host’s credential may manage the sandbox', async () => {
       const headers = { 'X-Sandbox-Fault': 'error; code=rate_limited' }
       const managing = await connect(world.agentKey, headers)
       expect(errorOf(await managing.callTool('create_payment', payment()))).toMatchObject({ code: 'rate_limited' })

@@ -4,7 +4,7 @@ import { type Listener, listen } from '../../src/service/listen.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-onEachDatabase('over a network', (database) => {
+onEachDatabase('faults over a network connection', (database) => {
   let world: World
   let listener: Listener
   beforeAll(async () => {

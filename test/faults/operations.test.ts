@@ -6,7 +6,7 @@ import { clearFaults, counts, outcome, setFault } from './rules.ts'
 
 const cut = { fault: 'reset' } as const
 
-onEachDatabase('the rules of faults', (database) => {
+onEachDatabase('fault rules', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
@@ -15,7 +15,7 @@ onEachDatabase('the rules of faults', (database) => {
   afterAll(() => world.drop())
   const list = async (key = world.apiKey) => (await world.get('/simulations/faults', { key })).json.data
 
-  test('are listed in order, with their fields and counts', async () => {
+  test('rules are listed in the order in which they were set, with their fields and counts', async () => {
     const when = { every: 2, times: 1, probability: 1, instanceId: 'run 1' }
     const first = await setFault(world, {
       id: 'first',
@@ -40,7 +40,7 @@ onEachDatabase('the rules of faults', (database) => {
     })
   })
 
-  test('of the same name are replaced in place, with new counts', async () => {
+  test('setting a rule with the id of an earlier one replaces it at the same position and resets its counts', async () => {
     await setFault(world, { id: 'a', operation: 'whoami', ...cut })
     await setFault(world, { id: 'b', operation: 'whoami', fault: 'slow', afterMs: 0 })
     expect(await outcome(world.get('/whoami'))).toBe('cut')
@@ -49,7 +49,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
   })
 
-  test('are cleared by name, or all together', async () => {
+  test('rules are cleared by id, or all at once', async () => {
     for (const id of ['a', 'b', 'c']) await setFault(world, { id, operation: 'whoami', ...cut })
     const clear = (query: string) => world.send('DELETE', `/simulations/faults${query}`, { key: world.apiKey })
     const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
@@ -61,7 +61,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('200 one')
   })
 
-  test('for a run apply only to requests of the party that set the rule, including those of its agents for customers', async () => {
+  test('a rule for a run applies only to requests of the party that set it, including its agents’ requests for customers', async () => {
     const other = await addParty(world)
     const { agentId } = await world.whoami()
     if (agentId === null) throw new Error('The seeded key must be an agent key.')
@@ -80,7 +80,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await counts(world)).toEqual({ run: [2, 2] })
   })
 
-  test('add each hit to the activity, in an intact chain, where no agent sees it', async () => {
+  test('each hit of a rule is an entry in the hash chain of the activity, but agents do not see it', async () => {
     await setFault(world, { id: 'lost', operation: 'issue_agent_card', fault: 'effect_then_lost', when: { nth: 1 } })
     const before = (await world.get('/activity')).json.data
     expect(await outcome(world.post('/agent-cards', card))).toBe('cut')
@@ -97,7 +97,7 @@ onEachDatabase('the rules of faults', (database) => {
     for (const { attributes } of [...seen, ...entriesOfRun]) expect(attributes.operation).not.toBe('sandbox_fault')
   })
 
-  test('of a file replace the rules of an earlier file', async () => {
+  test('the rules of a file replace the rules of an earlier file', async () => {
     const { load } = world.service.faults
     await load([
       { operation: 'whoami', ...cut, when: { nth: 1 } },
@@ -114,7 +114,7 @@ onEachDatabase('the rules of faults', (database) => {
     expect(await outcome(world.get('/whoami'))).toBe('409 conflict')
   })
 
-  test('with the same seed apply to the same requests, about as often as their probability', async () => {
+  test('rules with the same seed hit the same requests, about as often as their probability demands', async () => {
     const outcomesWith = async (seed: string) => {
       await setFault(world, { id: 'draw', operation: 'whoami', ...cut, seed, when: { probability: 0.3 } })
       const all: string[] = []
@@ -132,7 +132,7 @@ onEachDatabase('the rules of faults', (database) => {
 
 const card = { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' }
 
-describe('a rule of faults', () => {
+describe('a fault rule', () => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(sqlite)
@@ -155,13 +155,13 @@ describe('a rule of faults', () => {
     [{ operation: 'whoami', fault: 'reset', when: { nth: 0 } }, 'when/nth', /1/],
     [{ path: 'wallets', fault: 'reset' }, 'path', /^path must be a path such as \/agent-cards\/\*, got "wallets"/],
     [{ operation: 'whoami', fault: 'break' }, 'fault', new RegExp(faultKinds.slice(0, 2).join('.*'))],
-  ])('%j is refused at %s', async (rule, field, words) => {
+  ])('the rule %j is refused with an error at %s', async (rule, field, words) => {
     const { status, json } = await world.post('/simulations/faults', rule, { key: world.apiKey })
     expect([status, json.errors[0].source]).toEqual([422, { pointer: `/data/attributes/${field}` }])
     expect(json.errors[0].detail).toMatch(words)
   })
 
-  test('of a file is refused with its place', async () => {
+  test('an invalid rule in a file is refused with its index and the invalid field', async () => {
     const load = world.service.faults.load([
       { operation: 'whoami', ...cut },
       { id: 'file-1', operation: 'whoami', ...cut },
@@ -170,7 +170,7 @@ describe('a rule of faults', () => {
     expect(await counts(world)).toEqual({})
   })
 
-  test('is refused beyond one hundred', async () => {
+  test('a rule beyond the limit of one hundred rules is refused', async () => {
     const many = Array.from({ length: 100 }, () => ({ operation: 'whoami', ...cut, when: { instanceId: 'nobody' } }))
     await world.service.faults.load(many)
     const { status, json } = await world.post(
@@ -183,7 +183,7 @@ describe('a rule of faults', () => {
     await world.service.faults.load([])
   })
 
-  test('is set and listed only by the manager of the sandbox', async () => {
+  test('rules are set, listed and cleared only by callers that manage the sandbox', async () => {
     const other = await addParty(world)
     for (const key of [other.apiKey, other.agentKey]) {
       const set = await world.post('/simulations/faults', { operation: '*', ...cut }, { key })

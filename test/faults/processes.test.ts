@@ -3,7 +3,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 import { counts, outcome, setFault } from './rules.ts'
 
-onEachDatabase('two processes on one database', (database) => {
+onEachDatabase('fault rules in two processes', (database) => {
   let world: World
   let other: World
   beforeAll(async () => {
@@ -15,7 +15,7 @@ onEachDatabase('two processes on one database', (database) => {
     await world.drop()
   })
 
-  test('count the same requests once, and apply the rules exactly as often as specified', async () => {
+  test('two processes count each request once, and apply rules exactly as often as specified', async () => {
     await setFault(world, { id: 'each-fifth', operation: 'whoami', when: { every: 5, times: 4 }, fault: 'reset' })
     await setFault(world, { id: 'seventh', operation: 'whoami', when: { nth: 7 }, fault: 'error', code: 'conflict' })
     const outcomes = Array.from({ length: 40 }, (_, index) => outcome((index % 2 === 0 ? world : other).get('/whoami')))
@@ -26,7 +26,7 @@ onEachDatabase('two processes on one database', (database) => {
     expect([count('cut'), count('409 conflict'), count('200 one')]).toEqual([4, 1, 35])
   })
 
-  test('apply a rule of the other process from the next request on', async () => {
+  test('a process follows the rules that another process sets and clears from the next request on', async () => {
     await setFault(world, { id: 'all', operation: 'list_wallets', fault: 'reset' })
     expect(await outcome(other.get('/wallets'))).toBe('cut')
     await other.send('DELETE', '/simulations/faults', { key: other.apiKey })

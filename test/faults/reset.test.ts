@@ -3,8 +3,8 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 import { counts, outcome, setFault } from './rules.ts'
 
-onEachDatabase('a reset', (database) => {
-  test("clears the rules that were set, and resets the counts of a file's rules", async () => {
+onEachDatabase('fault rules after a reset', (database) => {
+  test('a reset clears the rules that were set, and sets the counts of rules from a file to zero', async () => {
     const world = await createWorld(database)
     await world.service.faults.load([{ id: 'of-file', operation: 'whoami', fault: 'reset', when: { times: 1 } }])
     await setFault(world, { id: 'set', operation: '*', fault: 'stale' })

@@ -44,10 +44,10 @@ const rules: fc.Arbitrary<FaultRule> = fc
   )
   .filter(({ operation, path }) => operation !== undefined || path !== undefined)
 
-/** Returns a pseudo-random number from 0 to 0.99 that can be computed by hand. */
+/** Returns a pseudo-random number from 0 to 0.99 that depends only on the length of the parts. */
 const draw = (...parts: (string | number)[]) => ((parts.join(' ').length * 37) % 100) / 100
 
-/** Computes from the whole history which rule hits each request. */
+/** Returns the index of the rule that hits each request, computed from the whole history. */
 function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined)[] {
   const hits = all.map(() => 0)
   const matched = all.map(() => 0)
@@ -84,8 +84,8 @@ function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined
   })
 }
 
-describe('the selection of requests by rules', () => {
-  test('agrees with a model that replays the whole history', () => {
+describe('the requests that fault rules hit', () => {
+  test('rules hit the same requests as in a model that replays the whole history', () => {
     const property = fc.property(
       fc.array(rules, { minLength: 1, maxLength: 4 }),
       fc.array(requests, { minLength: 10, maxLength: 40 }),
@@ -118,11 +118,11 @@ describe('the selection of requests by rules', () => {
     ['/agent-cards', '/agent-cards/pcd_1', false],
     ['/agent.cards', '/agent-cards', false],
     ['/(a|b)+$', '/(a|b)+$', true],
-  ])('the pattern %s matches the path %s: %s', (glob, path, expected) => {
+  ])('matching the pattern %s against the path %s gives %s', (glob, path, expected) => {
     expect(matchesGlob(glob, path)).toBe(expected)
   })
 
-  test('matching a path takes one step per character, however many stars its pattern has', () => {
+  test('matching reads each character of a path only once, however many stars the pattern has', () => {
     const stars = `/${'**a'.repeat(60)}b`
     let steps = 0
     const path = {

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Answer, Sent, World } from '../support/world.ts'
 
-/** Sets a fault rule as the world's first party. */
+/** Sets a fault rule with the API key of the world's first party. */
 export async function setFault(world: World, rule: FaultRule, sent: Sent = {}): Promise<Answer> {
   const answer = await world.post('/simulations/faults', rule, { key: world.apiKey, ...sent })
   expect(answer.status, answer.text).toBe(200)
@@ -13,7 +13,7 @@ export async function clearFaults(world: World): Promise<void> {
   expect((await world.send('DELETE', '/simulations/faults', { key: world.apiKey })).status).toBe(200)
 }
 
-/** Returns how often each rule matched and hit, keyed by the rule's id. */
+/** Returns how many requests each rule matched and how many it hit, by the rule's id. Omits built-in rules. */
 export async function counts(world: World): Promise<Record<string, [matched: number, hits: number]>> {
   const { json } = await world.get('/simulations/faults', { key: world.apiKey })
   const rules = json.data as { id: string; attributes: { matched: number; hits: number; origin: string } }[]
@@ -24,7 +24,7 @@ export async function counts(world: World): Promise<Record<string, [matched: num
   )
 }
 
-/** Returns a request's result: `cut`, or its status and content. */
+/** Returns `cut` for a cut connection, otherwise the status and the error code, the length of the list, or `one`. */
 export async function outcome(request: Promise<Answer>): Promise<string> {
   try {
     const { status, json } = await request
