@@ -93,7 +93,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   const path = hostFiles[name].path(userMachine())
   const entry = host.entry(reach)
   const block = hostBlock(name, reach)
-  if (entry === null || block === null) throw new ConfigError(`setup --http: ${host.remotely}`)
+  if (entry === null || block === null) throw new ConfigError(`setup --http: ${host.remoteTip}`)
   const { text, next, before, after } = await editHostFile(host, path, entry, block)
   if (next === text) {
     say(`${host.title} is already set up: ${path}`)
@@ -114,9 +114,9 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   const copy = await explainFileErrors(path, () => writeWhole(path, { before: text, next }))
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
-  const limitation = host.lacks?.(after)
-  if (limitation !== undefined) say(limitation)
-  if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remotely ?? ''}`.trimEnd())
+  const limitation = host.limitation?.(after)
+  if (limitation !=== undefined) say(limitation)
+  if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remoteTip ?? ''}`.trimEnd())
   return true
 }
 

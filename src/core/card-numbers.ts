@@ -13,11 +13,11 @@ export function digitValue(digit: string): number {
  */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/\D/g, '')
-  return checkedSpans(digits)(0, digits.length)
+  return luhnChecker(digits)(0, digits.length)
 }
 
 /** Returns a function that checks in constant time whether a span of these digits has a valid Luhn digit. */
-export function checkedSpans(digits: string): (from: number, to: number) => boolean {
+export function luhnChecker(digits: string): (from: number, to: number) => boolean {
   // Each entry is the sum of the digits before its position. In `even`, digits at even positions count twice; in `odd`,
   // those at odd positions.
   const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
@@ -39,51 +39,51 @@ export function checkedSpans(digits: string): (from: number, to: number) => bool
  * The escapes that JSON uses for invisible characters in a quoted text, and those that a JSON Pointer uses for tildes
  * and slashes (RFC 6901).
  */
-const quotedSign = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
-const quotedSigns = new RegExp(quotedSign, 'g')
+const escapePattern = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
+const escapes = new RegExp(escapePattern, 'g')
 
 /** The characters that may separate the digits of a card number: invisible ones, spaces, dashes, slashes, dots. */
 const separators = String.raw`\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·•*\u2800\ufffd`
-const apartBy = (separators: string) => `(?:${quotedSign}|~(?![01])|[${separators}]){0,8}`
-const digitsApart = (apart: string) => String.raw`\p{Nd}(?:${apart}\p{Nd}){12,}`
+const separatorPattern = (separators: string) => `(?:${escapePattern}|~(?![01])|[${separators}]){0,8}`
+const separatedDigits = (separator: string) => String.raw`\p{Nd}(?:${separator}\p{Nd}){12,}`
 
 /**
  * Builds a pattern that matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), which are
  * not masked. It captures digits that may be a card number, even directly after a letter.
  */
-const idOrDigits = (apart: string) =>
+const idOrDigits = (separator: string) =>
   new RegExp(
     [
       String.raw`\b(?:[a-z]{2,5}_)?[0-9a-f]{32}(?:[0-9a-f]{32})?\b`,
       String.raw`\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`,
       String.raw`(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])-[0-3]\d(?!\d)`,
-      String.raw`(?<!\d)\+\d(?:[ .()-]{0,2}\d){6,14}(?!${apart}\p{Nd})`,
-      String.raw`((?:(?<!\p{N})|~[01])${digitsApart(apart)})`,
+      String.raw`(?<!\d)\+\d(?:[ .()-]{0,2}\d){6,14}(?!${separator}\p{Nd})`,
+      String.raw`((?:(?<!\p{N})|~[01])${separatedDigits(separator)})`,
     ].join('|'),
     'gu',
   )
-const usual = idOrDigits(apartBy(separators))
-const strict = idOrDigits(apartBy(`_${separators}`))
+const usual = idOrDigits(separatorPattern(separators))
+const strict = idOrDigits(separatorPattern(`_${separators}`))
 
-/** The replacement for a card number. */
+/** The mask for a card number. */
 export const maskedNumber = '[masked number]'
 
 interface CardMask {
-  word?: string
+  mask?: string
   /** Whether a card number may begin or end within a group of digits, and contain underscores. */
   isStrict?: boolean
 }
 
 /** Masks card numbers in digits of any script, with any separators except letters. */
-export function withoutCardNumbers(text: string, { word = maskedNumber, isStrict = false }: CardMask = {}): string {
-  return withoutIssuedNumbers(text, word).replace(isStrict ? strict : usual, (found, digits?: string) =>
-    digits !== undefined && holdsCardNumber(digits, isStrict) ? word : found,
+export function withoutCardNumbers(text: string, { mask = maskedNumber, isStrict = false }: CardMask = {}): string {
+  return withoutIssuedNumbers(text, mask).replace(isStrict ? strict : usual, (found, digits?: string) =>
+    digits !== undefined && hasCardEitherWay(digits, isStrict) ? mask : found,
   )
 }
 
 /** Tries both readings of a tilde followed by a digit. The digit may belong to the number or to an escape. */
-function holdsCardNumber(found: string, isStrict: boolean): boolean {
-  const unquoted = found.replace(quotedSigns, ' ')
+function hasCardEitherWay(found: string, isStrict: boolean): boolean {
+  const unquoted = found.replace(escapes, ' ')
   return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
 }
 
@@ -97,12 +97,12 @@ function hasCardNumber(text: string, isStrict: boolean): boolean {
   const digits = groups.join('')
   const bounds = [0]
   for (const { length } of isStrict ? digits : groups) bounds.push((bounds.at(-1) ?? 0) + length)
-  const isChecked = checkedSpans(digits)
+  const passesLuhn = luhnChecker(digits)
   return bounds.some((from, at) => {
     for (let next = at + 1; next < bounds.length; next++) {
       const to = bounds[next] ?? 0
       if (to - from > 19) return false
-      if (to - from >= 13 && isChecked(from, to)) return true
+      if (to - from >= 13 && passesLuhn(from, to)) return true
     }
     return false
   })
@@ -127,15 +127,15 @@ export function holdsCard(text: string): boolean {
   const groups = text.match(/\d+/g) ?? []
   const digits = groups.join('')
   if (digits.length < 13) return false
-  const isChecked = checkedSpans(digits)
+  const passesLuhn = luhnChecker(digits)
   const starts = [0]
   for (const group of groups) starts.push((starts.at(-1) ?? 0) + group.length)
   const isCard = (from: number, to: number) =>
-    isChecked(from, to) &&
+    passesLuhn(from, to) &&
     issued.some(([range, lengths]) => lengths.includes(to - from) && range.test(digits.slice(from, from + 4)))
   return groups.some((group, at) => {
     const from = starts[at] ?? 0
-    return holdsWithin(group.length, from, isCard) || holdsOver(groups, starts, at, isCard)
+    return hasCardInGroup(group.length, from, isCard) || isCardAcrossGroups(groups, starts, at, isCard)
   })
 }
 
@@ -145,7 +145,7 @@ type IsCard = (from: number, to: number) => boolean
  * Returns whether a group of digits contains a card number, even with other digits before or after it, such as an
  * expiry.
  */
-function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
+function hasCardInGroup(length: number, from: number, isCard: IsCard): boolean {
   for (let start = from; start <= from + length - 13; start++) {
     for (let size = 13; size <= 19 && start + size <= from + length; size++) {
       if (isCard(start, start + size)) return true
@@ -158,7 +158,7 @@ function holdsWithin(length: number, from: number, isCard: IsCard): boolean {
  * Returns whether several groups form a card number. All must have the same length of at least four, except that the
  * last may be shorter; or they must be grouped like the numbers of American Express or Diners Club.
  */
-function holdsOver(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
+function isCardAcrossGroups(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0
   if (first < 4) return false
   for (let end = at + 1; end < groups.length; end++) {
@@ -181,13 +181,13 @@ const encoded = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,16384}={0,2}/g
 const digitGroups = /(?<![\p{L}\p{N}_])\d+(?:[^\p{L}\p{N}\n]{1,6}\d+)*(?![\p{L}\p{N}_])/gu
 
 /** Masks the numbers of issuable cards, in groups separated by anything but letters, and also in base64. */
-export function withoutIssuedNumbers(text: string, word = maskedNumber): string {
-  const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? word : found))
+export function withoutIssuedNumbers(text: string, mask = maskedNumber): string {
+  const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? mask : found))
   if (!encodedDigits.test(plain)) return plain
   // A slash belongs to the base64 alphabet, but also separates the parts of a path, so each part is tried too.
   const isCard = (part: string) =>
     encodedDigits.test(part) && holdsCardIn(Buffer.from(part, 'base64').toString('latin1'))
-  return plain.replace(encoded, (found) => (isCard(found) || found.split('/').some(isCard) ? word : found))
+  return plain.replace(encoded, (found) => (isCard(found) || found.split('/').some(isCard) ? mask : found))
 }
 
 function holdsCardIn(decoded: string): boolean {

@@ -3,7 +3,7 @@ import { deadline, type System } from './system.ts'
 /** The stored changes of parties, from all processes. */
 export interface Feed<Change> {
   /** Returns the sequence number of each party's last change. */
-  ends(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
+  lastSequences(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /**
    * Returns the party's changes after `sequence`, up to `upTo`, in order, and the sequence number of the last change
    * read.
@@ -50,7 +50,7 @@ interface WatchLimits {
 }
 
 /** How long a party is watched before it has a follower. */
-const openingMs = 10_000
+const graceMs = 10_000
 
 /** Checks for changes while this process has followers: soon after a notification, and at regular intervals. */
 export class ChangeWatcher<Change> {
@@ -60,7 +60,7 @@ export class ChangeWatcher<Change> {
   readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
-  #looking: Promise<void> = Promise.resolve()
+  #checks: Promise<void> = Promise.resolve()
   #closed = false
 
   constructor(dependencies: WatchDependencies<Change>) {
@@ -74,9 +74,9 @@ export class ChangeWatcher<Change> {
    */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
-    const upTo = this.#reported.get(partyId)?.upTo ?? (await feed.ends([partyId])).get(partyId) ?? 0
+    const upTo = this.#reported.get(partyId)?.upTo ?? (await feed.lastSequences([partyId])).get(partyId) ?? 0
     this.#reported.set(partyId, { upTo: this.#reported.get(partyId)?.upTo ?? upTo, openedAtMs: system.elapsed() })
-    this.#lookIn(limits.watchMs)
+    this.#checkIn(limits.watchMs)
   }
 
   /** Stops looking for changes of the party. */
@@ -94,28 +94,28 @@ export class ChangeWatcher<Change> {
 
   /** Looks for changes soon, because something may have changed. */
   wake(): void {
-    if (this.#reported.size > 0) this.#lookIn(this.#dependencies.limits.gatherMs)
+    if (this.#reported.size > 0) this.#checkIn(this.#dependencies.limits.gatherMs)
   }
 
   async close(): Promise<void> {
     this.#closed = true
     this.#unsubscribe()
     this.#timer?.clear()
-    await this.#looking
+    await this.#checks
   }
 
-  #lookIn(ms: number): void {
+  #checkIn(ms: number): void {
     const { system } = this.#dependencies
     const dueAtMs = system.elapsed() + ms
     if (this.#closed || dueAtMs >= this.#dueAtMs) return
     this.#timer?.clear()
     this.#dueAtMs = dueAtMs
     this.#timer = deadline(ms, () => {
-      this.#looking = this.#looking.then(() => this.#lookAndGoOn())
+      this.#checks = this.#checks.then(() => this.#checkAndReschedule())
     })
   }
 
-  async #lookAndGoOn(): Promise<void> {
+  async #checkAndReschedule(): Promise<void> {
     const { limits, log } = this.#dependencies
     this.#dueAtMs = Number.POSITIVE_INFINITY
     try {
@@ -123,16 +123,16 @@ export class ChangeWatcher<Change> {
     } catch (error) {
       log.warn({ err: error }, 'could not look for changes')
     }
-    if (this.#reported.size > 0) this.#lookIn(limits.watchMs)
+    if (this.#reported.size > 0) this.#checkIn(limits.watchMs)
   }
 
   async #readChanges(): Promise<void> {
     const { feed, watched, onChanges, system } = this.#dependencies
     const parties = watched()
     for (const [partyId, { openedAtMs }] of this.#reported) {
-      if (!parties.has(partyId) && system.elapsed() - openedAtMs > openingMs) this.#reported.delete(partyId)
+      if (!parties.has(partyId) && system.elapsed() - openedAtMs > graceMs) this.#reported.delete(partyId)
     }
-    for (const [partyId, end] of await feed.ends([...this.#reported.keys()])) {
+    for (const [partyId, end] of await feed.lastSequences([...this.#reported.keys()])) {
       for (let party = this.#reported.get(partyId); party !== undefined && party.upTo < end; ) {
         const { changes, last } = await feed.after(partyId, party.upTo, end)
         party.upTo = last

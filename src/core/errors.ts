@@ -167,13 +167,13 @@ export function show(value: unknown): string {
       ? Array.isArray(value)
         ? 'an array'
         : 'an object'
-      : JSON.stringify(value).replace(unseen, inCode)
+      : JSON.stringify(value).replace(unsafeCharacters, escaped)
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
 
 /**
  * Characters that JSON does not escape, although they end a line, control a terminal or reverse the text around them.
  */
-const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
+const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-const inCode = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -8,10 +8,10 @@ export function foreignText(text: string): string {
     .normalize('NFC')
     .replace(/\s+/gu, ' ')
     .replace(emojiParts, '')
-    .replace(hidden, mark)
+    .replace(hidden, replacementMark)
     .replace(/(\p{M}{3})\p{M}+/gu, '$1')
     .trim()
-  return seen.test(line) ? line : ''
+  return visible.test(line) ? line : ''
 }
 
 /**
@@ -27,7 +27,7 @@ export function foreignName(text: string, otherwise: string, maxLength = maxName
 
 /** Returns a hint if a text mixes letters of several alphabets that look the same; otherwise an empty string. */
 export function hintOf(text: string): string {
-  return mixesAlphabets(text.slice(0, maxRead)) ? mixedHint : ''
+  return mixesAlphabets(text.slice(0, maxCheckedLength)) ? mixedHint : ''
 }
 
 /**
@@ -42,7 +42,7 @@ export function mixesAlphabets(text: string): boolean {
     if (script !== 'Common') found.add(script ?? 'another')
   }
   const hasLatin = found.delete('Latin')
-  if (found.size === 0 || eastAsian.some((one) => [...found].every((script) => one.has(script)))) return false
+  if (found.size === 0 || eastAsian.some((mixed) => [...found].every((script) => mixed.has(script)))) return false
   return found.size > 1 || (hasLatin && likeLatin.some((script) => found.has(script)))
 }
 
@@ -62,7 +62,7 @@ export function shortened(text: string, maxLength: number): string {
 const maxNameLength = 80
 
 /** The longest text checked for mixed alphabets. Longer texts are not names. */
-const maxRead = 2_000
+const maxCheckedLength = 2_000
 
 const mixedHint = ' (has letters of several alphabets)'
 
@@ -87,7 +87,7 @@ const eastAsian = [
  */
 const likeLatin = ['Cyrillic', 'Greek', 'another']
 
-const mark = '\ufffd'
+const replacementMark = '\ufffd'
 
 /** The joiners and variation selectors in pictographs. Removing them changes only how a pictograph looks. */
 const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\ufe0e\ufe0f\u200d]+/gu
@@ -98,4 +98,4 @@ const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\uf
 const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /** Letters, digits, punctuation and symbols, except the mark itself. */
-const seen = /(?!\ufffd)[\p{L}\p{N}\p{P}\p{S}]/u
+const visible = /(?!\ufffd)[\p{L}\p{N}\p{P}\p{S}]/u

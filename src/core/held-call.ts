@@ -6,11 +6,11 @@ export interface HeldCall {
   /** The idempotency key under which the call is carried out; undefined if the operation takes none. */
   key?: string | undefined
   /** The fingerprint of the call and of the facts that the person sees. */
-  of: string
+  fingerprint: string
   /** The facts that the person sees, then the effect of approving and the label of the button. */
   facts: readonly string[]
   effect: string
-  tick: string
+  approveLabel: string
   /** Whether the call spends money, so that limits apply. */
   spends: boolean
   /** The host's self-reported name. */
@@ -57,7 +57,7 @@ export function withAnswer(decision: StoredDecision, answer: Answer, nowMs: numb
 
 /** Returns whether two calls raise the same question, so that one answer covers both. */
 export function isSameCall(one: HeldCall, other: HeldCall): boolean {
-  return one.of === other.of && one.tool === other.tool
+  return one.fingerprint === other.fingerprint && one.tool === other.tool
 }
 
 /** Reads the field `decision` of a form; undefined if it is neither yes nor no. */

@@ -27,13 +27,13 @@ export interface HostSetup {
   /** Returns the entry of a server; null if the file accepts no server at a URL. */
   entry(reach: Reach): ServerEntry | null
   /** Instructions for a server at a URL. They follow the entry, or replace it if there is none. */
-  remotely?: string
+  remoteTip?: string
   /** Members that a new file needs, because the host would not read it without them. */
   needs?: Readonly<Record<string, string>>
   /** Builds a link that adds the server with one click. The host opens, shows the entry and asks for confirmation. */
   link?(entry: ServerEntry): string
   /** Describes a limit of the host that affects this entry, with the workaround; undefined if none is known. */
-  lacks?(entry: ServerEntry): string | undefined
+  limitation?(entry: ServerEntry): string | undefined
 }
 
 /** The name of the server in a host's configuration. */
@@ -53,7 +53,7 @@ export const hostSetups = {
     // server, which may be unreachable.
     entry: (reach) =>
       'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start), alwaysLoad: true },
-    remotely: 'Then type /mcp in a session to sign in.',
+    remoteTip: 'Then type /mcp in a session to sign in.',
   },
   'claude-desktop': {
     title: 'Claude Desktop',
@@ -61,7 +61,7 @@ export const hostSetups = {
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? null : startOf(reach.start)),
-    remotely:
+    remoteTip:
       'Claude Desktop takes an address under Settings, Connectors, Add custom connector; the address must use https and be reachable from the internet.',
   },
   cursor: {
@@ -82,7 +82,7 @@ export const hostSetups = {
     servers: 'servers',
     entry: (reach) => ('url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start) }),
     link: (entry) => `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: serverName, ...entry }))}`,
-    lacks: (entry) =>
+    limitation: (entry) =>
       JSON.stringify(entry).includes('${input:')
         ? 'VS Code does not give Copilot sessions a server that asks for an input. For them, put the server into .mcp.json of the project, without an input (docs/hosts.md#vs-code).'
         : undefined,
@@ -95,7 +95,7 @@ export const hostSetups = {
     // Without `required`, a run of codex exec begins before the server has listed its tools. A remote server must not
     // be required: Codex would not start while it is unreachable.
     entry: (reach) => ('url' in reach ? { url: reach.url } : { ...startOf(reach.start), required: true }),
-    remotely: `Then run codex mcp login ${serverName} to sign in.`,
+    remoteTip: `Then run codex mcp login ${serverName} to sign in.`,
   },
   gemini: {
     title: 'Gemini CLI',
@@ -103,7 +103,7 @@ export const hostSetups = {
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
-    remotely: `Then type /mcp auth ${serverName} to sign in.`,
+    remoteTip: `Then type /mcp auth ${serverName} to sign in.`,
   },
   copilot: {
     title: 'Copilot CLI',
@@ -114,7 +114,7 @@ export const hostSetups = {
       'url' in reach
         ? { type: 'http', url: reach.url, tools: ['*'] }
         : { type: 'local', ...startOf(reach.start), tools: ['*'] },
-    remotely: 'Then type /mcp in a session to sign in.',
+    remoteTip: 'Then type /mcp in a session to sign in.',
   },
   opencode: {
     title: 'opencode',
@@ -126,7 +126,7 @@ export const hostSetups = {
       const { command, args, env } = startOf(reach.start)
       return { type: 'local', command: [command, ...args], ...(env === undefined ? {} : { environment: env }) }
     },
-    remotely: `Then run opencode mcp auth ${serverName} to sign in.`,
+    remoteTip: `Then run opencode mcp auth ${serverName} to sign in.`,
   },
   qwen: {
     title: 'Qwen Code',
@@ -134,7 +134,7 @@ export const hostSetups = {
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
-    remotely: 'Then type /mcp in a session to sign in.',
+    remoteTip: 'Then type /mcp in a session to sign in.',
   },
   continue: {
     title: 'Continue',

@@ -15,17 +15,17 @@ interface InProcess {
 export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   return async (input, init) => {
     const request = requestTo(base, input, init)
-    const gone = AbortSignal.any([request.signal, ended])
-    gone.throwIfAborted()
-    const { promise: unanswered, reject } = Promise.withResolvers<never>()
-    const leave = () => reject(gone.reason)
-    gone.addEventListener('abort', leave, { once: true })
+    const signal = AbortSignal.any([request.signal, ended])
+    signal.throwIfAborted()
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await Promise.race([serve(request), unanswered])
+      return await Promise.race([serve(request), aborted])
     } catch (error) {
       throw error instanceof ConnectionCutError ? networkFailure(error) : error
     } finally {
-      gone.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 }

@@ -35,8 +35,8 @@ export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodTy
 /** Replaces a union's issue with the issues of the member that fits the value's type, if exactly one member does. */
 export function withinUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
-  const ofOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0
-  const fitting = issue.errors.filter((found) => !found.some(ofOtherType))
+  const isOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0
+  const fitting = issue.errors.filter((found) => !found.some(isOtherType))
   const [only, ...others] = fitting
   if (only === undefined || others.length > 0) return [issue]
   return only.flatMap((inner) => withinUnion({ ...inner, path: [...issue.path, ...inner.path] }))
@@ -59,7 +59,7 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
   const field = path.join('.') || 'The value'
   const isMissing = got === undefined
   const isAmount = amounts.has(path.at(-1) ?? '')
-  const accepted = isAmount ? `${accepts(issue)}${boundInMoney(issue)}` : accepts(issue)
+  const accepted = isAmount ? `${accepts(issue)}${amountSuffix(issue)}` : accepts(issue)
   const cents = isAmount ? centsIfDollars(got) : undefined
   const detail = isMissing
     ? `${field} is required: ${accepted}.`
@@ -78,7 +78,7 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
  * Renders the upper bound of an amount as money. The lower bound is not rendered, because it only requires a positive
  * amount.
  */
-function boundInMoney(issue: Issue): string {
+function amountSuffix(issue: Issue): string {
   if (issue.code === 'too_big') return ` (${money(Number(issue.maximum))})`
   return issue.code === 'invalid_type' ? ' of cents' : ''
 }

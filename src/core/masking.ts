@@ -85,7 +85,7 @@ export function maskForeignText(text: string): string {
  * Matches long words with both cases or with 64 hexadecimal digits, like every secret that this service creates. It
  * matches no id.
  */
-const madeSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
+const createdSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\w-]*[0-9a-f]{64}[\w-]*)/g
 
 /** 13 to 19 digits, in groups or not. */
 export const longNumbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
@@ -95,7 +95,7 @@ export const longNumbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
  * functions keep links, because links in our own texts must work.
  */
 export function maskKeptText(text: string): string {
-  return maskForeignText(text).replace(longNumbers, maskedNumber).replace(madeSecrets, '[masked]')
+  return maskForeignText(text).replace(longNumbers, maskedNumber).replace(createdSecrets, '[masked]')
 }
 
 /** An id of this service as a whole JSON string or part of a path. Its digits are never masked. */

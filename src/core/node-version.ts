@@ -14,7 +14,7 @@ export function refusalOfNode(version: string): string | undefined {
  * Refuses an older Node.js. On it, the program would fail later with a message that names neither the cause nor the
  * remedy.
  */
-export function requireNode(asker: string, version: string = process.versions.node): void {
+export function requireNode(caller: string, version: string = process.versions.node): void {
   const refusal = refusalOfNode(version)
-  if (refusal !== undefined) throw new Error(`${asker}: ${refusal} Run your program with a newer Node.js.`)
+  if (refusal !== undefined) throw new Error(`${caller}: ${refusal} Run your program with a newer Node.js.`)
 }

@@ -138,11 +138,11 @@ export interface Pagination {
 export const inputParts = ['params', 'query', 'attributes'] as const
 
 /** The only read that a host must not make without asking, because it shows a card's number. */
-const revealing = 'get_agent_card_details'
+const cardNumberRead = 'get_agent_card_details'
 
 /** Returns whether a host may call the operation without asking. */
 export function onlyReads({ effect, name }: Pick<OperationDefinition, 'effect' | 'name'>): boolean {
-  return effect === 'read' && name !== revealing
+  return effect === 'read' && name !== cardNumberRead
 }
 
 /** Returns whether the operation answers with a list of resources. */

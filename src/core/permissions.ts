@@ -98,7 +98,7 @@ interface PermissionRule {
 export type Permission = keyof typeof permissions
 
 /** Returns the wallet permission that an agent must hold for a permission; null if it needs none. */
-export function heldByAgent(permission: Permission): Delegable | null {
+export function agentMustHold(permission: Permission): Delegable | null {
   const { agent }: PermissionRule = permissions[permission]
   return agent === 'any' ? null : agent
 }

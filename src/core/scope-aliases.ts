@@ -11,7 +11,7 @@ export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
 }
 
 /** Returns the requested scopes under our names, without duplicates. */
-export function namedScopes(scope: string): string {
+export function resolveScopeAliases(scope: string): string {
   const named = scope.split(' ').map((name) => (Object.hasOwn(scopeAliases, name) ? scopeAliases[name] : name))
   return [...new Set(named)].join(' ')
 }

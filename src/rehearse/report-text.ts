@@ -6,5 +6,5 @@ import { maskText, maskWords } from './mask.ts'
  * it is masked again, including disguised card numbers.
  */
 export function withoutSecrets(text: string): string {
-  return withoutCardNumbers(maskText(text), { word: maskWords.number, isStrict: true })
+  return withoutCardNumbers(maskText(text), { mask: maskWords.number, isStrict: true })
 }

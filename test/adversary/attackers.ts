@@ -1,5 +1,5 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
-import { delegable, heldByAgent, oauthScopes, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
+import { agentMustHold, delegable, oauthScopes, permissions, type Scope, scopes } from '../../src/core/permissions.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
 import { addGrant, type Grounds } from '../isolation/places.ts'
 import type { Sample } from '../isolation/samples.ts'
@@ -37,7 +37,7 @@ const refusalsOnOtherWallet = (operation: OperationDefinition) => {
   // Even such an agent may read its party, and all of the party's wallets and bank accounts
   // (docs/service.md#agent-policy).
   const isAllowedRead = ['party.read', 'wallets.read', 'external_accounts.read'].includes(operation.permission)
-  const needsWallet = heldByAgent(operation.permission) !== null && !isAllowedRead
+  const needsWallet = agentMustHold(operation.permission) !== null && !isAllowedRead
   return hasPrivateId(operation) && needsWallet ? [403, 404] : undefined
 }
 

@@ -114,10 +114,10 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const held = {
     tool: 'create_payment',
     arguments: {},
-    of: '',
+    fingerprint: '',
     facts: ['Pay a private shop'],
     effect: '',
-    tick: 'Yes',
+    approveLabel: 'Yes',
   }
   const { keyId: principalId } = await world.whoami()
   const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })

@@ -36,14 +36,14 @@ afterAll(async () => {
 const call: HeldCall = {
   tool: 'create_payment',
   arguments: { amount: 4_200 },
-  of: 'one',
+  fingerprint: 'one',
   facts: [
     'Pay $42.00',
     'To: party_id “pty_019bc186de002f5c36ed794f639044eb”',
     `Reason, in the assistant's words: “${'W'.repeat(80)}”`,
   ],
   effect: 'The money moves at once, or after an approval if it exceeds a limit.',
-  tick: 'Yes, pay $42.00',
+  approveLabel: 'Yes, pay $42.00',
   spends: true,
   host: 'A desktop host',
 }

@@ -89,7 +89,7 @@ export async function createHosting(options: HostingOptions = {}): Promise<Hosti
 /** A source that never reports changes. Tests call the endpoint's `notify` instead. */
 const noChanges: EndpointDependencies['changes'] = {
   activity: {
-    ends: async () => new Map(),
+    lastSequences: async () => new Map(),
     after: async (_partyId, sequence) => ({ changes: [], last: sequence }),
     onChange: () => () => {},
   },

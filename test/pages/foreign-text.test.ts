@@ -56,10 +56,10 @@ const pages: Record<string, (text: string) => Html | string> = {
     const call = {
       tool: '',
       arguments: {},
-      of: '',
+      fingerprint: '',
       facts: [`Pay ${quoted(text)}`],
       effect: '',
-      tick: 'Yes',
+      approveLabel: 'Yes',
       host: text,
     }
     const asker = { agent: text, application: { id: 'ocl_1', name: text }, key: text }

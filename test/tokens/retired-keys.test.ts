@@ -20,7 +20,14 @@ import { openReceiver, type Received, type Receiver } from '../webhooks/receiver
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const somebody = { type: 'email', value: 'somebody@example.org' }
-const held = { tool: 'create_payment', arguments: { amount: 5 }, facts: ['Pay'], effect: '', tick: 'Yes', spends: true }
+const held = {
+  tool: 'create_payment',
+  arguments: { amount: 5 },
+  facts: ['Pay'],
+  effect: '',
+  approveLabel: 'Yes',
+  spends: true,
+}
 
 onEachDatabase('root keys that are retired', (database) => {
   let world: World
@@ -108,7 +115,7 @@ onEachDatabase('root keys that are retired', (database) => {
     const secrets = [hook.secret, rotated.secret, renewal.json.data.attributes.signingSecret as string]
     const user = await us.approver()
     const decisions = createPendingDecisions(world.store, world.system, { partyId, principalId: keyId })
-    const decision = await decisions.keep({ ...held, of: email })
+    const decision = await decisions.keep({ ...held, fingerprint: email })
     await decisions.finish(String(decision?.id), { data: { done: email } })
     const sent = { idempotencyKey: `kept ${email}`, ...party }
     const payment = { amount: 100, currency: 'USD', counterparty: somebody }

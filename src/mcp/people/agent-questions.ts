@@ -9,7 +9,7 @@ export async function askToRevokeApiKey({ keyId }: Arguments, read: Read): Promi
   return {
     facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
     effect: 'Everything that uses it stops working, at once and for good.',
-    tick: 'Yes, revoke the key',
+    approveLabel: 'Yes, revoke the key',
   }
 }
 
@@ -30,7 +30,7 @@ export async function askToEndAgentKey(
       key === undefined ? undefined : lastUse(key.attributes.lastUsedAt),
     ],
     effect: `Everything that uses it stops working ${grace}, for good.`,
-    tick: 'Yes, end the key',
+    approveLabel: 'Yes, end the key',
   }
 }
 
@@ -39,7 +39,7 @@ export async function askToDeleteAgent({ agentId }: Arguments, read: Read): Prom
   return {
     facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
     effect: 'Its keys, its customers’ grants and its pending invitations end at once, for good.',
-    tick: 'Yes, delete the agent',
+    approveLabel: 'Yes, delete the agent',
   }
 }
 
@@ -56,7 +56,7 @@ export async function askToChangeLimits({ agentId, limits }: Arguments, read: Re
       `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
     ],
     effect: 'Payments above a limit wait for an approval; without a limit, payments do not wait.',
-    tick: 'Yes, change the limits',
+    approveLabel: 'Yes, change the limits',
   }
 }
 
@@ -66,7 +66,7 @@ export async function askToCreateApiKey({ name, scopes }: Arguments): Promise<Qu
     facts: [`Create an API key ${quoted(name)}`, `It may: ${held}`],
     effect:
       'The model gets the key. Anyone who has it can act for your account without asking you, until it is revoked.',
-    tick: 'Yes, create the key',
+    approveLabel: 'Yes, create the key',
   }
 }
 
@@ -75,7 +75,7 @@ export async function askToCreateAgentKey({ agentId }: Arguments, read: Read): P
   return {
     facts: [`Create a key for the agent ${quoted(name)} (${word(agentId)})`],
     effect: 'The model gets the key. Anyone who has it can act as the agent without asking you, until it is revoked.',
-    tick: 'Yes, create the key',
+    approveLabel: 'Yes, create the key',
   }
 }
 
@@ -84,7 +84,7 @@ export async function askToCreateApplication({ agentId, name }: Arguments, read:
   return {
     facts: [`Register the application ${quoted(name)} for the agent ${quoted(agent.name)} (${word(agentId)})`],
     effect: 'It signs in without a person. Anyone with its secret or key can act as the agent until it is revoked.',
-    tick: 'Yes, register the application',
+    approveLabel: 'Yes, register the application',
   }
 }
 
@@ -94,7 +94,7 @@ export async function askToChangeApplication({ applicationId, publicKeys }: Argu
   return {
     facts: [`Replace the keys of the application ${word(applicationId)}`],
     effect: 'Anyone with the new private keys can act as its agent. The present keys stop working at once.',
-    tick: 'Yes, replace the keys',
+    approveLabel: 'Yes, replace the keys',
   }
 }
 
@@ -102,7 +102,7 @@ export async function askToRevokeApplication({ applicationId }: Arguments): Prom
   return {
     facts: [`Revoke the application ${word(applicationId)}`],
     effect: 'It and all its tokens stop working, at once and for good.',
-    tick: 'Yes, revoke the application',
+    approveLabel: 'Yes, revoke the application',
   }
 }
 
@@ -110,7 +110,7 @@ export async function askToTrustIssuer({ issuer, name, agents }: Arguments): Pro
   return {
     facts: [`Trust the identity provider ${quoted(issuer)} for the application ${quoted(name)}`, agentsFact(agents)],
     effect: 'The people it vouches for can act as these agents through the application, until the trust is ended.',
-    tick: 'Yes, trust it',
+    approveLabel: 'Yes, trust it',
   }
 }
 
@@ -122,7 +122,7 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
       ...(agents === undefined ? [] : [agentsFact(agents)]),
     ],
     effect: 'Tokens issued through it end at once. New sign-ins follow these terms.',
-    tick: 'Yes, change it',
+    approveLabel: 'Yes, change it',
   }
 }
 
@@ -130,7 +130,7 @@ export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise
   return {
     facts: [`End the trust in the identity provider ${word(trustedIssuerId)}`],
     effect: 'Its application and all tokens issued through it stop working, at once and for good.',
-    tick: 'Yes, end the trust',
+    approveLabel: 'Yes, end the trust',
   }
 }
 

@@ -92,8 +92,8 @@ export async function decide(
   const key = held === undefined ? idempotencyKey : keyOf(held)
   // The call proceeds if there is nothing to decide, or if the person agreed and now has to verify a second factor.
   const mayProceed = question === undefined || stateOf(context, of, 'verification') !== undefined
-  const decidedBefore = before || question !== undefined
-  if (mayProceed || held?.call.of === of()) return { go: true, of, idempotencyKey: key, decided: decidedBefore, held }
+  const agreed = before || question !== undefined
+  if (mayProceed || held?.call.fingerprint === of()) return { go: true, of, idempotencyKey: key, decided: agreed, held }
   const pending = { dependencies, context, call, question, questionText, of, page }
   return (await decisionFromAnswer(pending)) ?? { go: false, answer: await ask(pending) }
 }
@@ -146,7 +146,7 @@ async function ask(pending: PendingCall): Promise<Answer> {
   }
   const state = { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) } as const
   return inputRequired({
-    inputRequests: { decision: decisionForm(questionText, question.tick) },
+    inputRequests: { decision: decisionForm(questionText, question.approveLabel) },
     requestState: await seal(dependencies, state, context),
   })
 }
@@ -168,7 +168,7 @@ function callForPage({ dependencies, context, call, question, of }: PendingCall)
   const { name } = call.operation
   const spends = questions[name]?.amount !== undefined
   const key = keyFor(dependencies, call)
-  const heldCall = { tool: name, arguments: call.hostArguments, key, of: of(), ...question, spends }
+  const heldCall = { tool: name, arguments: call.hostArguments, key, fingerprint: of(), ...question, spends }
   return { dependencies, decisions, context, call: heldCall }
 }
 

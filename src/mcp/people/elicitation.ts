@@ -82,12 +82,12 @@ export function modesOf(server: Server, context: ServerContext): { form: boolean
 }
 
 /** Builds a form with one unchecked checkbox. */
-export function decisionForm(message: string, tick: string): InputRequest {
+export function decisionForm(message: string, approveLabel: string): InputRequest {
   return inputRequired.elicit({
     message,
     requestedSchema: {
       type: 'object',
-      properties: { confirm: { type: 'boolean', title: tick } },
+      properties: { confirm: { type: 'boolean', title: approveLabel } },
       required: ['confirm'],
     },
   })

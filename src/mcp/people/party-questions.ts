@@ -13,7 +13,7 @@ export async function askToSetPartyLimits(limits: Arguments): Promise<Question> 
   return {
     facts: ['Set the limits of your party', `To: ${words.join(', ')}`],
     effect: 'Payments above a limit wait for an approval; without a limit, payments do not wait.',
-    tick: 'Yes, set the limits',
+    approveLabel: 'Yes, set the limits',
   }
 }
 
@@ -28,7 +28,7 @@ export async function askToClearPartyLimits(_input: Arguments, read: Read): Prom
   return {
     facts: ['Clear the limits of your party', `Limits now: ${held.join(', ') || 'none'}`],
     effect: 'Payments of your party no longer wait for an approval, except above the limits of its agents.',
-    tick: 'Yes, clear the limits',
+    approveLabel: 'Yes, clear the limits',
   }
 }
 
@@ -39,7 +39,7 @@ export async function askToRemoveMember({ userId }: Arguments, read: Read): Prom
   return {
     facts: [`Remove ${who} from your party`, member === undefined ? undefined : `Role: ${word(member.role)}`],
     effect: 'They are signed out everywhere, at once. Only a new invitation lets them in again.',
-    tick: 'Yes, remove this person',
+    approveLabel: 'Yes, remove this person',
   }
 }
 
@@ -50,7 +50,7 @@ export async function askToInvite({ invitations }: Arguments): Promise<Question>
   return {
     facts: ['Invite people to your party', `Invited: ${people.join(', ')}`],
     effect: 'Everyone who accepts can act for your account; an ADMIN acts as you do.',
-    tick: 'Yes, invite them',
+    approveLabel: 'Yes, invite them',
   }
 }
 
@@ -58,7 +58,7 @@ export async function askToCreateWebhook({ url, enabledEvents }: Arguments): Pro
   return {
     facts: [`Send your events to an address: ${quotedWhole(url)}`, `Events: ${eventsInWords(enabledEvents)}`],
     effect: 'It receives your payments, wallets and customers as they change, until the webhook is deleted.',
-    tick: 'Yes, send events to this address',
+    approveLabel: 'Yes, send events to this address',
   }
 }
 
@@ -76,7 +76,7 @@ export async function askToChangeWebhook(
       enabledEvents === undefined ? undefined : `New events: ${eventsInWords(enabledEvents)}`,
     ],
     effect: 'It receives your payments, wallets and customers as they change.',
-    tick: 'Yes, change the webhook',
+    approveLabel: 'Yes, change the webhook',
   }
 }
 
@@ -93,7 +93,7 @@ export async function askToEndWebhook(
       change === 'Delete'
         ? 'It receives nothing more, not even pending deliveries.'
         : `The old secret ends ${grace}: a receiver that does not have the new one by then refuses deliveries.`,
-    tick: change === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
+    approveLabel: change === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
   }
 }
 

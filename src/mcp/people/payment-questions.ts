@@ -13,7 +13,7 @@ export async function askToPay({ amount, currency, counterparty, ...rest }: Argu
       reason(rest.description),
     ],
     effect: 'The money moves at once, or after an approval if it exceeds a limit.',
-    tick: `Yes, pay ${money(amount, currency)}`,
+    approveLabel: `Yes, pay ${money(amount, currency)}`,
   }
 }
 
@@ -27,7 +27,7 @@ export async function askToWire({ amount, currency, beneficiary, ...rest }: Argu
       reason(rest.description),
     ],
     effect: 'The money leaves the account and cannot be taken back.',
-    tick: `Yes, wire ${money(amount, currency)}`,
+    approveLabel: `Yes, wire ${money(amount, currency)}`,
   }
 }
 
@@ -44,7 +44,7 @@ export async function askToTransfer(
       reason(rest.description),
     ],
     effect: 'The money moves at once.',
-    tick: `Yes, move ${money(amount)}`,
+    approveLabel: `Yes, move ${money(amount)}`,
   }
 }
 
@@ -59,7 +59,7 @@ export async function askToIssueCard(
       await onBehalf(rest, read),
     ],
     effect: 'The assistant can pay with it without asking again.',
-    tick: `Yes, issue a card of up to ${money(maximumAmount, currency)}`,
+    approveLabel: `Yes, issue a card of up to ${money(maximumAmount, currency)}`,
   }
 }
 
@@ -76,7 +76,7 @@ export async function askToDeposit(
       reason(rest.description),
     ],
     effect: 'The bank draws the money from that account.',
-    tick: `Yes, deposit ${money(amount)}`,
+    approveLabel: `Yes, deposit ${money(amount)}`,
   }
 }
 
@@ -93,7 +93,7 @@ export async function askToWithdraw(
       reason(rest.description),
     ],
     effect: 'The money leaves the wallet, or waits for an approval if it exceeds a limit.',
-    tick: `Yes, withdraw ${money(amount)}`,
+    approveLabel: `Yes, withdraw ${money(amount)}`,
   }
 }
 
@@ -120,7 +120,7 @@ export async function askToFulfill(
       `Payment request: ${word(paymentRequestId)}`,
     ],
     effect: 'The money moves at once, or after an approval if it exceeds a limit.',
-    tick: `Yes, pay ${money(amount, currency)}`,
+    approveLabel: `Yes, pay ${money(amount, currency)}`,
   }
 }
 

@@ -124,7 +124,7 @@ export async function offerDecision(asking: Asking, round = 1): Promise<CallTool
   if (page === undefined) return answer
   const { dependencies, context, call } = asking
   const message = `${round === 1 ? 'Your decision is needed' : 'Your decision is still needed'}. Open the page to see the details and to decide.`
-  const state = { of: call.of, step: 'decisionPage', round, decision: page.id } as const
+  const state = { of: call.fingerprint, step: 'decisionPage', round, decision: page.id } as const
   return openPage(dependencies, context, { message, url: page.address }, state)
 }
 
@@ -133,7 +133,7 @@ export async function afterDecisionPage(
   asking: Asking,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {
   const { dependencies, decisions, context, call } = asking
-  const state = stateOf(context, () => call.of, 'decisionPage')
+  const state = stateOf(context, () => call.fingerprint, 'decisionPage')
   if (state?.decision === undefined) return undefined
   const answer = answerTo(context, 'decisionPage')
   if (answer.action !== 'accept') {

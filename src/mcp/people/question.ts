@@ -11,7 +11,7 @@ export interface Question {
   /** The effect of approving. */
   effect: string
   /** The label of the checkbox. */
-  tick: string
+  approveLabel: string
 }
 
 export interface QuestionRule {

@@ -98,7 +98,7 @@ async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Ques
       `Approval: ${word(approvalId)}`,
     ],
     effect: 'The money moves at once.',
-    tick: `Yes, approve ${amount}`,
+    approveLabel: `Yes, approve ${amount}`,
   }
 }
 
@@ -131,7 +131,7 @@ async function askToCancel({ subscriptionId, ...acting }: Arguments, read: Read)
       `Subscription: ${word(subscriptionId)}`,
     ],
     effect: 'Every future payment is stopped, for good.',
-    tick: 'Yes, cancel the subscription',
+    approveLabel: 'Yes, cancel the subscription',
   }
 }
 
@@ -147,7 +147,7 @@ async function askToRemove({ customerId, agentId }: Arguments, read: Read): Prom
   return {
     facts: [agentId === undefined ? `Remove ${customer}` : `Remove the agent ${word(agentId)} from ${customer}`],
     effect: `Their grants ${agentId === undefined ? 'to all of your agents' : 'to this agent'} end at once. Only a new invitation connects them again.`,
-    tick: 'Yes, remove',
+    approveLabel: 'Yes, remove',
   }
 }
 
@@ -155,7 +155,7 @@ async function askToUnlink({ externalAccountId, ...acting }: Arguments, read: Re
   return {
     facts: [`Unlink the bank account ${await bankAccount(externalAccountId, acting, read)}`],
     effect: 'Transfers that wait for a review are canceled. Only someone who signs in at the bank can link it again.',
-    tick: 'Yes, unlink the account',
+    approveLabel: 'Yes, unlink the account',
   }
 }
 

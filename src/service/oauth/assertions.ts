@@ -4,7 +4,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider'
 import type { Logger } from '../../config/log.ts'
 import { show } from '../../core/errors.ts'
 import type { Environment } from '../../core/operation.ts'
-import { namedScopes } from '../../core/scope-aliases.ts'
+import { resolveScopeAliases } from '../../core/scope-aliases.ts'
 import { newId, sha256 } from '../../core/system.ts'
 import type { SettledContext } from '../request/due-effects.ts'
 import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
@@ -122,7 +122,7 @@ async function readAssertion(
   if (typeof jti !== 'string' || typeof resource !== 'string') {
     throw new RefusedAssertionError('jti and resource must be strings.')
   }
-  return { jti, exp, resource, scope: typeof scope === 'string' ? namedScopes(scope) : undefined, all: payload }
+  return { jti, exp, resource, scope: typeof scope === 'string' ? resolveScopeAliases(scope) : undefined, all: payload }
 }
 
 async function verifyAssertion(

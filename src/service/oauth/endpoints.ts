@@ -4,7 +4,7 @@ import type Provider from 'oidc-provider'
 import type { Config } from '../../config/settings.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { defaultOAuthScopes } from '../../core/permissions.ts'
-import { namedScopes, scopeAliases } from '../../core/scope-aliases.ts'
+import { resolveScopeAliases, scopeAliases } from '../../core/scope-aliases.ts'
 import { sha256 } from '../../core/system.ts'
 import { Tries } from '../../core/tries.ts'
 import { callerOf } from '../request/client-address.ts'
@@ -228,5 +228,5 @@ function formWithScope(body: string, usual?: string): string {
 /** Renames the scopes. A repeated scope parameter is left unchanged, and the server refuses it. */
 function nameScopes(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
-  if (scope !== undefined && more.length === 0) params.set('scope', namedScopes(scope))
+  if (scope !== undefined && more.length === 0) params.set('scope', resolveScopeAliases(scope))
 }

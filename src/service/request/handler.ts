@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Catalogue } from '../../../tools/index.ts'
 import type { Environment, Input, Meta, OperationDefinition, Resource } from '../../core/operation.ts'
-import { heldByAgent } from '../../core/permissions.ts'
+import { agentMustHold } from '../../core/permissions.ts'
 import { readTimes } from '../store/clock.ts'
 import type { Store } from '../store/engine/store.ts'
 import type { AfterCommit } from './after-commit.ts'
@@ -54,7 +54,7 @@ export type Handlers = HandlersOf<Catalogue>
 /** Returns the scope of a list. An agent sees only records of wallets on which it has the permission to read them. */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const isOwn = actor.agentId !== null && partyId === actor.partyId
-  return { partyId, agentId: actor.agentId, mustHold: isOwn ? heldByAgent(operation.permission) : null }
+  return { partyId, agentId: actor.agentId, mustHold: isOwn ? agentMustHold(operation.permission) : null }
 }
 
 /** Returns the scope for reads of cards and their transactions. An agent sees only cards that were issued to it. */

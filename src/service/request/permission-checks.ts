@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
-import { allows, heldByAgent, type Permission, permissions, refusalOf } from '../../core/permissions.ts'
+import { agentMustHold, allows, type Permission, permissions, refusalOf } from '../../core/permissions.ts'
 import { findAgent } from '../store/agents.ts'
 import { findDelegation } from '../store/delegations.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -90,7 +90,7 @@ export async function resolveParty(
   if (grant?.status !== 'ACTIVE') {
     fail('forbidden', { detail: 'No customer with this id has granted anything to this agent.', source })
   }
-  const needed = heldByAgent(operation.permission)
+  const needed = agentMustHold(operation.permission)
   if (needed !== null && !(JSON.parse(grant.permissions) as string[]).includes(needed)) {
     fail('forbidden', { detail: `The customer's grant to this agent does not include ${needed}.`, source })
   }
@@ -114,7 +114,7 @@ export async function requireWalletPermission(
 
 /** Returns the permission that the caller must hold on a wallet of that party; null if the caller needs none. */
 export function neededOnWallets(actor: Actor, operation: OperationDefinition, partyId: string): Holder | null {
-  const permission = heldByAgent(operation.permission)
+  const permission = agentMustHold(operation.permission)
   return permission === null || actor.agentId === null || partyId !== actor.partyId
     ? null
     : { agentId: actor.agentId, permission }
@@ -146,7 +146,7 @@ export async function isAllowedOnWallet(
   wallet: { id: string; partyId: string },
 ): Promise<boolean> {
   if (!allows(actor, permission)) return false
-  const needed = heldByAgent(permission)
+  const needed = agentMustHold(permission)
   if (needed === null || actor.agentId === null) return true
   if (wallet.partyId === actor.partyId) return agentHolds(tx, actor.agentId, wallet, needed)
   const grant = await findDelegation(tx, actor.agentId, wallet.partyId)

@@ -26,16 +26,16 @@ const rowsOfWorld = 2 ** 32
 
 /**
  * Makes a feed of changes from the parties' numbered rows, including the rows that other processes wrote. The result of
- * `ends` omits parties without rows. A reset or restore of the sandbox lowers the row numbers. The feed therefore
- * numbers the rows of each epoch after those of the previous epoch. A reader whose position is in an earlier epoch gets
+ * `lastSequences` omits parties without rows. A reset or restore of the sandbox lowers the row numbers. The feed
+ * therefore numbers the rows of each epoch after those of the previous epoch. A reader whose position is in an earlier epoch gets
  * only the latest rows.
  */
 export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,
   { head, rows, changeOf }: FeedRows<Row, Change>,
-): Pick<Feed<Change>, 'ends' | 'after'> {
+): Pick<Feed<Change>, 'lastSequences' | 'after'> {
   return {
-    ends: async (partyIds) => {
+    lastSequences: async (partyIds) => {
       const ends = new Map<string, number>()
       for (let first = 0; first < partyIds.length; first += maxParties) {
         const batch = partyIds.slice(first, first + maxParties)

@@ -24,7 +24,7 @@ export interface Fact {
 }
 
 interface Deciding {
-  call: Pick<HeldCall, 'facts' | 'effect' | 'tick' | 'host'>
+  call: Pick<HeldCall, 'facts' | 'effect' | 'approveLabel' | 'host'>
   state: HeldState
   endsAtMs: number
 }
@@ -37,7 +37,7 @@ export function decisionWords({ call, state, endsAtMs }: Deciding): DecisionWord
     asks: state === 'pending',
     facts: call.facts.map(factOf),
     effect: call.effect,
-    yes: call.tick,
+    yes: call.approveLabel,
     ends,
   }
 }

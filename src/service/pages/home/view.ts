@@ -85,7 +85,7 @@ ${hostNames.map((name) => html`<li><a class="button" href="/?host=${name}#connec
 </ul></nav>
 <h3>At this address, with a sign-in</h3>
 ${configurationPart(host, { url: mcpUrl })}
-${setup.remotely === undefined ? '' : html`<p class="aside">${setup.remotely}</p>`}
+${setup.remoteTip === undefined ? '' : html`<p class="aside">${setup.remoteTip}</p>`}
 ${start === undefined ? '' : localSetup(host, start)}
 </section>`
 }
