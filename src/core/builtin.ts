@@ -1,6 +1,6 @@
 /**
- * Returns a getter that loads a Node built-in on first use. An import statement would load it at startup with all its
- * dependencies, and an AI host waits for startup before its first request.
+ * Returns a getter that loads a built-in module of Node.js on first use. An import statement would load the module and
+ * its dependencies at startup, and AI hosts wait for startup before they send a request.
  */
 export function builtin<Module>(name: `node:${string}`): () => Module {
   let loaded: Module | undefined

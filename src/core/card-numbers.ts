@@ -1,4 +1,4 @@
-/** Returns the value of a decimal digit. In Unicode, each script's digits take ten code points, starting at zero. */
+/** Returns the value of a decimal digit. In Unicode, the digits 0 to 9 of a script are consecutive code points. */
 export function digitValue(digit: string): number {
   const code = digit.codePointAt(0) ?? 0
   if (code < 128) return code - 48
@@ -8,18 +8,18 @@ export function digitValue(digit: string): number {
 }
 
 /**
- * Returns whether a text ends with a valid Luhn digit. Every card number does (ISO/IEC 7812-1), but most other long
- * numbers do not.
+ * Returns whether the digits of a string pass the Luhn check. Every card number passes it (ISO/IEC 7812-1), but only
+ * one in ten other numbers does.
  */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/\D/g, '')
   return luhnChecker(digits)(0, digits.length)
 }
 
-/** Returns a function that checks in constant time whether a span of these digits has a valid Luhn digit. */
+/** Returns a function that tells in constant time whether a span of these digits passes the Luhn check. */
 export function luhnChecker(digits: string): (from: number, to: number) => boolean {
-  // Each entry is the sum of the digits before its position. In `even`, digits at even positions count twice; in `odd`,
-  // those at odd positions.
+  // Running Luhn sums: entry n covers the first n digits. `even` doubles the digits at even positions, and `odd`
+  // doubles the digits at odd positions.
   const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
   for (let at = 0; at < digits.length; at++) {
     const once = digits.charCodeAt(at) - 48
@@ -28,7 +28,7 @@ export function luhnChecker(digits: string): (from: number, to: number) => boole
     odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
   }
   return (from, to) => {
-    // The second digit from the end of the span counts twice.
+    // The Luhn check doubles every second digit, counted back from the last but one of the span.
     const sums = to % 2 === 0 ? even : odd
     const sum = (sums[to] ?? 0) - (sums[from] ?? 0)
     return sum > 0 && sum % 10 === 0
@@ -36,20 +36,20 @@ export function luhnChecker(digits: string): (from: number, to: number) => boole
 }
 
 /**
- * The escapes that JSON uses for invisible characters in a quoted text, and those that a JSON Pointer uses for tildes
- * and slashes (RFC 6901).
+ * Matches the escapes of control and other characters in a JSON string, such as `\n`, and the escapes of tildes and
+ * slashes in a JSON Pointer (RFC 6901).
  */
 const escapePattern = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
 const escapes = new RegExp(escapePattern, 'g')
 
-/** The characters that may separate the digits of a card number: invisible ones, spaces, dashes, slashes, dots. */
+/** The characters that may separate the digits of a card number, such as spaces, dashes and invisible characters. */
 const separators = String.raw`\s\p{Cc}\p{DI}\p{Cf}\p{Mn}\p{Pd}/\\|⁄∕／._·•*\u2800\ufffd`
 const separatorPattern = (separators: string) => `(?:${escapePattern}|~(?![01])|[${separators}]){0,8}`
 const separatedDigits = (separator: string) => String.raw`\p{Nd}(?:${separator}\p{Nd}){12,}`
 
 /**
- * Builds a pattern that matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), which are
- * not masked. It captures digits that may be a card number, even directly after a letter.
+ * Builds a pattern that matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), so that they
+ * are not masked. It also matches and captures digits that may contain a card number, even directly after a letter.
  */
 const idOrDigits = (separator: string) =>
   new RegExp(
@@ -70,26 +70,29 @@ export const maskedNumber = '[masked number]'
 
 interface CardMask {
   mask?: string
-  /** Whether a card number may begin or end within a group of digits, and contain underscores. */
+  /** Whether to find card numbers also within longer groups of digits, and with underscores between the digits. */
   isStrict?: boolean
 }
 
-/** Masks card numbers in digits of any script, with any separators except letters. */
+/** Masks card numbers in digits of any script, with or without separators. */
 export function withoutCardNumbers(text: string, { mask = maskedNumber, isStrict = false }: CardMask = {}): string {
   return withoutIssuedNumbers(text, mask).replace(isStrict ? strict : usual, (found, digits?: string) =>
     digits !== undefined && hasCardEitherWay(digits, isStrict) ? mask : found,
   )
 }
 
-/** Tries both readings of a tilde followed by a digit. The digit may belong to the number or to an escape. */
+/**
+ * Returns whether the digits contain a card number, with or without the digits of escapes. In `~1`, for example, the
+ * digit may belong to a card number or to an escape.
+ */
 function hasCardEitherWay(found: string, isStrict: boolean): boolean {
   const unquoted = found.replace(escapes, ' ')
   return hasCardNumber(found, isStrict) || (unquoted !== found && hasCardNumber(unquoted, isStrict))
 }
 
 /**
- * Tries all numbers that begin and end at separators, because an expiry, a code or a count may follow or precede the
- * number.
+ * Returns whether a string contains a card number that begins and ends at a separator (if `isStrict`, at any digit). An
+ * expiry date or a security code may come before or after it.
  */
 function hasCardNumber(text: string, isStrict: boolean): boolean {
   const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
@@ -120,8 +123,8 @@ const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] 
 ]
 
 /**
- * Returns whether a text contains an issuable card number in ASCII digits, with anything between the groups of digits.
- * The number may be within one group, or span several groups of the sizes in which card numbers are written.
+ * Returns whether a string contains, in ASCII digits, a number that a card network could issue. The number may be part
+ * of one group of digits, or consist of several groups as card numbers are printed, with anything between the groups.
  */
 export function holdsCard(text: string): boolean {
   const groups = text.match(/\d+/g) ?? []
@@ -143,7 +146,7 @@ type IsCard = (from: number, to: number) => boolean
 
 /**
  * Returns whether a group of digits contains a card number, even with other digits before or after it, such as an
- * expiry.
+ * expiry date.
  */
 function hasCardInGroup(length: number, from: number, isCard: IsCard): boolean {
   for (let start = from; start <= from + length - 13; start++) {
@@ -155,8 +158,8 @@ function hasCardInGroup(length: number, from: number, isCard: IsCard): boolean {
 }
 
 /**
- * Returns whether several groups form a card number. All must have the same length of at least four, except that the
- * last may be shorter; or they must be grouped like the numbers of American Express or Diners Club.
+ * Returns whether several groups, from the one at index `at`, form a card number. All groups must have the same length
+ * of at least four (the last may be shorter), or the lengths that American Express and Diners Club use.
  */
 function isCardAcrossGroups(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0
@@ -177,10 +180,10 @@ function isCardAcrossGroups(groups: readonly string[], starts: readonly number[]
 /** The base64 form of three digits. */
 const encodedDigits = /[MNO][DTjz][AEIMQUYcgk][w-z0-5]/
 const encoded = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,16384}={0,2}/g
-/** Digits with any separators except letters. Digits within a word belong to an id. */
+/** Matches groups of digits with no letters between them. Digits next to a letter belong to an id and do not match. */
 const digitGroups = /(?<![\p{L}\p{N}_])\d+(?:[^\p{L}\p{N}\n]{1,6}\d+)*(?![\p{L}\p{N}_])/gu
 
-/** Masks the numbers of issuable cards, in groups separated by anything but letters, and also in base64. */
+/** Masks numbers that a card network could issue, whether in one group, in several groups or in base64. */
 export function withoutIssuedNumbers(text: string, mask = maskedNumber): string {
   const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? mask : found))
   if (!encodedDigits.test(plain)) return plain

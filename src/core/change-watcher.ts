@@ -1,6 +1,6 @@
 import { deadline, type System } from './system.ts'
 
-/** The stored changes of parties, from all processes. */
+/** A source of the stored changes to parties, made by any process. */
 export interface Feed<Change> {
   /** Returns the sequence number of each party's last change. */
   lastSequences(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
@@ -10,8 +10,8 @@ export interface Feed<Change> {
    */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
   /**
-   * Calls `changed` when another process may have changed something. A notification may be lost, so the feed is also
-   * polled.
+   * Calls `changed` when another process may have changed something, and returns a function that unsubscribes. The feed
+   * is also polled, because a notification may be lost.
    */
   onChange(changed: () => void): () => void
 }
@@ -24,9 +24,9 @@ export interface Follower<Change> {
   onChanges(changes: readonly Change[]): void
 }
 
-/** A follower's handle on its watch. */
+/** The functions with which a follower controls its subscription. */
 export interface Following {
-  /** Delegates to `ChangeWatcher.begin`. */
+  /** Starts watching a party, as `ChangeWatcher.begin` does. */
   begin(partyId: string): Promise<void>
   /** Stops reporting changes to the follower. */
   end(): void
@@ -45,18 +45,18 @@ interface WatchDependencies<Change> {
 interface WatchLimits {
   /** How often to poll for changes that no notification announced. */
   watchMs: number
-  /** Changes within this time are reported together. */
+  /** How long to wait after a notification, so that changes in quick succession are reported together. */
   gatherMs: number
 }
 
-/** How long a party is watched before it has a follower. */
+/** How long a party without followers stays watched after `begin`. */
 const graceMs = 10_000
 
 /** Checks for changes while this process has followers: soon after a notification, and at regular intervals. */
 export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #unsubscribe: () => void
-  /** The last reported change of each party, and when `begin` was last called for the party. */
+  /** The number of each watched party's last reported change, and when `begin` was last called for the party. */
   readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
@@ -69,8 +69,8 @@ export class ChangeWatcher<Change> {
   }
 
   /**
-   * Prepares for listening to a party. Await this before reading the party's state. The listener then gets every change
-   * after that point.
+   * Starts watching a party. Await this before reading the party's state, so that followers get every change after the
+   * read.
    */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
@@ -79,7 +79,7 @@ export class ChangeWatcher<Change> {
     this.#checkIn(limits.watchMs)
   }
 
-  /** Stops looking for changes of the party. */
+  /** Stops watching the party. */
   end(partyId: string): void {
     this.#reported.delete(partyId)
     if (this.#reported.size > 0) return
@@ -87,12 +87,12 @@ export class ChangeWatcher<Change> {
     this.#dueAtMs = Number.POSITIVE_INFINITY
   }
 
-  /** Returns whether this watcher looks for changes of the party. */
+  /** Returns whether the party is watched. */
   has(partyId: string): boolean {
     return this.#reported.has(partyId)
   }
 
-  /** Looks for changes soon, because something may have changed. */
+  /** Schedules a check for changes soon. */
   wake(): void {
     if (this.#reported.size > 0) this.#checkIn(this.#dependencies.limits.gatherMs)
   }

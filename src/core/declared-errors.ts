@@ -8,7 +8,7 @@ export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<numb
   if (operation.instanceId === 'agents') codes.push('missing_instance_id')
   if (operation.idempotency === 'required') codes.push('conflict')
   const pairs = [...new Set(codes)].map((code): [number, ErrorCode] => [errorTable[code].status, code])
-  // An attribute that breaks its rule is refused with 422 and the code `invalid_value` (docs/service.md#400-or-422).
+  // A request with an invalid attribute is refused with 422 and the code `invalid_value` (docs/service.md#400-or-422).
   if (operation.attributes !== undefined || operation.errors.includes('invalid_value'))
     pairs.push([422, 'invalid_value'])
   const byStatus = Map.groupBy(pairs, ([status]) => status)
@@ -16,7 +16,7 @@ export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<numb
   return new Map(ascending.map(([status, group]) => [status, group.map(([, code]) => code)]))
 }
 
-/** Returns whether the operation's description lists this refusal. */
+/** Returns whether the operation may answer with this status and error code. */
 export function declaresError(operation: OperationDefinition, status: number, code: string): boolean {
   const codes: readonly string[] = errorsByStatus(operation).get(status) ?? []
   return codes.includes(code)

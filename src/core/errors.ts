@@ -1,8 +1,8 @@
 import { maskSecrets } from './masking.ts'
 
 /**
- * The only table of public errors (docs/service.md#error-codes). `detail` is the default text. `next` says what the
- * caller should do; an agent gets it together with the detail.
+ * The only table of public errors (docs/service.md#error-codes). `detail` is the default message. `next` says what the
+ * caller should do; agents get it together with the message.
  */
 export const errorTable = {
   invalid_value: {
@@ -23,7 +23,7 @@ export const errorTable = {
   unauthenticated: {
     status: 401,
     detail: 'The request needs a valid credential: Authorization: Bearer <API key, agent key or access token>.',
-    next: 'Check that the key is complete, not revoked and of this environment, or ask its owner for a new one.',
+    next: 'Check that the key is complete, not revoked and for this environment, or ask its owner for a new one.',
   },
   forbidden: {
     status: 403,
@@ -48,7 +48,7 @@ export const errorTable = {
   card_purchase_simulation_not_allowed: {
     status: 409,
     detail: 'The state of the card purchase does not allow this action.',
-    next: 'Read the card transaction. An authorized purchase can be captured, reversed or expired, once; a captured one can be refunded.',
+    next: 'Read the card transaction. An authorized purchase can be captured, reversed or expired, once; a captured purchase can be refunded.',
   },
   mfa_required: {
     status: 428,
@@ -84,22 +84,19 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable
 
-/** The place of the invalid value: a JSON Pointer into the body, a query or path parameter, or a header. */
+/** The location of the invalid value: a JSON Pointer into the body, a query or path parameter, or a header. */
 export type ErrorSource = { pointer: string } | { parameter: string } | { header: string }
 
 export interface FailureOptions {
   detail?: string
   source?: ErrorSource
-  /**
-   * The HTTP status, set only for `invalid_value`: 400 for a malformed request, 422 for an attribute that breaks its
-   * rule.
-   */
+  /** The HTTP status, set only for `invalid_value`: 400 for a malformed request, 422 for an invalid attribute. */
   status?: 400 | 422
   /** The accepted bounds, for programs that do not read the detail. */
   accepts?: Bounds
   /**
-   * Whether the caller should repeat the request with the same key, because the outcome is not known yet or the request
-   * still runs (docs/service.md#unresolved-authorizations).
+   * Whether the caller should repeat the request with the same key, because the outcome is not known yet or the first
+   * request is still running (docs/service.md#unresolved-authorizations).
    */
   retryable?: true
   /** The value of the Retry-After header, in seconds. */
@@ -110,7 +107,7 @@ export interface FailureOptions {
   scopes?: readonly string[]
 }
 
-/** The least and the greatest accepted value, both included. */
+/** The least and the greatest accepted value. */
 export interface Bounds {
   minimum?: number
   maximum?: number
@@ -118,7 +115,7 @@ export interface Bounds {
 
 /**
  * An expected error with a public code, such as a refused request or a call that was not sent. `message` gives the
- * reason. Any other thrown error is a bug and is answered with 500.
+ * reason. Any other thrown error is a bug, and the service answers it with 500.
  */
 export class Failure extends Error {
   readonly code: ErrorCode
@@ -148,17 +145,13 @@ export function fail(code: ErrorCode, options?: FailureOptions): never {
   throw new Failure(code, options)
 }
 
-/**
- * Refuses an attribute whose value breaks its rule, with 422 and a pointer to it. `path` is relative to `attributes`.
- */
+/** Refuses a request with 422 because of an invalid attribute. `path` is relative to `attributes`. */
 export function failAttribute(path: string, detail: string, accepts?: Bounds): never {
   const source = { pointer: `/data/attributes/${path}` }
   throw new Failure('invalid_value', { status: 422, detail, source, ...(accepts === undefined ? {} : { accepts }) })
 }
 
-/**
- * Renders a value for an error message: short, on one line, and with possible card numbers and keys masked.
- */
+/** Renders a value for an error message: short, on one line, and with possible card numbers and keys masked. */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
@@ -171,9 +164,7 @@ export function show(value: unknown): string {
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
 
-/**
- * Characters that JSON does not escape, although they end a line, control a terminal or reverse the text around them.
- */
+/** Characters that end a line, control a terminal or reverse the text around them. `JSON.stringify` keeps most. */
 const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

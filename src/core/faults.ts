@@ -2,30 +2,30 @@ import { type ErrorCode, Failure } from './errors.ts'
 
 /** The faults that the sandbox can inject (docs/sandbox.md#faults). */
 export const faultKinds = [
-  /** The answer is an error, and nothing was done. */
+  /** The answer is an error, and nothing is done. */
   'error',
   /** The answer comes late. */
   'slow',
-  /** No answer comes, and nothing was done. */
+  /** No answer comes, and nothing is done. */
   'hang',
-  /** The connection is cut, and nothing was done. */
+  /** The connection is cut, and nothing is done. */
   'reset',
-  /** The change is made, and the connection is cut before the answer. */
+  /** The change is made, but the connection is cut before the answer. */
   'effect_then_lost',
-  /** The change is made, and the answer is a 503. */
+  /** The change is made, but the answer is a 503. */
   'effect_then_503',
   /** A read returns the state before the last change. */
   'stale',
-  /** A list has no items. */
+  /** A list is returned empty. */
   'empty_page',
 ] as const
 
 export type FaultKind = (typeof faultKinds)[number]
 
-/** The longest duration of `slow` and `hang`. */
+/** The longest duration that can be set for `slow` and `hang`. */
 export const longestFaultMs = 120_000
 
-/** The durations used unless a fault sets its own. */
+/** The default durations of the faults. */
 export const defaultFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
 
 /** A fault to inject into a request. */
@@ -46,13 +46,13 @@ export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Fa
 }
 
 /**
- * The error when a fault cuts the connection instead of answering. A client in this process gets the same error as a
- * client over a network.
+ * The error that the sandbox throws if a fault cuts the connection. `inProcessFetch` converts it to the error that a
+ * client on a network gets.
  */
 export class ConnectionCutError extends Error {
   readonly code = 'ECONNRESET'
   constructor() {
-    super('The connection was cut by a fault of the sandbox.')
+    super('A sandbox fault cut the connection.')
     this.name = 'ConnectionCutError'
   }
 }

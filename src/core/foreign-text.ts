@@ -1,7 +1,7 @@
 /**
- * Makes an untrusted text safe to show to a person or a model. The result is one line without characters that reverse
- * the text around them, and with at most three combining marks in a row. Invisible characters become a replacement
- * mark. Returns an empty text if nothing of it is visible; the caller then shows a description instead.
+ * Makes untrusted text safe to show to a person or a model. The result is one line with at most three combining marks
+ * in a row. Invisible characters, and characters that reverse the text around them, become a replacement mark. Returns
+ * an empty string if no visible character is left; the caller then shows a description instead.
  */
 export function foreignText(text: string): string {
   const line = text
@@ -16,7 +16,7 @@ export function foreignText(text: string): string {
 
 /**
  * Makes an untrusted name safe to show, with a hint if it may be mistaken for another name. Returns `otherwise` if
- * nothing of the name is visible.
+ * no character of the name is visible.
  */
 export function foreignName(text: string, otherwise: string, maxLength = maxNameLength): string {
   const name = shortForeignText(text, maxLength)
@@ -25,7 +25,7 @@ export function foreignName(text: string, otherwise: string, maxLength = maxName
   return name.endsWith(mixedHint) ? name : `${name}${hintOf(text)}`
 }
 
-/** Returns a hint if a text mixes letters of several alphabets that look the same; otherwise an empty string. */
+/** Returns a hint if a text mixes alphabets as `mixesAlphabets` defines it; otherwise an empty string. */
 export function hintOf(text: string): string {
   return mixesAlphabets(text.slice(0, maxCheckedLength)) ? mixedHint : ''
 }
@@ -46,13 +46,13 @@ export function mixesAlphabets(text: string): boolean {
   return found.size > 1 || (hasLatin && likeLatin.some((script) => found.has(script)))
 }
 
-/** Cuts an untrusted text to at most `maxLength` characters, so that it cannot push important text off the page. */
+/** Makes untrusted text safe to show, and so short that it cannot push important text off the page. */
 export function shortForeignText(text: string, maxLength = maxNameLength): string {
   // Combining marks and invisible characters take no space, so more characters are read than are shown.
   return shortened(foreignText(text.slice(0, maxLength * 8)), maxLength)
 }
 
-/** Cuts a text to at most `maxLength` whole characters. If it cuts anything, the last character is an ellipsis. */
+/** Cuts a string to at most `maxLength` characters, the last of which is then an ellipsis. Splits no surrogate pair. */
 export function shortened(text: string, maxLength: number): string {
   const characters = [...text]
   return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`
@@ -61,12 +61,12 @@ export function shortened(text: string, maxLength: number): string {
 /** The longest name that fits a heading. */
 const maxNameLength = 80
 
-/** The longest text checked for mixed alphabets. Longer texts are not names. */
+/** How many characters are checked for mixed alphabets. No name is longer. */
 const maxCheckedLength = 2_000
 
 const mixedHint = ' (has letters of several alphabets)'
 
-/** The scripts that UTS #31 recommends for identifiers, the usual ones first. */
+/** The scripts that UAX #31 recommends for identifiers, the most common first. */
 const scripts = (
   'Latin Common Cyrillic Greek Han Hiragana Katakana Hangul Arabic Hebrew Devanagari Bengali Thai Armenian Georgian Bopomofo ' +
   'Ethiopic Gujarati Gurmukhi Kannada Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Tibetan'
@@ -74,7 +74,7 @@ const scripts = (
   .split(' ')
   .map((script) => [script, new RegExp(`\\p{Script=${script}}`, 'u')] as const)
 
-/** The scripts that are mixed within one language. */
+/** The sets of scripts that Japanese, Chinese and Korean each mix. */
 const eastAsian = [
   ['Han', 'Hiragana', 'Katakana'],
   ['Han', 'Bopomofo'],
@@ -82,7 +82,7 @@ const eastAsian = [
 ].map((together) => new Set(together))
 
 /**
- * The scripts with letters that look like Latin letters. `another` is any script that UTS #31 does not recommend, such
+ * The scripts with letters that look like Latin letters. `another` is any script that UAX #31 does not recommend, such
  * as Cherokee or Coptic.
  */
 const likeLatin = ['Cyrillic', 'Greek', 'another']
@@ -97,5 +97,5 @@ const emojiParts = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)[\uf
  */
 const hidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/** Letters, digits, punctuation and symbols, except the mark itself. */
+/** Letters, digits, punctuation and symbols, except the replacement mark. */
 const visible = /(?!\ufffd)[\p{L}\p{N}\p{P}\p{S}]/u

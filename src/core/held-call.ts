@@ -3,13 +3,15 @@ export interface HeldCall {
   tool: string
   /** The arguments as the host sent them. */
   arguments: Record<string, unknown>
-  /** The idempotency key under which the call is carried out; undefined if the operation takes none. */
+  /** The idempotency key with which the call is carried out; undefined if the operation takes none. */
   key?: string | undefined
   /** The fingerprint of the call and of the facts that the person sees. */
   fingerprint: string
-  /** The facts that the person sees, then the effect of approving and the label of the button. */
+  /** The facts that the person sees. */
   facts: readonly string[]
+  /** The sentence about the effect of approving. */
   effect: string
+  /** The label of the button or checkbox that approves. */
   approveLabel: string
   /** Whether the call spends money, so that limits apply. */
   spends: boolean
@@ -22,7 +24,7 @@ export interface HeldCall {
 /** How long a person has to decide, and how long an approval then stays valid. */
 export const heldMs = 10 * 60_000
 
-/** How many calls of one connection may be pending at a time. */
+/** How many calls of one connection may be pending at the same time. */
 export const maxHeld = 20
 
 export const tooManyHeld =
@@ -39,16 +41,16 @@ export interface StoredDecision {
   endsAtMs: number
 }
 
-/** The state of a decision. It has `ended` if nobody decided in time, or the approval has expired. */
+/** The state of a decision. It is `ended` if nobody decided in time, or if the approval has expired. */
 export type HeldState = StoredDecision['status'] | 'ended'
 
-/** Returns the state of a decision at a time. A refusal never expires. */
+/** Returns the state of a decision at the given time. A refusal never expires. */
 export function heldState({ status, endsAtMs }: StoredDecision, nowMs: number): HeldState {
   return status === 'no' || nowMs < endsAtMs ? status : 'ended'
 }
 
 /**
- * Returns the decision after an answer. Returns undefined if the decision is no longer pending, because the answer then
+ * Returns the decision with a person's answer; undefined if the decision is no longer pending, because the answer then
  * changes nothing.
  */
 export function withAnswer(decision: StoredDecision, answer: Answer, nowMs: number): StoredDecision | undefined {
@@ -60,7 +62,7 @@ export function isSameCall(one: HeldCall, other: HeldCall): boolean {
   return one.fingerprint === other.fingerprint && one.tool === other.tool
 }
 
-/** Reads the field `decision` of a form; undefined if it is neither yes nor no. */
+/** Returns the value of a form's field `decision`; undefined if it is neither yes nor no. */
 export function answerIn(sent: URLSearchParams | undefined): Answer | undefined {
   const text = sent?.get('decision')
   return text === 'yes' || text === 'no' ? text : undefined

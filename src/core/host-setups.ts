@@ -5,19 +5,16 @@ export interface Start {
   env: Readonly<Record<string, string>>
 }
 
-/**
- * The way in which an AI host reaches the MCP server. The host starts the server (stdio) or calls a URL (streamable
- * HTTP).
- */
+/** How an AI host reaches the MCP server: it starts the server (stdio), or calls a URL (Streamable HTTP). */
 export type Reach = { start: Start } | { url: string }
 
-/** A server's entry in a host's configuration, under the server's name. */
+/** The settings of one server in a host's configuration. */
 type ServerEntry = Record<string, unknown>
 
 export interface HostSetup {
   /** The host's display name. */
   title: string
-  /** The location of the user's own configuration, in words. */
+  /** The configuration file, described for people. */
   file: string
   format: 'json' | 'toml' | 'yaml'
   /**
@@ -28,11 +25,11 @@ export interface HostSetup {
   entry(reach: Reach): ServerEntry | null
   /** Instructions for a server at a URL. They follow the entry, or replace it if there is none. */
   remoteTip?: string
-  /** Members that a new file needs, because the host would not read it without them. */
+  /** Fields that a new file must have, because the host rejects a file without them. */
   needs?: Readonly<Record<string, string>>
   /** Builds a link that adds the server with one click. The host opens, shows the entry and asks for confirmation. */
   link?(entry: ServerEntry): string
-  /** Describes a limit of the host that affects this entry, with the workaround; undefined if none is known. */
+  /** Describes a limitation of the host that affects this entry, and the workaround; undefined if none is known. */
   limitation?(entry: ServerEntry): string | undefined
 }
 
@@ -46,7 +43,7 @@ export const serverName = 'payments'
 export const hostSetups = {
   'claude-code': {
     title: 'Claude Code',
-    file: '~/.claude.json, or .mcp.json of a project',
+    file: '~/.claude.json, or .mcp.json in a project',
     format: 'json',
     servers: 'mcpServers',
     // With `alwaysLoad`, the first turn of a session waits for the server's tools. It must not wait for a remote
@@ -62,11 +59,11 @@ export const hostSetups = {
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? null : startOf(reach.start)),
     remoteTip:
-      'Claude Desktop takes an address under Settings, Connectors, Add custom connector; the address must use https and be reachable from the internet.',
+      'In Claude Desktop, enter the address under Settings, Connectors, Add custom connector. The address must use https and be reachable from the internet.',
   },
   cursor: {
     title: 'Cursor',
-    file: '~/.cursor/mcp.json, or .cursor/mcp.json of a project',
+    file: '~/.cursor/mcp.json, or .cursor/mcp.json in a project',
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { url: reach.url } : startOf(reach.start)),
@@ -77,14 +74,14 @@ export const hostSetups = {
   },
   vscode: {
     title: 'VS Code',
-    file: '.vscode/mcp.json of a project, or the mcp.json that the command MCP: Open User Configuration opens',
+    file: '.vscode/mcp.json in a project, or the mcp.json that the command MCP: Open User Configuration opens',
     format: 'json',
     servers: 'servers',
     entry: (reach) => ('url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start) }),
     link: (entry) => `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: serverName, ...entry }))}`,
     limitation: (entry) =>
       JSON.stringify(entry).includes('${input:')
-        ? 'VS Code does not give Copilot sessions a server that asks for an input. For them, put the server into .mcp.json of the project, without an input (docs/hosts.md#vs-code).'
+        ? 'In VS Code, Copilot sessions cannot use a server that asks for an input. For them, add the server to .mcp.json in the project, without an input (docs/hosts.md#vs-code).'
         : undefined,
   },
   codex: {
@@ -93,13 +90,13 @@ export const hostSetups = {
     format: 'toml',
     servers: 'mcp_servers',
     // Without `required`, a run of codex exec begins before the server has listed its tools. A remote server must not
-    // be required: Codex would not start while it is unreachable.
+    // be required: Codex would not start while the server is unreachable.
     entry: (reach) => ('url' in reach ? { url: reach.url } : { ...startOf(reach.start), required: true }),
     remoteTip: `Then run codex mcp login ${serverName} to sign in.`,
   },
   gemini: {
     title: 'Gemini CLI',
-    file: '~/.gemini/settings.json, or .gemini/settings.json of a project',
+    file: '~/.gemini/settings.json, or .gemini/settings.json in a project',
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
@@ -107,7 +104,7 @@ export const hostSetups = {
   },
   copilot: {
     title: 'Copilot CLI',
-    file: '~/.copilot/mcp-config.json, or .mcp.json of a project',
+    file: '~/.copilot/mcp-config.json, or .mcp.json in a project',
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) =>
@@ -118,7 +115,7 @@ export const hostSetups = {
   },
   opencode: {
     title: 'opencode',
-    file: '~/.config/opencode/opencode.json, or opencode.json of a project',
+    file: '~/.config/opencode/opencode.json, or opencode.json in a project',
     format: 'json',
     servers: 'mcp',
     entry: (reach) => {
@@ -130,7 +127,7 @@ export const hostSetups = {
   },
   qwen: {
     title: 'Qwen Code',
-    file: '~/.qwen/settings.json, or .qwen/settings.json of a project',
+    file: '~/.qwen/settings.json, or .qwen/settings.json in a project',
     format: 'json',
     servers: 'mcpServers',
     entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
@@ -160,7 +157,7 @@ export function hostBlock(name: HostName, reach: Reach): string | null {
   return JSON.stringify({ [servers]: { [serverName]: hostEntry } }, null, 2)
 }
 
-/** Returns the link that adds the server to the host with one click; null if the host has none. */
+/** Returns the link that adds the server to the host with one click; null if the host supports no such link. */
 export function hostLink(name: HostName, reach: Reach): string | null {
   const { entry, link }: HostSetup = hostSetups[name]
   const hostEntry = entry(reach)
@@ -171,7 +168,7 @@ function startOf({ command, args, env }: Start) {
   return { command, args, ...(Object.keys(env).length === 0 ? {} : { env }) }
 }
 
-/** Renders a list item in YAML. Its values are written as JSON, which YAML 1.2 reads too. */
+/** Renders a list item in YAML. The values are written as JSON, which is valid YAML 1.2. */
 function yamlItem(entry: ServerEntry): string {
   const lines = Object.entries(entry).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
   return `  - ${lines.join('\n    ')}`

@@ -5,13 +5,13 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 
 interface InProcess {
   serve(request: Request): Promise<Response>
-  /** The base address, without a trailing slash. Nothing leaves the process, whatever address is requested. */
+  /** The base URL, without a trailing slash. Requests to any other host also go to this server. */
   base: string
   /** Aborts when the server has stopped; requests then reject with the signal's reason. */
   ended: AbortSignal
 }
 
-/** Returns a `fetch` to a server in this process. A request rejects if it is aborted or its connection is cut. */
+/** Returns a `fetch` that calls a server in this process. It rejects if the request is aborted or cut off. */
 export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   return async (input, init) => {
     const request = requestTo(base, input, init)
@@ -30,7 +30,7 @@ export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   }
 }
 
-/** Returns the error with which the global `fetch` rejects when no answer comes. */
+/** Returns the error with which the global `fetch` rejects if the connection fails. */
 export function networkFailure(cause: Error): TypeError {
   return new TypeError('fetch failed', { cause })
 }

@@ -11,7 +11,7 @@ export interface InvalidValue {
   /** The path from the root of the parsed value to the field. */
   path: string[]
   detail: string
-  /** An unknown field, a missing value, or a value that breaks its rule. */
+  /** The kind of mistake: an unknown field, a missing value or a wrong value. */
   kind: 'unknown' | 'missing' | 'wrong'
   accepts: Bounds | undefined
   /** The prefix of this field's ids; undefined if the field is not an id. */
@@ -63,7 +63,7 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
   const cents = isAmount ? centsIfDollars(got) : undefined
   const detail = isMissing
     ? `${field} is required: ${accepted}.`
-    : `${field} must be ${accepted}, got ${show(got)}.${cents === undefined ? '' : ` Dollars? Then ${cents}.`}`
+    : `${field} must be ${accepted}, got ${show(got)}.${cents === undefined ? '' : ` If you meant dollars, write ${cents}.`}`
   return {
     path,
     detail,
@@ -75,15 +75,15 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
 }
 
 /**
- * Renders the upper bound of an amount as money. The lower bound is not rendered, because it only requires a positive
- * amount.
+ * Returns the words after the accepted values of an amount: the upper bound in dollars, or the unit. The lower bound
+ * only requires a positive amount, so it is not repeated in dollars.
  */
 function amountSuffix(issue: Issue): string {
   if (issue.code === 'too_big') return ` (${money(Number(issue.maximum))})`
   return issue.code === 'invalid_type' ? ' of cents' : ''
 }
 
-/** Returns the bounds of a number. The bounds of a string appear in the detail only. */
+/** Returns the bound that a number violates; undefined for any other issue, such as a string that is too long. */
 function boundsOf(issue: Issue): Bounds | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined
@@ -99,7 +99,7 @@ export function jsonPointer(path: readonly string[]): string {
   return path.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** Describes in words what the broken rule accepts. */
+/** Describes the values that the violated rule accepts. */
 export function accepts(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

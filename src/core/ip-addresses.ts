@@ -5,8 +5,8 @@ const net = builtin<typeof import('node:net')>('node:net')
 const isIP = (text: string) => net().isIP(text)
 
 /**
- * Returns an address in the form used to compare and count addresses; undefined if the text is not an address. An IPv6
- * address gets its canonical form (RFC 5952), without a zone. An IPv4 address that is mapped into IPv6
+ * Returns an address in the form used to compare and count addresses; undefined if the string is not an address. An
+ * IPv6 address gets its canonical form (RFC 5952), without a zone. An IPv4 address that is mapped into IPv6
  * (`::ffff:192.0.2.1`) becomes the IPv4 address.
  */
 export function canonicalAddress(text: string): string | undefined {
@@ -18,13 +18,13 @@ export function canonicalAddress(text: string): string | undefined {
   return high === '' ? canonical : [...bytesOf(high), ...bytesOf(low)].join('.')
 }
 
-/** All IPv6 addresses allocated so far (RFC 4291, section 2.4). */
+/** The range from which all public IPv6 addresses have been allocated so far (RFC 4291, section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Returns whether an address is on the public internet, not on this machine, in a private network or reserved (IANA:
- * IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6 counts as the IPv4
- * address.
+ * Returns whether an address is on the public internet. Addresses of this machine, of private networks and for special
+ * purposes are not (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6
+ * counts as the IPv4 address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
@@ -36,7 +36,7 @@ export function isPublicAddress(text: string): boolean {
 const nearbyName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /**
- * Returns whether the host of a URL can be on the public internet, as far as is known before its name is looked up. A
+ * Returns whether the host of a URL can be on the public internet, judged by the name alone, without a DNS lookup. A
  * name without a dot is completed by the machine's DNS search list, so it never counts as public.
  */
 export function mayBePublicHost(hostname: string): boolean {
@@ -46,7 +46,7 @@ export function mayBePublicHost(hostname: string): boolean {
 }
 
 /**
- * Returns the address or network by which a client is counted. IPv6 clients count by their /64 network, because one
+ * Returns the address or network that identifies a client in rate limits. For IPv6, it is the /64 network, because one
  * subscriber has at least 2^64 addresses (RFC 6177). Takes a canonical address.
  */
 export function countedAddress(canonical: string): string {
@@ -57,7 +57,7 @@ export function countedAddress(canonical: string): string {
   return `${[...head, ...Array(between).fill('0'), ...tail].slice(0, 4).join(':')}::/64`
 }
 
-/** Returns whether the text is an address, or a range of addresses such as `10.0.0.0/8` or `2001:db8::/32`. */
+/** Returns whether the string is an address, or a range of addresses such as `10.0.0.0/8` or `2001:db8::/32`. */
 export function isAddressRange(text: string): boolean {
   const { address, bits } = rangeOf(text)
   const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1

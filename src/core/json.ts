@@ -1,4 +1,4 @@
-/** Parses a JSON text; returns undefined if it is not JSON. */
+/** Parses JSON; returns undefined if the string is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

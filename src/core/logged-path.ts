@@ -1,6 +1,6 @@
 /**
- * Returns a path that is safe to log. It contains the words of routes and the ids of records. Any other segment is left
- * out, because it may be a secret, such as the token that opens a page.
+ * Returns a path that is safe to log. It keeps the words of routes, the ids of records and short numbers. Any other
+ * segment becomes `…`, because it may be a secret, such as the token that opens a page.
  */
 export function loggedPath(path: string): string {
   const segments = path.split('/').map((segment) => (loggedSegment.test(segment) ? segment : '…'))

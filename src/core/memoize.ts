@@ -1,4 +1,4 @@
-/** Returns a function that caches the result for each argument, as long as the argument lives. */
+/** Returns a function that caches the result for each argument until the argument is garbage-collected. */
 export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
   const values = new WeakMap<Key, { value: Value }>()
   return (key) => {

@@ -1,6 +1,6 @@
 let formatter: Intl.NumberFormat | undefined
 
-/** Returns the formatter, which is created on first use, because creating it takes fifty times as long as using it. */
+/** Returns the formatter. It is created on first use, because that takes fifty times as long as formatting. */
 function amountFormatter(): Intl.NumberFormat {
   formatter ??= new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
   return formatter
@@ -13,15 +13,15 @@ export function money(cents: number, currency = 'USD'): string {
   return currency === 'USD' ? `${sign}$${amount}` : `${sign}${currency} ${amount}`
 }
 
-/** Formats cents as a program sends them, followed by the amount in dollars: `4250 ($42.50)`. */
+/** Formats an amount in cents, followed by the same amount in dollars: `4250 ($42.50)`. */
 export const withMoney = (cents: number) => `${cents} (${money(cents)})`
 
-/** An amount that is written in dollars, with cents or the currency sign. No request has a larger amount. */
+/** Matches amounts below a million with an optional dollar sign and decimals, such as `42.50`, `$42` or `$1,250`. */
 const dollarPattern = /^\s*(\$?)\s*(\d{1,6}|\d{1,3},\d{3})(?:\.(\d{1,2}))?\s*$/
 
 /**
- * Returns the cents of a value in dollars: 4250 for `42.5`, `"42.50"` or `"$42.50"`. Returns undefined for a value that
- * may be in cents.
+ * Converts a value in dollars to cents: `42.5`, `"42.50"` or `"$42.50"` to 4250. Returns undefined for any other value,
+ * such as `4250`, which may be in cents.
  */
 export function centsIfDollars(value: unknown): number | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined

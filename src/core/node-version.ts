@@ -1,9 +1,9 @@
-/** The oldest supported Node.js. A test keeps it equal to `engines` in package.json. */
+/** The oldest supported Node.js. A test checks that `engines` in package.json is equal. */
 const neededNode = [22, 19] as const
 
-// This file runs on any Node.js with ES modules, so it uses no syntax or function newer than Node.js 14.
+// This file must load on any Node.js with ES modules, so it uses no syntax or function newer than Node.js 14.
 
-/** Returns why this Node.js cannot run the program; undefined if it can. */
+/** Returns an error message if this version of Node.js cannot run the program; undefined if it can. */
 export function refusalOfNode(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1])) return undefined
@@ -11,8 +11,8 @@ export function refusalOfNode(version: string): string | undefined {
 }
 
 /**
- * Refuses an older Node.js. On it, the program would fail later with a message that names neither the cause nor the
- * remedy.
+ * Throws an error if Node.js is too old. Otherwise the program would fail later, with a message that states neither the
+ * cause nor the remedy. The message starts with the name of the caller.
  */
 export function requireNode(caller: string, version: string = process.versions.node): void {
   const refusal = refusalOfNode(version)

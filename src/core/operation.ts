@@ -4,7 +4,7 @@ import type { Permission } from './permissions.ts'
 
 export type Environment = 'sandbox' | 'production'
 
-/** The segment of a key that names its environment: `sk_ntl_{segment}_…` (docs/service.md#credential-modes). */
+/** The segment of a key that states its environment: `sk_ntl_{segment}_…` (docs/service.md#credential-modes). */
 export const environmentSegments = { sandbox: 'sandbox', production: 'prod' } as const satisfies Record<
   Environment,
   string
@@ -32,13 +32,13 @@ export interface OperationDefinition {
   /** Tells a model what the operation does, when to use it and what to do next. */
   description: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** The path below the base address, with `{parameter}` segments named in `params`. */
+  /** The path after the base URL. The field names of `params` are its `{parameter}` segments. */
   path: string
   params?: z.ZodObject
   query?: z.ZodObject
   /**
-   * The body's `data.attributes`; undefined if the operation takes no body. Fields in other parts of the body are
-   * marked (src/core/body-places.ts).
+   * The body's `data.attributes`; undefined if the operation takes no body. Fields that belong in another part of the
+   * body are marked (src/core/body-places.ts).
    */
   attributes?: z.ZodObject
   /** Whether the whole body may be left out. */
@@ -47,10 +47,11 @@ export interface OperationDefinition {
   unlisted?: readonly string[]
   /** The resource in the answer; for a list, the resource of its items. */
   output: z.ZodObject
-  /** Set to 201 if the service answers a success with that status, for a created resource. The default is 200. */
+  /** The status of a success: 201 for a created resource; 200 if undefined. */
   answers?: 201
   /**
-   * The shape of the answer: one resource, one or null, a page of a list, or as many resources as the request created.
+   * The shape of the answer: one resource, one resource or null, a page of a list, or the resources that the request
+   * created.
    */
   result: 'one' | 'oneOrNull' | 'page' | 'several'
   /** The answer's `meta`, besides the pagination of a page. */
@@ -64,9 +65,9 @@ export interface OperationDefinition {
    * a state.
    */
   adds?: true
-  /** Whether X-Instance-ID must be sent: by agents (`agents`) or by nobody (`optional`). */
+  /** Whether X-Instance-ID is required from agents (`agents`) or optional for every caller (`optional`). */
   instanceId: 'agents' | 'optional'
-  /** Whether a party API key may attribute the request to one of its agents by X-Agent-ID. */
+  /** Whether a caller with a party API key may attribute the request to one of the party's agents by X-Agent-ID. */
   agentHeader?: true
   /** Whether the operation reads or replaces the whole world. No other change may run meanwhile. */
   alone?: true
@@ -80,13 +81,13 @@ export interface OperationDefinition {
   /** The toolsets that include the operation. */
   toolsets: readonly Toolset[]
   /**
-   * The error codes that the operation can answer with, besides the common ones. `invalid_value` is listed if a request
-   * without a body may be refused with 422 because of a value in the stored record.
+   * The error codes that the operation can answer with, besides the common ones. `invalid_value` is listed here only if
+   * a request without attributes may be refused with 422, because of a value in the stored record.
    */
   errors: readonly ErrorCode[]
   /** Whether the operation is an extension that the service's specification and its published client lack. */
   extension: boolean
-  /** The values of the example answer that are specific to this operation; src/openapi/examples.ts has the others. */
+  /** The values of the example answer that only this operation has; src/openapi/examples.ts has all other values. */
   example?: { attributes?: object; relationships?: object }
 }
 
@@ -95,7 +96,7 @@ export function defineOperation<const D extends OperationDefinition>(definition:
   return Object.freeze(definition)
 }
 
-/** Returns the status of a success. */
+/** Returns the HTTP status of a success. */
 export function successStatus({ answers }: Pick<OperationDefinition, 'answers'>): 200 | 201 {
   return answers ?? 200
 }
@@ -134,13 +135,13 @@ export interface Pagination {
   nextCursor: string | null
 }
 
-/** The names of the input's parts. A test checks that no two parts share a field name. */
+/** The parts of an operation's input. A test checks that no two parts share a field name. */
 export const inputParts = ['params', 'query', 'attributes'] as const
 
-/** The only read that a host must not make without asking, because it shows a card's number. */
+/** The only read about which a host must ask the person first, because it shows a card's number. */
 const cardNumberRead = 'get_agent_card_details'
 
-/** Returns whether a host may call the operation without asking. */
+/** Returns whether a host may call the operation without asking the person first. */
 export function onlyReads({ effect, name }: Pick<OperationDefinition, 'effect' | 'name'>): boolean {
   return effect === 'read' && name !== cardNumberRead
 }

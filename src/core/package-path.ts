@@ -5,8 +5,9 @@ import { builtin } from './builtin.ts'
 const files = builtin<typeof import('node:fs')>('node:fs')
 
 /**
- * Returns the path of a file or folder of the package; undefined if there is none. It is the nearest one in a folder
- * above this code, whether the code is source, compiled or bundled. A bundle contains only the files that a host needs.
+ * Finds a file or folder of the package; returns undefined if there is none. Searches the folder of this code, then its
+ * parent folders, because source, compiled and bundled code are at different depths. A bundle contains only the files
+ * that a host needs.
  */
 export function packagePath(path: 'skills' | `schemas/${string}`): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url))

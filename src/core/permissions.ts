@@ -1,11 +1,11 @@
 /**
- * The table of permissions: what each kind of credential needs for each permission that an operation can name
- * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means that nothing is needed, and `null`
- * that the permission is never allowed.
+ * The permissions that operations require, and the conditions under which each kind of credential has them
+ * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means without a condition, and `null`
+ * means never.
  * - An API key needs a scope.
- * - An agent needs the permission in the fixed policy. To act for a customer it also needs the permission in the
- *   customer's grant. For its own party's cards and subscriptions it also needs the permission on the wallet, though it
- *   may always read its party's wallets.
+ * - An agent needs the permission in the fixed agent policy. To act for a customer, it also needs the permission in the
+ *   customer's grant. For its own party's cards and subscriptions, it also needs the permission on the wallet. It may
+ *   always read its party's wallets.
  * - An OAuth grant needs a scope. It never allows anything that would outlive the grant.
  * - A user may do everything except what only agents may do.
  */
@@ -16,8 +16,8 @@ export const permissions = {
   'wallets.create': { apiKey: 'wallets.create', agent: null, oauth: null },
   'wallets.update': { apiKey: 'wallets.update', agent: null, oauth: null },
   'wallet_agents.read': { apiKey: 'wallets.read', agent: null, oauth: 'account:read' },
-  // The permission to rename a wallet must not let an agent spend from it, so this needs the permission to manage
-  // agents.
+  // Permission to rename a wallet must not include deciding which agents may spend from it, so this needs permission
+  // to manage agents.
   'wallet_agents.manage': { apiKey: 'agents.update', agent: null, oauth: null },
   'wallets.transfer': { apiKey: 'wallets.transfer', agent: 'wallets.transfer', oauth: 'payments:write' },
   'customers.read': { apiKey: 'delegations.read', agent: 'any', oauth: 'customers:read' },
@@ -31,7 +31,7 @@ export const permissions = {
   'invitation_links.revoke': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
   'cards.issue': { apiKey: null, agent: 'cards.read', oauth: 'cards:agent' },
   'cards.read': { apiKey: 'cards.read', agent: 'cards.read', oauth: 'cards:agent' },
-  // A caller that may issue or use a card may stop it (docs/service.md#frozen-cards).
+  // A caller that may issue or use a card may also freeze it (docs/service.md#frozen-cards).
   'cards.freeze': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   'cards.simulate': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   'payments.read': { apiKey: 'payments.read', agent: 'payments.read', oauth: 'payments:read' },
@@ -47,12 +47,12 @@ export const permissions = {
     oauth: 'external-accounts:link',
   },
   'external_accounts.delete': { apiKey: 'external_accounts.create', agent: null, oauth: null },
-  // The sandbox plays the parts of banks and reviewers.
+  // In the sandbox, a caller can trigger the decisions that banks and reviewers make in production.
   'banks.simulate': { apiKey: 'payments.create', agent: 'any', oauth: 'payments:write' },
-  // The reviewer decides what the party may do at all, and an agent must not lift its own party's suspension.
+  // Compliance reviews can suspend a party, and an agent must not lift its own party's suspension.
   'compliance.simulate': { apiKey: 'party.update', agent: null, oauth: null },
   'party.read': { apiKey: 'party.read', agent: 'party.read', oauth: 'payments:read' },
-  // Only a person changes the profile and the limits, because an agent must not extend what it may spend.
+  // Only a person changes the profile and the limits, because an agent must not raise its own spending limits.
   'party.update': { apiKey: 'party.update', agent: null, oauth: null },
   'members.read': { apiKey: 'membership.read', agent: null, oauth: 'account:read' },
   'members.remove': { apiKey: 'membership.delete', agent: null, oauth: null },
@@ -71,18 +71,18 @@ export const permissions = {
   'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
   'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
   'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
-  // These permissions also cover agents' keys, because the permission to rename an agent must not give out a credential
-  // that moves money.
+  // These permissions also cover agents' keys, because permission to rename an agent must not be enough to create a
+  // credential that moves money.
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
-  // Only the party's owners decide which applications act for it, and until when. No application may create another
-  // one.
+  // Only the party's owners decide which applications act for it, and until when. An application may not create
+  // another application.
   'applications.read': { apiKey: 'applications.read', agent: null, oauth: null },
   'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
   'clock.use': { apiKey: 'any', agent: 'any', oauth: 'any' },
-  // Everyone may see the goods of a shop; buying requires the permission to use a card.
+  // Everyone may see the products of a shop; buying requires the permission to use a card.
   'shops.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'shops.buy': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
   // The caller must also manage the sandbox, which src/service/request/sandbox-manager.ts checks.
@@ -97,7 +97,7 @@ interface PermissionRule {
 
 export type Permission = keyof typeof permissions
 
-/** Returns the wallet permission that an agent must hold for a permission; null if it needs none. */
+/** Returns the permission that an agent must hold on a wallet or in a grant to have `permission`; null if none. */
 export function agentMustHold(permission: Permission): Delegable | null {
   const { agent }: PermissionRule = permissions[permission]
   return agent === 'any' ? null : agent
@@ -162,8 +162,8 @@ export const scopes = [
 export type Scope = (typeof scopes)[number]
 
 /**
- * The scopes that a person can grant an application that signs in (docs/service.md#oauth-scopes), in the words of the
- * consent page. A scope also allows everything that the scopes in its `includes` allow.
+ * The scopes that a person can grant to an application (docs/service.md#oauth-scopes). The consent page shows their
+ * `words`. A scope also allows everything that the scopes in its `includes` allow.
  */
 export const oauthScopes = {
   'payments:read': { words: 'See wallets, balances, payments, subscriptions and the activity', includes: [] },
@@ -175,21 +175,19 @@ export const oauthScopes = {
   'external-accounts:link': { words: 'Link bank accounts that money is drawn from and paid to', includes: [] },
   'customers:read': { words: 'See your customers and invitations', includes: [] },
   'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
-  // The agent policy allows nothing that this scope opens, so a connection that acts as an agent never gets it.
+  // The agent policy forbids everything that this scope allows, so a connection that acts as an agent never gets it.
   'account:read': { words: 'See your agents and keys', includes: [] },
 } as const satisfies Record<string, { words: string; includes: readonly string[] }>
 
 export type OAuthScope = keyof typeof oauthScopes
 
-/** The scopes of a connection that requests no scopes. */
+/** The scopes for a connection that requests none. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
-/**
- * The scopes that an application can have if it acts as an agent. The agent policy allows nothing in the other scopes.
- */
+/** The scopes of an application that acts as an agent. The agent policy forbids all that `account:read` allows. */
 export const applicationScopes = (Object.keys(oauthScopes) as OAuthScope[]).filter((scope) => scope !== 'account:read')
 
-/** Adds the scopes that the given ones include. */
+/** Returns the given scopes, and the scopes that they include. */
 export function withIncluded(scopes: readonly string[]): string[] {
   const included = Object.entries(oauthScopes).flatMap(([name, { includes }]) =>
     scopes.includes(name) ? includes : [],
@@ -203,7 +201,7 @@ export function scopesAllow(granted: readonly string[], permission: Permission):
   return needed === 'any' || (needed !== null && withIncluded(granted).includes(needed))
 }
 
-/** The kind of actor behind a credential, and its limits. */
+/** The kind of actor behind a credential, and the limits of the credential. */
 export interface Authority {
   actorType: 'user' | 'party' | 'agent'
   /** An API key's scopes. If undefined, the scopes are unknown, and every scope counts as present. */
@@ -212,14 +210,14 @@ export interface Authority {
   grant: { scopes: readonly string[] } | null
 }
 
-/** Returns whether the credential may use the permission anywhere. Wallets and customers may require more. */
+/** Returns whether the credential has the permission. A particular wallet or customer may require more. */
 export function allows(authority: Authority, permission: Permission): boolean {
   return refusalOf(authority, permission) === undefined
 }
 
 /**
- * Returns why the credential may not use the permission; undefined if it may. The reason is its grant, the agent
- * policy, a permission that is for agents only, or its scopes.
+ * Returns why the credential may not use the permission; undefined if it may. The reason is a missing scope of its
+ * grant or of its key, the agent policy, or that the permission is for agents only.
  */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
   const { agent, apiKey }: PermissionRule = permissions[permission]

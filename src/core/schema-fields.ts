@@ -67,7 +67,7 @@ export function layersUnder(layers: readonly z.ZodType[], key: PropertyKey): z.Z
     .flatMap(layersOf)
 }
 
-/** Returns the known fields of all layers. */
+/** Returns the names of the fields that any of the layers has. */
 export function fieldsOf(layers: readonly z.ZodType[]): string[] {
   return [...new Set(layers.flatMap((layer) => Object.keys((layer.def as Definition).shape ?? {})))]
 }

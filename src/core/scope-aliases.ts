@@ -1,8 +1,8 @@
 import type { OAuthScope } from './permissions.ts'
 
 /**
- * The aliases of scopes that a connection may request. The service's own connector uses these names, so clients that
- * are configured for it work here unchanged. The grant uses our names.
+ * Other names of scopes that a connection may request. The service's own connector uses them, so clients that are
+ * configured for that connector work here unchanged. Grants use our names.
  */
 export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
   'payments:move': 'payments:write',
@@ -10,7 +10,7 @@ export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
   'agents:operate': 'cards:agent',
 }
 
-/** Returns the requested scopes under our names, without duplicates. */
+/** Replaces aliases in a list of requested scopes with our names, and removes duplicates. */
 export function resolveScopeAliases(scope: string): string {
   const named = scope.split(' ').map((name) => (Object.hasOwn(scopeAliases, name) ? scopeAliases[name] : name))
   return [...new Set(named)].join(' ')

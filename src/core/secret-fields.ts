@@ -4,8 +4,8 @@ import type { OperationDefinition } from './operation.ts'
 const marked = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an attribute of an answer as a secret: anyone who reads it can pay, sign in or act with it. Only the caller
- * gets an answer with a secret. Apply the mark last, because a schema derived from a marked one loses the mark.
+ * Marks an attribute of an answer as a secret, because anyone who has it can pay, sign in or act with it. Only the
+ * caller may see it. Apply the mark last, because a schema derived from a marked one loses the mark.
  */
 export function secret<Schema extends z.ZodType>(schema: Schema): Schema {
   marked.add(schema)

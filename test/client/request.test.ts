@@ -100,7 +100,7 @@ test.each([
     { ...capture, amount: 1.5 },
     422,
     { pointer: '/data/attributes/amount' },
-    'amount must be a whole number of cents, got 1.5. Dollars? Then 150.',
+    'amount must be a whole number of cents, got 1.5. If you meant dollars, write 150.',
   ],
   [
     'an amount of zero',

@@ -116,7 +116,7 @@ test.runIf(isDeep)('setup warns that Copilot sessions do not get a VS Code entry
   const key = ['$', '{input:payments-key}'].join('')
   put(path, written.replace('"type"', `"env": { "PAYMENTS_KEY": "${key}" },\n"type"`))
   expect(setup('vscode', '--yes', '--toolsets', 'all').stdout).toMatch(
-    /VS Code does not give Copilot sessions .*\.mcp\.json/,
+    /In VS Code, Copilot sessions cannot use .*\.mcp\.json/,
   )
 })
 

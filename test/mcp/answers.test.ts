@@ -284,7 +284,9 @@ describe('money', () => {
           [name]: amount,
         })
         expect(isError).toBe(true)
-        expect(content[0]?.text).toMatch(new RegExp(`^${name} must be .* of cents, got .*\\. Dollars\\? Then 4250\\.`))
+        expect(content[0]?.text).toMatch(
+          new RegExp(`^${name} must be .* of cents, got .*\\. If you meant dollars, write 4250\\.`),
+        )
       }
     }
     const tooMuch = await mcp.host.callTool('create_payment', {
@@ -301,9 +303,9 @@ describe('money', () => {
         sourceWalletId: 'wal_1',
         destWalletId: 'wal_2',
       })
-      expect(content[0]?.text).not.toContain('Dollars?')
+      expect(content[0]?.text).not.toContain('If you meant dollars')
     }
     const { content } = await mcp.host.callTool('list_payments', { limit: '4.50' })
-    expect(content[0]?.text).not.toContain('Dollars?')
+    expect(content[0]?.text).not.toContain('If you meant dollars')
   })
 })

@@ -76,14 +76,14 @@ onEachDatabase('values of requests', (database) => {
     const counterparty = { type: 'email', value: 'a@b.example' }
     for (const amount of [42.5, '42.50', '$42.50']) {
       const answer = await world.post('/payments', { amount, counterparty })
-      const detail = `amount must be a ${typeof amount === 'string' ? '' : 'whole '}number of cents, got ${JSON.stringify(amount)}. Dollars? Then 4250.`
+      const detail = `amount must be a ${typeof amount === 'string' ? '' : 'whole '}number of cents, got ${JSON.stringify(amount)}. If you meant dollars, write 4250.`
       expect(answer.json.errors).toMatchObject([
         { status: '422', source: { pointer: '/data/attributes/amount' }, detail },
       ])
     }
     const limits = { perDay: '1,250.00' }
     expect((await world.post('/agents', { name: 'A', limits }, { key: world.apiKey })).json.errors[0].detail).toBe(
-      'limits.perDay must be a number of cents, got "1,250.00". Dollars? Then 125000.',
+      'limits.perDay must be a number of cents, got "1,250.00". If you meant dollars, write 125000.',
     )
     const text = await world.post('/payments', { amount: '4250', counterparty })
     expect(text.json.errors[0].detail).toBe('amount must be a number of cents, got "4250".')

@@ -63,7 +63,7 @@ test('the error about an amount in dollars suggests the cents, and a wrong amoun
   const { data } = await call('start_shop_checkout', { shopId: 'plain-goods', items: [{ productId: 'stoneware-mug' }] })
   const typed = await cardAt('Plain Goods')
   const dollars = await call('pay_shop_checkout', { checkoutId: data.id, ...typed, amount: 18.5 })
-  expect([dollars.isError, dollars.text]).toEqual([true, expect.stringContaining('Dollars? Then 1850.')])
+  expect([dollars.isError, dollars.text]).toEqual([true, expect.stringContaining('If you meant dollars, write 1850.')])
   const less = await call('pay_shop_checkout', { checkoutId: data.id, ...typed, amount: 18 })
   expect(less.text).toContain('1800 ($18.00)')
 })
