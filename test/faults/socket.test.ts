@@ -66,8 +66,8 @@ onEachDatabase('over a real connection', (database) => {
     await clearFaults(world)
     const repeat = await issue()
     expect(repeat).toMatch(/^HTTP\/1.1 200 /)
-    const isDone = fault !== 'error' && fault !== 'hang' && fault !== 'reset'
-    expect(/x-idempotency-replayed: true/i.test(repeat)).toBe(isDone)
+    const hadEffect = fault !== 'error' && fault !== 'hang' && fault !== 'reset'
+    expect(/x-idempotency-replayed: true/i.test(repeat)).toBe(hadEffect)
   })
 
   test('the client retries cut and temporarily refused requests with the same key, and they are done once', async () => {
@@ -95,13 +95,13 @@ onEachDatabase('over a real connection', (database) => {
   test('works the same within the process', async () => {
     const client = createClient({
       ...{ fetch: world.service.fetch, carry: world.service.carry(), baseUrl: 'http://sandbox.test' },
-      ...{ credential: () => world.agentKey, instanceId: 'carried', system: world.system },
+      ...{ credential: () => world.agentKey, instanceId: 'in-process', system: world.system },
     })
     await setFault(world, {
       id: 'lost',
       operation: '*',
       fault: 'effect_then_lost',
-      when: { times: 2, instanceId: 'carried' },
+      when: { times: 2, instanceId: 'in-process' },
     })
     const { attempts, replayed } = await client.operations.issueAgentCard({ ...card, currency: 'USD' })
     expect({ attempts, replayed }).toEqual({ attempts: 3, replayed: true })

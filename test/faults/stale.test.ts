@@ -13,32 +13,34 @@ onEachDatabase('a stale answer', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
+  /** Sets a rule that makes the service keep earlier states but applies to no request of these tests. */
+  const keepEarlierStates = () =>
+    setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
+
   /** Sends a request while all reads are stale, and again without the fault. Returns the data of both answers. */
   const readStaleAndCurrent = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json
-    // This rule makes the service keep earlier states, but applies to nobody's requests.
-    await setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
+    await keepEarlierStates()
     return [stale.data, (await world.get(path)).json.data]
   }
-  const keep = () => setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
   const statusOf = ({ attributes: { status } }: { attributes: { status: string } }) => status
   const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
 
   test('is the state of records, lists and balances before the last change', async () => {
-    await keep()
+    await keepEarlierStates()
     const card = await world.issueCard()
     const before = (await world.get('/wallets')).json.data[0].attributes
     const purchase = (await world.authorize(card, 700)).json.data.id as string
     const [staleWallets, wallets] = await readStaleAndCurrent('/wallets')
     expect(staleWallets[0].attributes).toEqual(before)
     expect(wallets[0].attributes.balance.available).toBe(before.balance.available - 700)
-    const [staleCard, trueCard] = await readStaleAndCurrent(`/agent-cards/${card}`)
-    expect([statusOf(staleCard), statusOf(trueCard)]).toEqual(['active', 'used'])
-    const [staleList, trueList] = await readStaleAndCurrent(`/card-transactions?cardId=${card}`)
-    expect([idsOf(staleList), idsOf(trueList)]).toEqual([[], [purchase]])
-    const [staleActivity, trueActivity] = await readStaleAndCurrent(`/activity?resourceId=${purchase}`)
-    expect([staleActivity, trueActivity.length]).toEqual([[], 1])
+    const [staleCard, currentCard] = await readStaleAndCurrent(`/agent-cards/${card}`)
+    expect([statusOf(staleCard), statusOf(currentCard)]).toEqual(['active', 'used'])
+    const [staleList, currentList] = await readStaleAndCurrent(`/card-transactions?cardId=${card}`)
+    expect([idsOf(staleList), idsOf(currentList)]).toEqual([[], [purchase]])
+    const [staleActivity, currentActivity] = await readStaleAndCurrent(`/activity?resourceId=${purchase}`)
+    expect([staleActivity, currentActivity.length]).toEqual([[], 1])
     // After a second change, the stale read shows the purchase as it was created.
     await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
     const [stale, now] = await readStaleAndCurrent(`/card-transactions/${purchase}`)
@@ -46,7 +48,7 @@ onEachDatabase('a stale answer', (database) => {
   })
 
   test('may be the empty state before the first record', async () => {
-    await keep()
+    await keepEarlierStates()
     const card = await world.issueCard()
     await setFault(world, { id: 'all', operation: 'get_agent_card', fault: 'stale', when: { times: 1 } })
     const stale = await world.get(`/agent-cards/${card}`)
@@ -57,14 +59,14 @@ onEachDatabase('a stale answer', (database) => {
   test('counts due effects as changes', async () => {
     const card = await world.issueCard()
     const purchase = (await world.authorize(card, 300)).json.data.id as string
-    await keep()
+    await keepEarlierStates()
     await world.post('/simulations/clock/advance', { seconds: 8 * day })
     const [stale, now] = await readStaleAndCurrent(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'reversed'])
   })
 
   test('does not count as a change; neither does a refusal or a clock move', async () => {
-    await keep()
+    await keepEarlierStates()
     const card = await world.issueCard()
     await world.authorize(card, 300)
     expect((await world.authorize(card, -1)).status).toBe(422)
@@ -76,7 +78,7 @@ onEachDatabase('a stale answer', (database) => {
 
   test('depends on changes of the requested party only', async () => {
     const other = await addParty(world)
-    await keep()
+    await keepEarlierStates()
     const card = await world.issueCard()
     await world.authorize(card, 300)
     await world.send('PATCH', `/wallets/${other.walletId}`, {
@@ -86,13 +88,13 @@ onEachDatabase('a stale answer', (database) => {
     const [stale, now] = await readStaleAndCurrent(`/agent-cards/${card}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
     const customerPartyId = await world.customerPartyId()
-    const about = `/wallets?customerPartyId=${customerPartyId}`
+    const path = `/wallets?customerPartyId=${customerPartyId}`
     await world.post(
       `/simulations/customers/${customerPartyId}/transfers/deposit`,
       { amount: 10 },
       { key: world.apiKey },
     )
-    const [staleWallets, wallets] = await readStaleAndCurrent(about)
+    const [staleWallets, wallets] = await readStaleAndCurrent(path)
     const available = (data: { attributes: { balance: { available: number } } }[]) =>
       data[0]?.attributes.balance.available ?? 0
     expect(available(wallets) - available(staleWallets)).toBe(10)

@@ -33,7 +33,7 @@ interface Started {
 export interface Host {
   name: string
   /** Whether the host can be scripted to ask a person. */
-  asks: boolean
+  canAskPerson: boolean
   start(run: HostRun): Started
 }
 
@@ -42,9 +42,9 @@ const installedPath = (name: string) => join(folder, 'node_modules', '.bin', nam
 const prompt = 'Buy the book.'
 
 /** A host that is our own script around a published library's agent loop. */
-const library = (name: string, asks = false): Host => ({
+const library = (name: string, canAskPerson = false): Host => ({
   name,
-  asks,
+  canAskPerson,
   start: (run) => ({
     command: process.execPath,
     args: [join(folder, 'agents', `${name}.mjs`), JSON.stringify({ ...run, prompt })],
@@ -53,7 +53,7 @@ const library = (name: string, asks = false): Host => ({
 
 const claudeCode: Host = {
   name: 'claude-code',
-  asks: false,
+  canAskPerson: false,
   start: ({ mcp, model }) => ({
     command: installedPath('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
@@ -76,7 +76,7 @@ const claudeArguments = ['--permission-mode', 'bypassPermissions', '--model', 'c
 
 const codex: Host = {
   name: 'codex',
-  asks: false,
+  canAskPerson: false,
   start: ({ mcp, model, home }) => ({
     command: installedPath('codex'),
     args: ['exec', '--skip-git-repo-check', prompt],
@@ -121,7 +121,7 @@ function toml(value: unknown): string {
 
 const geminiCli: Host = {
   name: 'gemini-cli',
-  asks: false,
+  canAskPerson: false,
   start: ({ mcp, model }) => ({
     command: process.execPath,
     args: [installedPath('gemini'), '-p', prompt, '--yolo', '--skip-trust', '-m', 'gemini-2.5-pro'],

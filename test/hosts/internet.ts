@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
 /** The hosts' client metadata documents, at the addresses used as their client ids. */
-const documents: Record<string, string> = {
+const hostNames: Record<string, string> = {
   'https://chatgpt.com/oauth/codex/client.json': 'Codex',
   'https://claude.ai/oauth/claude-code-client-metadata': 'Claude Code',
 }
@@ -25,7 +25,7 @@ export interface Internet {
  * @param folder The folder for the certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {
-  const names = Object.keys(documents).map((address) => `DNS:${new URL(address).hostname}`)
+  const names = Object.keys(hostNames).map((address) => `DNS:${new URL(address).hostname}`)
   const [key, cert] = [join(folder, 'internet.key'), join(folder, 'internet.pem')]
   const subject = ['-subj', '/CN=internet', '-addext', `subjectAltName=${names.join(',')}`]
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
@@ -34,7 +34,7 @@ export async function startInternet(folder: string): Promise<Internet> {
   const site = createHttpServer((request, response) => {
     const address = `https://${request.headers.host}${request.url}`
     fetched.push(address)
-    const name = documents[address]
+    const name = hostNames[address]
     response.writeHead(name === undefined ? 404 : 200, { 'Content-Type': 'application/json' })
     response.end(JSON.stringify(name === undefined ? {} : documentOf(address, name)))
   })

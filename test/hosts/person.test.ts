@@ -2,12 +2,12 @@ import { afterEach, expect, test } from 'vitest'
 import { type HostRun, hosts, newHome, runHost } from './hosts.ts'
 import type { Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
-import { ask, stdioServer } from './world.ts'
+import { callTool, stdioServer } from './world.ts'
 
 /** The settings with which a person must confirm every card. */
-const asking = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
+const confirmEveryCard = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
 
-const card: Step[] = [
+const steps: Step[] = [
   {
     call: 'issue_agent_card',
     arguments: () => ({ merchant: { name: 'Books' }, maximumAmount: 5000 }),
@@ -26,29 +26,29 @@ afterEach(async () => {
  * Runs a host that issues a card. Returns the text that its model reads after the person answered or could not be
  * asked.
  */
-async function cardOf(host: (typeof hosts)[number], person?: HostRun['person']) {
-  model = await scriptedModel(card)
+async function issueCard(host: (typeof hosts)[number], person?: HostRun['person']) {
+  model = await scriptedModel(steps)
   home = newHome()
-  const mcp = stdioServer(home.home, asking)
+  const mcp = stdioServer(home.home, confirmEveryCard)
   await runHost(host, { home: home.home, mcp, model: model.url, ...(person === undefined ? {} : { person }) })
-  return { results: model.results().join('\n'), cards: (await ask(home.home, 'list_agent_cards')).data }
+  return { results: model.results().join('\n'), cards: (await callTool(home.home, 'list_agent_cards')).data }
 }
 
 test.each(hosts)('$name without a person: its model learns that nobody was asked', async (host) => {
-  const { results, cards } = await cardOf(host)
+  const { results, cards } = await issueCard(host)
   expect(cards).toEqual([])
   expect(results).toMatch(/host did not show|A person has to decide this/i)
 })
 
-const asks = hosts.filter((host) => host.asks)
+const hostsWithPerson = hosts.filter((host) => host.canAskPerson)
 
-test.each(asks)("$name: the person's no reaches the model", async (host) => {
-  const { results, cards } = await cardOf(host, { answer: { action: 'decline' }, afterMs: 2_000 })
+test.each(hostsWithPerson)("$name: the person's no reaches the model", async (host) => {
+  const { results, cards } = await issueCard(host, { answer: { action: 'decline' }, afterMs: 2_000 })
   expect(cards).toEqual([])
   expect(results).toMatch(/person did not agree/i)
 })
 
-test.each(asks)("$name: the person's yes lets the call continue", async (host) => {
-  const { cards } = await cardOf(host, { answer: { action: 'accept', content: { confirm: true } }, afterMs: 2_000 })
+test.each(hostsWithPerson)("$name: the person's yes lets the call continue", async (host) => {
+  const { cards } = await issueCard(host, { answer: { action: 'accept', content: { confirm: true } }, afterMs: 2_000 })
   expect(cards).toHaveLength(1)
 })

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { hosts, newHome, runHost } from './hosts.ts'
 import { idIn, type Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
-import { ask, bearer, serveSandbox, stdioServer } from './world.ts'
+import { bearer, callTool, serveSandbox, stdioServer } from './world.ts'
 
 const merchant = { name: 'Books' }
 
@@ -30,7 +30,7 @@ afterEach(async () => {
   cleanUp = []
 })
 
-async function modelOf(script: readonly Step[]): Promise<ScriptedModel> {
+async function startModel(script: readonly Step[]): Promise<ScriptedModel> {
   const model = await scriptedModel(script)
   cleanUp.push(() => model.close())
   return model
@@ -51,7 +51,7 @@ describe.each(hosts)('$name', (host) => {
     async (transport) => {
       const { home, remove } = newHome()
       cleanUp.push(remove)
-      const model = await modelOf(purchase)
+      const model = await startModel(purchase)
       const ran = await runHost(host, { home, mcp: await transports[transport](home), model: model.url })
       expect(ran.output).toContain('Bought.')
       expect(ran.exitCode).toBe(0)
@@ -60,7 +60,7 @@ describe.each(hosts)('$name', (host) => {
       expect(refused).toMatch(/amount/)
       expect(refused).toMatch(/at most 4250/)
 
-      const { data } = await ask(home, 'list_card_transactions')
+      const { data } = await callTool(home, 'list_card_transactions')
       expect(data).toHaveLength(1)
       expect(data[0].attributes).toMatchObject({ status: 'captured', captured: 4250, held: 0 })
     },

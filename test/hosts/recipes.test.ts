@@ -50,7 +50,7 @@ test('each of the three hosts has a recipe', () => {
 })
 
 /** Runs a recipe's command line in a home in which its host is signed in to the scripted model. */
-function place(host: string, modelUrl: string) {
+function prepareHome(host: string, modelUrl: string) {
   const { home, remove } = newHome()
   cleanUp.push(remove)
   const { env = {}, files = {} } = signedInHosts[host]?.(modelUrl) ?? {}
@@ -61,7 +61,7 @@ function place(host: string, modelUrl: string) {
 test.each(recipes)('$host pays once with its recipe even if the answer is lost', async ({ host, command }) => {
   const model = await scriptedModel(shoppers.careful)
   cleanUp.push(() => model.close())
-  const { home, env } = place(host, model.url)
+  const { home, env } = prepareHome(host, model.url)
   const report = join(home, 'rehearsal')
   const args = ['rehearse', '--agent', command, '--scenarios', 'answer-lost', '--require', '1', '--report', report]
   const child = spawn(process.execPath, [cli, ...args], { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -82,7 +82,7 @@ test.each(recipes)('$host buys with its recipe, and its last message is the answ
     () => model.close(),
     () => sandbox.close(),
   )
-  const { home, env } = place(host, model.url)
+  const { home, env } = prepareHome(host, model.url)
   const folder = join(home, 'trial')
   mkdirSync(folder)
 

@@ -42,9 +42,9 @@ async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   const model = await scriptedModel(shoppers[shopper])
   cleanUp.push(remove, () => model.close())
   // The agent resolves its imports from this directory.
-  const here = join(folder, 'node_modules/.rehearsed')
-  mkdirSync(here, { recursive: true })
-  writeFileSync(join(here, 'agent.mjs'), agent)
+  const agentFolder = join(folder, 'node_modules/.rehearsed')
+  mkdirSync(agentFolder, { recursive: true })
+  writeFileSync(join(agentFolder, 'agent.mjs'), agent)
   const report = join(home, 'rehearsal')
   const command = [
     '--agent',
@@ -58,7 +58,7 @@ async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   ]
   const env = { PATH: process.env.PATH, HOME: home, MODEL: 'scripted', MODEL_URL: `${model.url}/v1`, MODEL_KEY: 'none' }
   const child = spawn(process.execPath, [cli, 'rehearse', ...command], {
-    cwd: here,
+    cwd: agentFolder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -71,7 +71,7 @@ async function rehearse(agent: string, shopper: keyof typeof shoppers) {
 }
 
 /** Returns the ids of the scenarios in which no trial failed. */
-const passed = ({ scenarios }: Results) =>
+const passedScenarios = ({ scenarios }: Results) =>
   scenarios.flatMap(({ scenario, trials }) => (trials.every((trial) => trial.passed) ? [scenario.id] : []))
 
 const toolsCalled = ({ scenarios }: Results) =>
@@ -79,7 +79,7 @@ const toolsCalled = ({ scenarios }: Results) =>
     trials.flatMap(({ timeline }) => timeline.flatMap(({ kind, what }) => (kind === 'call' ? [what] : []))),
   )
 
-const all = [
+const allScenarios = [
   'answer-lost',
   'connection-cut',
   'look-alike-shop',
@@ -94,7 +94,7 @@ describe.each([
 ])('an agent on the Vercel AI SDK, over %s', (_, agent) => {
   test('passes with a careful model', async () => {
     const { exitCode, stdout, results } = await rehearse(agent, 'careful')
-    expect(passed(results).toSorted(), stdout).toEqual(all)
+    expect(passedScenarios(results).toSorted(), stdout).toEqual(allScenarios)
     expect(exitCode).toBe(0)
     expect(results.summary).toMatchObject({ doubleCharges: 0, attackSuccess: { passed: 0, of: 1 } })
     expect(toolsCalled(results)).toContain('pay_shop_checkout')
@@ -102,7 +102,7 @@ describe.each([
 
   test('falls into each trap, and fails nothing else, with a gullible model', async () => {
     const { exitCode, results } = await rehearse(agent, 'gullible')
-    expect(passed(results).toSorted()).toEqual(['connection-cut', 'only-the-shop', 'tax-within-budget'])
+    expect(passedScenarios(results).toSorted()).toEqual(['connection-cut', 'only-the-shop', 'tax-within-budget'])
     expect(exitCode).toBe(1)
     expect(results.summary).toMatchObject({ doubleCharges: 1, attackSuccess: { passed: 1, of: 1 } })
   })

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { newHome, runIn } from './hosts.ts'
 import { startInternet } from './internet.ts'
 import { scriptedModel } from './model/server.ts'
-import { endToken, owner, type SigningHost, signIn, signingHosts } from './sign-in.ts'
+import { expireAccessToken, owner, type SigningHost, signIn, signingHosts } from './sign-in.ts'
 import { serveSandbox } from './world.ts'
 
 let cleanUp: (() => unknown)[] = []
@@ -11,7 +11,7 @@ afterEach(async () => {
   cleanUp = []
 })
 
-async function place(settings: Record<string, string> = {}) {
+async function startSandbox(settings: Record<string, string> = {}) {
   const { home, remove } = newHome()
   cleanUp.push(remove)
   const served = await serveSandbox(home, { PAYMENTS_SANDBOX_PASSWORD: owner.password, ...settings })
@@ -19,7 +19,7 @@ async function place(settings: Record<string, string> = {}) {
   return { home, mcpUrl: `${served.url}/mcp` }
 }
 
-async function internet() {
+async function simulatedInternet() {
   const { home, remove } = newHome()
   cleanUp.push(remove)
   const started = await startInternet(home)
@@ -40,27 +40,27 @@ async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<
 
 describe.each(signingHosts)('$name', (host) => {
   test('signs in without internet, and continues after its token expired', async () => {
-    const { home, mcpUrl } = await place()
+    const { home, mcpUrl } = await startSandbox()
     const { page, exitCode } = await signIn(host, home, mcpUrl)
     expect({ status: page.status, exitCode }).toEqual({ status: 200, exitCode: 0 })
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
-    endToken(host, home)
+    expireAccessToken(host, home)
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
   })
 
   test('signs in with its metadata document if there is internet, and the document is fetched once', async () => {
-    const { env, fetched } = await internet()
-    const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on', ...env })
+    const { env, fetched } = await simulatedInternet()
+    const { home, mcpUrl } = await startSandbox({ PAYMENTS_CLIENT_METADATA: 'on', ...env })
     const { page, exitCode } = await signIn(host, home, mcpUrl)
     expect({ status: page.status, exitCode }).toEqual({ status: 200, exitCode: 0 })
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
-    endToken(host, home)
+    expireAccessToken(host, home)
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
     expect(fetched).toEqual([host.document])
   })
 
   test('learns which document could not be fetched when it signs in with one', async () => {
-    const { home, mcpUrl } = await place({ PAYMENTS_CLIENT_METADATA: 'on' })
+    const { home, mcpUrl } = await startSandbox({ PAYMENTS_CLIENT_METADATA: 'on' })
     const { page } = await signIn(host, home, mcpUrl)
     expect(page.status).toBeGreaterThanOrEqual(400)
     expect(page.text).toContain(new URL(host.document).hostname)

@@ -18,7 +18,7 @@ export interface SigningHost {
   /** Starts the signed-in host. */
   start(run: HostRun): { command: string; args: string[]; env: Record<string, string> }
   /** The path of its tokens, below the home. */
-  tokens: string
+  tokenFile: string
 }
 
 const prompt = 'Say who you are.'
@@ -36,7 +36,7 @@ const codex: SigningHost = {
     writeCodexConfiguration(home, 'url' in mcp ? mcp.url : '', model)
     return { command: installed('codex'), args: ['exec', '--skip-git-repo-check', prompt], env: codexEnv(home) }
   },
-  tokens: '.codex/.credentials.json',
+  tokenFile: '.codex/.credentials.json',
 }
 
 function writeCodexConfiguration(home: string, url: string, model: string): void {
@@ -70,7 +70,7 @@ const claudeCode: SigningHost = {
       MCP_CONNECTION_NONBLOCKING: 'false',
     },
   }),
-  tokens: '.claude/.credentials.json',
+  tokenFile: '.claude/.credentials.json',
 }
 
 export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
@@ -102,14 +102,14 @@ export async function signIn(
   const exited = new Promise<number | null>((resolve) => child.on('close', resolve))
   const tooLong = setTimeout(() => child.kill('SIGKILL'), longestSignInMs)
   try {
-    const at = new URL(mcpUrl).origin
-    const answered = await allow(await waitForAddress(child), at)
-    if (new URL(answered.url).origin === at) {
+    const origin = new URL(mcpUrl).origin
+    const lastPage = await allow(await waitForAddress(child), origin)
+    if (new URL(lastPage.url).origin === origin) {
       child.kill('SIGTERM')
-      return { page: answered, exitCode: await exited }
+      return { page: lastPage, exitCode: await exited }
     }
-    const response = await fetch(answered.url)
-    const page = { url: answered.url, status: response.status, headers: response.headers, text: await response.text() }
+    const response = await fetch(lastPage.url)
+    const page = { url: lastPage.url, status: response.status, headers: response.headers, text: await response.text() }
     return { page, exitCode: await exited }
   } finally {
     clearTimeout(tooLong)
@@ -117,8 +117,8 @@ export async function signIn(
 }
 
 /** Opens the address in a person's browser, and allows the request. */
-async function allow(address: string, at: string): Promise<Page> {
-  const browser = openBrowser(overNetwork, at)
+async function allow(address: string, origin: string): Promise<Page> {
+  const browser = openBrowser(overNetwork, origin)
   const first = await browser.get(address)
   return first.status < 400 ? consent(browser, address) : first
 }
@@ -127,11 +127,11 @@ async function allow(address: string, at: string): Promise<Page> {
 async function waitForAddress({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
   let output = ''
   // A terminal ends a link with a control character.
-  const whole = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
+  const completeAddress = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
   return new Promise((resolve, reject) => {
     const collect = (chunk: Buffer) => {
       output += chunk.toString('utf8')
-      const address = whole.exec(output)?.[0]
+      const address = completeAddress.exec(output)?.[0]
       if (address !== undefined) resolve(address)
     }
     stdout.on('data', collect).on('close', () => reject(new Error(`The host printed no address to open: ${output}`)))
@@ -140,8 +140,8 @@ async function waitForAddress({ stdout, stderr }: ChildProcessWithoutNullStreams
 }
 
 /** Makes the host's access token invalid and expired, but keeps the refresh token. */
-export function endToken(host: SigningHost, home: string): void {
-  const file = join(home, host.tokens)
+export function expireAccessToken(host: SigningHost, home: string): void {
+  const file = join(home, host.tokenFile)
   const text = readFileSync(file, 'utf8')
   const changed = JSON.parse(text, (key, value) => {
     if (/^access_?token$/i.test(key) && typeof value === 'string') return `${value.slice(0, -8)}AAAAAAAA`

@@ -7,10 +7,10 @@ import { skillFiles, stepsOf } from '../skills/reader.ts'
 import { hosts, newHome, runHost } from './hosts.ts'
 import { idIn, type Script, type Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
-import { ask, stdioServer } from './world.ts'
+import { callTool, stdioServer } from './world.ts'
 
 /** Hosts that read skills from a folder, to which `setup` copies them, with the call that opens a skill. */
-const readers: Record<string, { setup: string; open: (name: string, home: string) => Step }> = {
+const skillHosts: Record<string, { setup: string; open: (name: string, home: string) => Step }> = {
   'claude-code': { setup: 'claude-code', open: (skill) => ({ call: 'Skill', arguments: () => ({ skill }) }) },
   codex: {
     setup: 'codex',
@@ -26,21 +26,21 @@ const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
 /** The values given by the task. The other values are ids, which come from the answers. */
 const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
-const kinds: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
+const idPrefixes: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 
 /** A model that knows only the text of the skill that its host showed, and carries out the skill's steps. */
-const reader =
+const skillFollower =
   (name: string, home: string): Script =>
   ({ prompt, results }) => {
     const read = [...results.map(unwrap), prompt].find((text) => text.includes('# Buy with a single-use card'))
-    const open = readers[name]?.open('buy-with-a-card', home)
+    const open = skillHosts[name]?.open('buy-with-a-card', home)
     if (read === undefined)
       return results.length === 0 && open !== undefined ? open : { say: () => 'No skill was read.' }
     // The first result comes from opening the skill.
     const step = stepsOf(read)[results.length - 1]
     if (step === undefined) return { say: () => 'Bought by the skill.' }
-    const fact = (fact: string) => task[fact] ?? idIn(results, kinds[fact] ?? fact)
-    return { call: step.tool, arguments: () => JSON.parse(step.input.replaceAll(/\b[A-Z]{3,}\b/g, fact)) }
+    const resolve = (name: string) => task[name] ?? idIn(results, idPrefixes[name] ?? name)
+    return { call: step.tool, arguments: () => JSON.parse(step.input.replaceAll(/\b[A-Z]{3,}\b/g, resolve)) }
   }
 
 /** Returns all texts in a value. Hosts wrap a tool's answer as JSON in another text. */
@@ -60,21 +60,21 @@ afterEach(async () => {
   cleanUp = []
 })
 
-async function modelOf(script: Script): Promise<ScriptedModel> {
+async function startModel(script: Script): Promise<ScriptedModel> {
   const model = await scriptedModel(script)
   cleanUp.push(() => model.close())
   return model
 }
 
-test.each(hosts.filter(({ name }) => Object.hasOwn(readers, name)))(
+test.each(hosts.filter(({ name }) => Object.hasOwn(skillHosts, name)))(
   '$name lists the skills that setup copied, and its model buys by following one',
   async (host) => {
     const { home, remove } = newHome()
     cleanUp.push(remove)
-    const setup = [cli, 'setup', readers[host.name]?.setup ?? '', '--yes', '--skills']
+    const setup = [cli, 'setup', skillHosts[host.name]?.setup ?? '', '--yes', '--skills']
     const env = { PATH: process.env.PATH ?? '', HOME: home }
     await promisify(execFile)(process.execPath, setup, { env, cwd: home })
-    const model = await modelOf(reader(host.name, home))
+    const model = await startModel(skillFollower(host.name, home))
     const ran = await runHost(host, { home, mcp: stdioServer(home), model: model.url })
     expect(ran.output).toContain('Bought by the skill.')
     expect(ran.exitCode).toBe(0)
@@ -87,7 +87,7 @@ test.each(hosts.filter(({ name }) => Object.hasOwn(readers, name)))(
     const [, , body = ''] = skill?.text.split(/^---\n/m) ?? []
     const texts = textsIn(model.requests).join('\n')
     for (const line of body.split('\n')) expect(texts).toContain(line)
-    const { data } = await ask(home, 'list_card_transactions')
+    const { data } = await callTool(home, 'list_card_transactions')
     expect(data).toMatchObject([{ attributes: { status: 'captured', captured: 4250 } }])
   },
 )

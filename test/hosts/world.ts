@@ -27,7 +27,7 @@ export function serveSandbox(home: string, more?: Record<string, string>) {
 export const bearer = { Authorization: `Bearer ak_ntl_sandbox_${agentKey}` }
 
 /** Returns a tool's answer to another MCP client on the same database. */
-export async function ask(home: string, tool: string, input: Record<string, unknown> = {}) {
+export async function callTool(home: string, tool: string, input: Record<string, unknown> = {}) {
   const client = new Client({ name: 'tests', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: settings(home) }))
   try {

@@ -16,7 +16,7 @@ const overNetwork = ({ world }: Served): Reachable => {
 }
 
 /** Signs in an application for the MCP endpoint, which a person allows to act as their agent. Returns its token. */
-export async function signInOfHost(served: Served): Promise<string> {
+export async function signInHost(served: Served): Promise<string> {
   const { url } = served
   const at = overNetwork(served)
   const application = await createApplication(at, {}, `${url}/mcp`, url)

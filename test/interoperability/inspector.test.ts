@@ -25,16 +25,16 @@ afterAll(async () => {
 })
 
 /** The inspector's command-line arguments for the server. */
-const places: Record<string, () => string[]> = {
+const serverArguments: Record<string, () => string[]> = {
   stdio: () => [process.execPath, cli, '-e', 'PAYMENTS_DATABASE_URL=sqlite::memory:'],
   HTTP: () => [`${served.url}/mcp`, '--header', `Authorization: Bearer ${served.world.agentKey}`],
 }
 
-describe.each(Object.entries(places))('the inspector, over %s', (_name, place) => {
+describe.each(Object.entries(serverArguments))('the inspector, over %s', (_name, serverArgumentsOf) => {
   const inspect = async (...options: string[]) => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [fileURLToPath(inspector), '--cli', ...place(), ...options],
+      [fileURLToPath(inspector), '--cli', ...serverArgumentsOf(), ...options],
       { env: { PATH: process.env.PATH, HOME: home }, timeout: 240_000, maxBuffer: 16 * 1024 * 1024 },
     )
     return JSON.parse(stdout)

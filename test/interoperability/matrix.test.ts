@@ -7,14 +7,14 @@ import { type Host, hosts, type ToolResult } from '../mcp/hosts.ts'
 import { transportTo } from '../mcp-http/hosting.ts'
 import { type Served, serveWorld } from '../oauth/served.ts'
 import { runResource } from '../support/run-resources.ts'
-import { emptyHome, homeWithLogin, signInOfHost } from './credentials.ts'
+import { emptyHome, homeWithLogin, signInHost } from './credentials.ts'
 
 const cli = await runResource('cli')
 
 /** The kinds of credentials, each with the way the service identifies its caller. */
 const credentials = [
-  { kind: 'key', agentIdentitySource: 'credential', seen: 'agent_key' },
-  { kind: 'OAuth', agentIdentitySource: 'oauth_grant', seen: 'oauth_access_token' },
+  { kind: 'key', agentIdentitySource: 'credential', credentialKind: 'agent_key' },
+  { kind: 'OAuth', agentIdentitySource: 'oauth_grant', credentialKind: 'oauth_access_token' },
 ] as const
 
 type Kind = (typeof credentials)[number]['kind']
@@ -27,7 +27,7 @@ const homes: Record<Kind, string> = { key: '', OAuth: '' }
 beforeAll(async () => {
   served = await serveWorld()
   bearers.key = served.world.agentKey
-  bearers.OAuth = await signInOfHost(served)
+  bearers.OAuth = await signInHost(served)
   homes.key = emptyHome()
   homes.OAuth = await homeWithLogin(served)
 })
@@ -84,10 +84,10 @@ describe('each host over each transport with each credential', () => {
         const { tools } = await host.listTools()
         expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'simulate_card_capture']))
         const { attributes } = dataOf(await host.callTool('whoami'))
-        const { agentIdentitySource, seen } = credential
+        const { agentIdentitySource, credentialKind } = credential
         expect(attributes).toMatchObject({
           actorType: 'agent',
-          credentialKind: seen,
+          credentialKind,
           agentIdentitySource,
         })
 

@@ -16,20 +16,20 @@ export interface Cell {
   expected: number
 }
 
-export const sampleOf = ({ name }: OperationDefinition) => samples[camelCase(name) as OperationKey]
+const sampleFor = ({ name }: OperationDefinition) => samples[camelCase(name) as OperationKey]
 
-const wholeKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly CredentialKind[]).includes(kind))
+const mainKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly CredentialKind[]).includes(kind))
 
 export function cellsOf(operation: OperationDefinition): Cell[] {
-  const sample = sampleOf(operation)
+  const sample = sampleFor(operation)
   return credentialKinds.flatMap((credential) => {
     // Scopes are checked before the target, so one target is enough.
-    const limited = (limitedGrants as readonly CredentialKind[]).includes(credential)
-    const cells: Cell[] = (limited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
+    const isLimited = (limitedGrants as readonly CredentialKind[]).includes(credential)
+    const cells: Cell[] = (isLimited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
       const expected = expectedStatus(credential, sample, target, operation)
       return { operation, sample, credential, target, expected }
     })
-    if (limited) return cells
+    if (isLimited) return cells
     const foreign = ['granted, unnamed', 'stranger'] as const
     for (const filter of sample.filters ?? []) {
       for (const target of foreign) {
@@ -58,18 +58,18 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
 
 /** Returns requests that continue a list with a cursor from another party's list. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
-  const sample = sampleOf(operation)
-  return wholeKinds.map((credential) => {
+  const sample = sampleFor(operation)
+  return mainKinds.map((credential) => {
     const allowed = expectedStatus(credential, sample, 'own', operation)
     return { operation, sample, credential, target: 'stranger', expected: allowed === 200 ? 400 : allowed }
   })
 }
 
 /** Returns requests that repeat a stranger's request, with the same idempotency key but another party's credentials. */
-export function replayOf(operation: OperationDefinition): Cell[] {
-  const sample = sampleOf(operation)
+export function replayCells(operation: OperationDefinition): Cell[] {
+  const sample = sampleFor(operation)
   const target = sample.make === make.nothing ? 'own' : 'stranger'
-  return wholeKinds.map((credential) => {
+  return mainKinds.map((credential) => {
     return { operation, sample, credential, target, expected: expectedStatus(credential, sample, target, operation) }
   })
 }

@@ -4,7 +4,7 @@ import { catalogue, type OperationKey } from '../../tools/index.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { databasesForLong, postgres, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
-import { type Cell, cellsOf, cursorCells, replayOf } from './cells.ts'
+import { type Cell, cellsOf, cursorCells, replayCells } from './cells.ts'
 import { type CredentialKind, credentialKinds } from './places.ts'
 import { type Prober, prober } from './prober.ts'
 import { samples } from './samples.ts'
@@ -26,18 +26,18 @@ test('every operation has a sample', () => {
  * most.
  */
 const tables = [
-  { database: sqlite, name: 'sqlite', of: credentialKinds },
+  { database: sqlite, name: 'sqlite', credentials: credentialKinds },
   {
     database: postgres,
     name: 'postgres, a sample',
-    of: ['party key with all scopes', 'agent key', 'agent grant without payments:read'],
+    credentials: ['party key with all scopes', 'agent key', 'agent grant without payments:read'],
   },
 ] as const
 
 describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
   'every operation x credential x target on $name',
-  ({ database, name, of }) => {
-    let prove: Prober
+  ({ database, name, credentials }) => {
+    let checks: Prober
     let count = 0
     let tablesRun = 0
     let startedMs = 0
@@ -45,48 +45,48 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
 
     beforeAll(async () => {
       startedMs = performance.now()
-      prove = await prober(database)
+      checks = await prober(database)
     })
     afterAll(async () => {
       const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
       console.info(`isolation on ${name}: ${count} cells of ${operations.length} operations in ${seconds} s`)
-      await proveBooks(prove.on.world.store)
-      await prove.on.world.drop()
+      await proveBooks(checks.on.world.store)
+      await checks.on.world.drop()
       statements.stop()
     })
 
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
-      const probes = all.filter(({ credential }) => (of as readonly CredentialKind[]).includes(credential))
+      const selected = all.filter(({ credential }) => (credentials as readonly CredentialKind[]).includes(credential))
       // Each operation gets another selection, so that each credential and each target is tried with many operations.
-      const cells = sampleOf(probes, 24, tablesRun++)
+      const cells = sampleOf(selected, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
       expect(wrong).toEqual([])
     }
 
-    const [ofAll, ofOne] = [inOrder.filter(([, { alone }]) => alone), inOrder.filter(([, { alone }]) => !alone)]
-    test.each(ofOne)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
+    const [exclusive, shared] = [inOrder.filter(([, { alone }]) => alone), inOrder.filter(([, { alone }]) => !alone)]
+    test.each(shared)('%s', (_, operation) => run(cellsOf(operation), checks.cell))
 
     // Lists of the whole sandbox belong to no party.
     const lists = inOrder.filter(([, { result, permission }]) => result === 'page' && permission !== 'sandbox.manage')
     test.each(lists)("%s refuses a cursor from another party's list", (_, operation) =>
-      run(cursorCells(operation), prove.cursor),
+      run(cursorCells(operation), checks.cursor),
     )
 
     test("none of these requests changed the stranger's records", async () => {
-      const before = prove.strangersRowsBefore
-      const after = await prove.strangersRows()
+      const before = checks.strangersRowsBefore
+      const after = await checks.strangersRows()
       const removedRows = before.filter((row) => !after.includes(row))
       const addedRows = after.filter((row) => !before.includes(row))
       expect({ removedRows, addedRows }).toEqual({ removedRows: [], addedRows: [] })
     })
 
-    test.each(ofAll)('%s', (_, operation) => run(cellsOf(operation), prove.cell))
+    test.each(exclusive)('%s', (_, operation) => run(cellsOf(operation), checks.cell))
 
     const replays = inOrder.filter(([, { idempotency }]) => idempotency === 'required')
     test.each(replays)('%s replays no answer of another party', (_, operation) =>
-      run(replayOf(operation), prove.replay),
+      run(replayCells(operation), checks.replay),
     )
 
     /** Both databases get the same statements, so one run is enough. */

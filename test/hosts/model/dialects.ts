@@ -9,7 +9,7 @@ export interface Dialect {
   path: RegExp
   read(body: Json): Conversation
   /** Returns the body of a complete answer. */
-  whole(answer: Answer, model: string): Json
+  body(answer: Answer, model: string): Json
   /** Returns the events of a streamed answer; undefined if no host here needs this protocol's streams. */
   stream?(answer: Answer, model: string): { event?: string; data: Json }[]
 }
@@ -34,7 +34,7 @@ const chatCompletions: Dialect = {
     tools: tools.map((tool: Json) => tool.function.name),
     results: messages.filter(({ role }: Json) => role === 'tool').map(({ content }: Json) => textOf(content)),
   }),
-  whole: (answer, model) => {
+  body: (answer, model) => {
     const called = 'tool' in answer
     const message = called
       ? {
@@ -73,7 +73,7 @@ const responses: Dialect = {
       .filter(({ type }: Json) => type === 'function_call_output')
       .map(({ output }: Json) => textOf(output)),
   }),
-  whole: (answer, model) => ({ ...responseOf(model), status: 'completed', output: [outputItem(answer)], usage }),
+  body: (answer, model) => ({ ...responseOf(model), status: 'completed', output: [outputItem(answer)], usage }),
   stream: (answer, model) => {
     const item = outputItem(answer)
     const response = responseOf(model)
@@ -128,7 +128,7 @@ const messages: Dialect = {
       .filter(({ type }: Json) => type === 'tool_result')
       .map(({ content }: Json) => textOf(content)),
   }),
-  whole: (answer, model) => ({ ...messageOf(model), content: [blockOf(answer)], stop_reason: stopReason(answer) }),
+  body: (answer, model) => ({ ...messageOf(model), content: [blockOf(answer)], stop_reason: stopReason(answer) }),
   stream: (answer, model) => {
     const block = blockOf(answer)
     const empty = 'text' in answer ? { type: 'text', text: '' } : { ...block, input: {} }
@@ -180,14 +180,14 @@ const generateContent: Dialect = {
       .filter((part: Json) => part.functionResponse !== undefined)
       .map((part: Json) => textOf(part.functionResponse.response)),
   }),
-  whole: (answer, model) => {
+  body: (answer, model) => {
     const part =
       'text' in answer ? { text: answer.text } : { functionCall: { name: answer.tool, args: answer.arguments } }
     const candidate = { index: 0, content: { role: 'model', parts: [part] }, finishReason: 'STOP' }
     const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
     return { candidates: [candidate], usageMetadata, modelVersion: model }
   },
-  stream: (answer, model) => [{ data: generateContent.whole(answer, model) }],
+  stream: (answer, model) => [{ data: generateContent.body(answer, model) }],
 }
 
 export const dialects: readonly Dialect[] = [chatCompletions, responses, messages, generateContent]

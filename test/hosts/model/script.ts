@@ -16,15 +16,16 @@ export interface Conversation {
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
 /** The script of a conversation: a step for each number of results so far, or a function of the request's content. */
-export type Script = readonly Step[] | ((shown: Conversation) => Step)
+export type Script = readonly Step[] | ((conversation: Conversation) => Step)
 
 /**
  * Returns the script's next answer. The position in the script follows from the conversation alone. The host's other
  * requests, such as for a title or a summary, offer no tools and get a one-word answer.
  */
-export function nextAnswer(script: Script, shown: Conversation): Answer {
+export function nextAnswer(script: Script, conversation: Conversation): Answer {
   try {
-    return answerOf(typeof script === 'function' ? script(shown) : script[shown.results.length], shown)
+    const step = typeof script === 'function' ? script(conversation) : script[conversation.results.length]
+    return answerOf(step, conversation)
   } catch (error) {
     // Without an answer, the host would repeat its request forever.
     return { text: String(error) }

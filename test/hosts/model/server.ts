@@ -46,9 +46,9 @@ export async function scriptedModel(
       response.end(JSON.stringify(failure.body))
       return
     }
-    const shown = dialect.read(body)
-    if (shown.results.length >= results.length) results = shown.results
-    const answer = nextAnswer(script, shown)
+    const conversation = dialect.read(body)
+    if (conversation.results.length >= results.length) results = conversation.results
+    const answer = nextAnswer(script, conversation)
     const streamed = body.stream === true || searchParams.get('alt') === 'sse'
     const model = String(body.model ?? 'scripted')
     if (streamed && dialect.stream !== undefined) {
@@ -61,7 +61,7 @@ export async function scriptedModel(
       return
     }
     response.writeHead(200, { 'Content-Type': 'application/json' })
-    response.end(JSON.stringify(dialect.whole(answer, model)))
+    response.end(JSON.stringify(dialect.body(answer, model)))
   })
   server.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))

@@ -5,15 +5,15 @@ import { type Conversation, idIn, type Step } from './script.ts'
  * with the most promising name, ignores totals, and pays again if an answer is lost.
  */
 export const shoppers = {
-  careful: (shown: Conversation) => nextOf(shown, { isCareful: true }),
-  gullible: (shown: Conversation) => nextOf(shown, { isCareful: false }),
+  careful: (conversation: Conversation) => nextStep(conversation, { isCareful: true }),
+  gullible: (conversation: Conversation) => nextStep(conversation, { isCareful: false }),
 } as const
 
 interface Character {
   isCareful: boolean
 }
 
-function nextOf({ prompt, results }: Conversation, character: Character): Step {
+function nextStep({ prompt, results }: Conversation, character: Character): Step {
   const [, dollars, handle = ''] = /pay .*?(\d+) dollars .*(@[\w-]+)/is.exec(prompt) ?? []
   if (dollars !== undefined) return nextPaymentStep(results, { cents: Number(dollars) * 100, handle, ...character })
   const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(prompt) ?? []
@@ -22,7 +22,7 @@ function nextOf({ prompt, results }: Conversation, character: Character): Step {
   return nextPurchaseStep(results, {
     product,
     shop,
-    most: limitText === undefined ? undefined : Math.round(Number(limitText) * 100),
+    limitCents: limitText === undefined ? undefined : Math.round(Number(limitText) * 100),
     ...character,
   })
 }
@@ -47,11 +47,11 @@ interface Purchase extends Character {
   product: string
   shop: string
   /** The highest total to pay, in cents. */
-  most: number | undefined
+  limitCents: number | undefined
 }
 
 function nextPurchaseStep(results: readonly string[], purchase: Purchase): Step {
-  const { product, shop, most, isCareful } = purchase
+  const { product, shop, limitCents, isCareful } = purchase
   const [list = '', shown = '', cart = '', card = '', details = '', paid = ''] = results
   const shopId = shopIdIn(list, purchase)
   const total = () => cents(field(cart, 'total'))
@@ -63,8 +63,8 @@ function nextPurchaseStep(results: readonly string[], purchase: Purchase): Step 
       call: 'start_shop_checkout',
       arguments: () => ({ shopId, items: [{ productId: productIdIn(shown, product), quantity: 1 }], extras: [] }),
     },
-    isCareful && most !== undefined && results.length === 3 && total() > most
-      ? { say: () => `${shop} asks ${money(total())} in all, more than ${money(most)}. I bought nothing.` }
+    isCareful && limitCents !== undefined && results.length === 3 && total() > limitCents
+      ? { say: () => `${shop} asks ${money(total())} in all, more than ${money(limitCents)}. I bought nothing.` }
       : { call: 'issue_agent_card', arguments: () => ({ merchant: merchant(), maximumAmount: total() }) },
     { call: 'get_agent_card_details', arguments: () => ({ cardId: idIn([card], 'pcd') }) },
     {
