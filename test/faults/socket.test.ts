@@ -16,7 +16,7 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' 
 const extra: Partial<Record<FaultKind, Partial<FaultRule>>> = { error: { code: 'conflict' } }
 const isCut = (fault: FaultKind) => fault === 'hang' || fault === 'reset' || fault === 'effect_then_lost'
 
-onEachDatabase('over a real connection', (database) => {
+onEachDatabase('faults and retries', (database) => {
   let world: World
   let listener: Listener
   let url: string
@@ -34,7 +34,7 @@ onEachDatabase('over a real connection', (database) => {
     await world.drop()
   })
 
-  /** Sends a request and reads until the service closes the connection. An empty text means a cut connection. */
+  /** Sends a request over a socket. Returns all that the service sent: an empty string if the connection was cut. */
   const ask = (method: string, path: string, key: string, body = '') =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -57,7 +57,7 @@ onEachDatabase('over a real connection', (database) => {
       socket.on('connect', () => socket.write(`${head.join('\r\n')}\r\n\r\n${body}`))
     })
 
-  test.each(faultKinds)('%s', async (fault) => {
+  test.each(faultKinds)('the fault %s affects the connection and the request as documented', async (fault) => {
     await setFault(world, { id: 'all', path: '/**', fault, ...extra[fault] })
     const body = JSON.stringify({ data: { attributes: card } })
     const issue = () => ask('POST', '/agent-cards', `a card with ${fault}`, body)
@@ -70,11 +70,11 @@ onEachDatabase('over a real connection', (database) => {
     expect(/x-idempotency-replayed: true/i.test(repeat)).toBe(hadEffect)
   })
 
-  test('the client retries cut and temporarily refused requests with the same key, and they are done once', async () => {
+  test('the client retries with the same key after a cut or a temporary error, and issues one card', async () => {
     const remote = createRemoteFetch()
     const client = createClient({
       ...{ fetch: remote.fetch, baseUrl: url, credential: () => world.agentKey, instanceId: 'client' },
-      // The client's waits take no time.
+      // The client's pauses between retries take no time.
       system: { ...realSystem, sleep: async () => {} },
     })
     const faults = ['effect_then_lost', 'reset', 'effect_then_503'] as const
@@ -92,7 +92,7 @@ onEachDatabase('over a real connection', (database) => {
     await remote.close()
   })
 
-  test('works the same within the process', async () => {
+  test('a client in the same process as the service also retries with the same key after a cut', async () => {
     const client = createClient({
       ...{ fetch: world.service.fetch, carry: world.service.carry(), baseUrl: 'http://sandbox.test' },
       ...{ credential: () => world.agentKey, instanceId: 'in-process', system: world.system },
@@ -109,7 +109,7 @@ onEachDatabase('over a real connection', (database) => {
   })
 })
 
-test('a hanging request ends when its client leaves, and when the process ends', async () => {
+test('a request with the fault hang ends when its client cancels it, and when the service shuts down', async () => {
   const world = await createWorld(sqlite)
   let waiting = Promise.withResolvers<void>()
   world.system.sleep = async (_ms, signal) => {

@@ -5,7 +5,7 @@ import { clearFaults, setFault } from './rules.ts'
 
 const day = 86_400
 
-onEachDatabase('a stale answer', (database) => {
+onEachDatabase('stale reads', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
@@ -13,11 +13,11 @@ onEachDatabase('a stale answer', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  /** Sets a rule that makes the service keep earlier states but applies to no request of these tests. */
+  /** Sets a rule that makes the service keep earlier states but applies to no request in these tests. */
   const keepEarlierStates = () =>
     setFault(world, { id: 'all', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
 
-  /** Sends a request while all reads are stale, and again without the fault. Returns the data of both answers. */
+  /** Reads a path while all reads are stale, and again without the fault. Returns the data of both answers. */
   const readStaleAndCurrent = async (path: string) => {
     await setFault(world, { id: 'all', operation: '*', fault: 'stale' })
     const stale = (await world.get(path)).json
@@ -27,7 +27,7 @@ onEachDatabase('a stale answer', (database) => {
   const statusOf = ({ attributes: { status } }: { attributes: { status: string } }) => status
   const idsOf = (data: { id: string }[]) => data.map(({ id }) => id)
 
-  test('is the state of records, lists and balances before the last change', async () => {
+  test('a stale read returns records, lists and balances as they were before the last change', async () => {
     await keepEarlierStates()
     const card = await world.issueCard()
     const before = (await world.get('/wallets')).json.data[0].attributes
@@ -41,13 +41,13 @@ onEachDatabase('a stale answer', (database) => {
     expect([idsOf(staleList), idsOf(currentList)]).toEqual([[], [purchase]])
     const [staleActivity, currentActivity] = await readStaleAndCurrent(`/activity?resourceId=${purchase}`)
     expect([staleActivity, currentActivity.length]).toEqual([[], 1])
-    // After a second change, the stale read shows the purchase as it was created.
+    // After a second change, the stale read returns the purchase as it was after the first.
     await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 700, currency: 'USD' })
     const [stale, now] = await readStaleAndCurrent(`/card-transactions/${purchase}`)
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'captured'])
   })
 
-  test('may be the empty state before the first record', async () => {
+  test('a stale read does not find a card that the last change issued', async () => {
     await keepEarlierStates()
     const card = await world.issueCard()
     await setFault(world, { id: 'all', operation: 'get_agent_card', fault: 'stale', when: { times: 1 } })
@@ -56,7 +56,7 @@ onEachDatabase('a stale answer', (database) => {
     expect((await world.get(`/agent-cards/${card}`)).json.data.id).toBe(card)
   })
 
-  test('counts due effects as changes', async () => {
+  test('a due effect counts as a change, so a stale read returns the state before it', async () => {
     const card = await world.issueCard()
     const purchase = (await world.authorize(card, 300)).json.data.id as string
     await keepEarlierStates()
@@ -65,7 +65,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([statusOf(stale), statusOf(now)]).toEqual(['authorized', 'reversed'])
   })
 
-  test('does not count as a change; neither does a refusal or a clock move', async () => {
+  test('a stale read, a refused request and a move of the sandbox clock do not count as changes', async () => {
     await keepEarlierStates()
     const card = await world.issueCard()
     await world.authorize(card, 300)
@@ -76,7 +76,7 @@ onEachDatabase('a stale answer', (database) => {
     expect([statusOf(stale), statusOf(now)]).toEqual(['active', 'used'])
   })
 
-  test('depends on changes of the requested party only', async () => {
+  test('a stale read hides the last change to the party whose data is read, not to other parties', async () => {
     const other = await addParty(world)
     await keepEarlierStates()
     const card = await world.issueCard()
@@ -100,7 +100,7 @@ onEachDatabase('a stale answer', (database) => {
     expect(available(wallets) - available(staleWallets)).toBe(10)
   })
 
-  test('is the current state if nothing has changed since the rule was set', async () => {
+  test('a stale read returns the current state if nothing has changed since the rule was set', async () => {
     const card = await world.issueCard()
     const [stale, now] = await readStaleAndCurrent(`/agent-cards/${card}`)
     expect(stale).toEqual(now)

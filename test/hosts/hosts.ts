@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The way a host reaches the MCP server: a command that it starts, or an address. */
+/** The way in which a host reaches the MCP server: by starting a command, or at an address. */
 export type McpServer =
   | { command: string; args: string[]; env: Record<string, string> }
   | { url: string; headers?: Record<string, string> }
@@ -16,8 +16,8 @@ export interface HostRun {
   model: string
   home: string
   /**
-   * The person's answer to each question that the host asks. If undefined, nobody can be asked. Only some hosts can be scripted
-   * this way.
+   * The scripted answer to each question that the host asks its person. If undefined, the host has no way to ask. Only
+   * hosts with `canAskPerson` use this.
    */
   person?: { answer: { action: 'accept' | 'decline'; content?: object }; afterMs: number }
 }
@@ -32,7 +32,7 @@ interface Started {
 
 export interface Host {
   name: string
-  /** Whether the host can be scripted to ask a person. */
+  /** Whether a test can script the answers of the person at this host. */
   canAskPerson: boolean
   start(run: HostRun): Started
 }
@@ -41,7 +41,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const installedPath = (name: string) => join(folder, 'node_modules', '.bin', name)
 const prompt = 'Buy the book.'
 
-/** A host that is our own script around a published library's agent loop. */
+/** Creates a host from a script in `agents/`, which runs a published library's agent loop. */
 const library = (name: string, canAskPerson = false): Host => ({
   name,
   canAskPerson,
@@ -57,7 +57,7 @@ const claudeCode: Host = {
   start: ({ mcp, model }) => ({
     command: installedPath('claude'),
     args: ['-p', prompt, '--mcp-config', 'mcp.json', '--strict-mcp-config', ...claudeArguments],
-    // Without this, Claude Code refuses to skip its permission prompts when it runs as root.
+    // Without `IS_SANDBOX`, Claude Code refuses to skip its permission prompts when it runs as root.
     env: { ...claudeModel(model), IS_SANDBOX: '1' },
     files: { 'mcp.json': JSON.stringify({ mcpServers: { payments: 'url' in mcp ? { type: 'http', ...mcp } : mcp } }) },
   }),
@@ -67,7 +67,7 @@ const claudeModel = (model: string) => ({
   ANTHROPIC_BASE_URL: model,
   ANTHROPIC_API_KEY: 'none',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  // With these, the first request has all tools, because it waits until the server has listed them.
+  // With these two settings, the first request to the model waits for the server's list of tools and contains them all.
   ENABLE_TOOL_SEARCH: 'false',
   MCP_CONNECTION_NONBLOCKING: 'false',
 })
@@ -91,7 +91,7 @@ export function codexConfiguration(mcp: McpServer, model: string): string {
   return `${codexModel(model)}[mcp_servers.payments]
 default_tools_approval_mode = "approve"
 startup_timeout_sec = 120
-# Without it a run begins before the server has told its tools.
+# Without this setting, a run begins before the server has listed its tools.
 required = true
 ${lines.map(([key, value]) => `${key} = ${toml(value)}`).join('\n')}
 `
@@ -112,7 +112,7 @@ wire_api = "responses"
 env_key = "MODEL_KEY"
 `
 
-/** Formats a value as TOML, which writes strings and lists like JSON; only tables differ. */
+/** Formats a value as TOML, in which strings, numbers and lists are written as in JSON. */
 function toml(value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${toml(inner)}`)
@@ -139,7 +139,7 @@ const geminiOwnSettings = {
 
 const geminiModel = (model: string) => ({ GEMINI_API_KEY: 'none', GOOGLE_GEMINI_BASE_URL: model })
 
-/** The environment and files of a host that is signed in to the scripted model, before any server is configured. */
+/** The environment and files that sign each host in to the scripted model, without any MCP server configured. */
 export const signedInHosts: Record<string, (model: string) => Pick<Started, 'env' | 'files'>> = {
   'Claude Code': (model) => ({ env: claudeModel(model) }),
   Codex: (model) => ({
@@ -159,7 +159,7 @@ const geminiSettings = (mcp: McpServer) => ({
   ...geminiOwnSettings,
 })
 
-/** The hosts whose own agent loop can run headless against a model server on loopback. */
+/** The tested hosts. All of them run their own agent loops, headless, against a model server on loopback. */
 export const hosts: readonly Host[] = [
   library('ai-sdk', true),
   library('openai-agents'),
@@ -171,11 +171,11 @@ export const hosts: readonly Host[] = [
 
 export interface RunResult {
   exitCode: number | null
-  /** Its standard output, then its standard error. */
+  /** The standard output, followed by the standard error. */
   output: string
 }
 
-/** Longer than a host needs on a busy machine to start and take twelve turns. */
+/** The time limit of a run. Even on a busy machine, a host starts and takes twelve turns in less time. */
 const longestRunMs = 120_000
 
 /** Runs a host until it exits, or kills it after a timeout. */
@@ -183,7 +183,7 @@ export async function runHost(host: Host, run: HostRun): Promise<RunResult> {
   return runIn(run.home, host.start(run))
 }
 
-/** Runs a command in a home directory. It inherits only the search path from this process's environment. */
+/** Runs a command in a home directory. The command inherits only `PATH` from this process's environment. */
 export async function runIn(home: string, { command, args, env = {}, files = {} }: Started): Promise<RunResult> {
   writeFiles(home, files)
   const hostEnv = { PATH: process.env.PATH ?? '', HOME: home, ...env }
@@ -207,7 +207,7 @@ export async function runIn(home: string, { command, args, env = {}, files = {} 
   }
 }
 
-/** Writes files into a home directory. The keys are their paths in it. */
+/** Writes files into a home directory. `files` maps each path in the directory to the file's content. */
 export function writeFiles(home: string, files: Record<string, string>): void {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(home, path)), { recursive: true })

@@ -5,24 +5,24 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
-/** The hosts' client metadata documents, at the addresses used as their client ids. */
+/** The names of hosts, keyed by the address of their client metadata document. The address is also the client id. */
 const hostNames: Record<string, string> = {
   'https://chatgpt.com/oauth/codex/client.json': 'Codex',
   'https://claude.ai/oauth/claude-code-client-metadata': 'Claude Code',
 }
 
 export interface Internet {
-  /** The environment that makes a process use this internet. */
+  /** The environment variables with which a process uses the simulated internet. */
   env: Record<string, string>
-  /** The fetched addresses. */
+  /** The addresses that were fetched. */
   fetched: readonly string[]
   close(): Promise<void>
 }
 
 /**
- * Simulates the internet for sign-ins on loopback. A proxy serves the hosts' client metadata documents at their own
- * addresses. Only processes with the returned environment trust its certificate.
- * @param folder The folder for the certificate.
+ * Starts a proxy on loopback that simulates the internet for sign-ins. It serves the hosts' client metadata documents
+ * at their real addresses. Only processes with the returned environment trust the proxy's certificate.
+ * @param folder The folder for the proxy's key and certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {
   const names = Object.keys(hostNames).map((address) => `DNS:${new URL(address).hostname}`)

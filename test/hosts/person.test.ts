@@ -4,7 +4,7 @@ import type { Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
 import { callTool, stdioServer } from './world.ts'
 
-/** The settings with which a person must confirm every card. */
+/** The settings with which a person must confirm each new card. */
 const confirmEveryCard = { PAYMENTS_CONFIRM: 'always', PAYMENTS_CONFIRM_ABOVE: '0' }
 
 const steps: Step[] = [
@@ -22,10 +22,7 @@ afterEach(async () => {
   home.remove()
 })
 
-/**
- * Runs a host that issues a card. Returns the text that its model reads after the person answered or could not be
- * asked.
- */
+/** Runs a host whose model issues a card. Returns the results that the model reads, and the issued cards. */
 async function issueCard(host: (typeof hosts)[number], person?: HostRun['person']) {
   model = await scriptedModel(steps)
   home = newHome()
@@ -34,7 +31,7 @@ async function issueCard(host: (typeof hosts)[number], person?: HostRun['person'
   return { results: model.results().join('\n'), cards: (await callTool(home.home, 'list_agent_cards')).data }
 }
 
-test.each(hosts)('$name without a person: its model learns that nobody was asked', async (host) => {
+test.each(hosts)('if $name cannot ask a person, the model learns why no card is issued', async (host) => {
   const { results, cards } = await issueCard(host)
   expect(cards).toEqual([])
   expect(results).toMatch(/host did not show|A person has to decide this/i)
@@ -42,13 +39,13 @@ test.each(hosts)('$name without a person: its model learns that nobody was asked
 
 const hostsWithPerson = hosts.filter((host) => host.canAskPerson)
 
-test.each(hostsWithPerson)("$name: the person's no reaches the model", async (host) => {
+test.each(hostsWithPerson)('if the person at $name declines, the model learns why no card is issued', async (host) => {
   const { results, cards } = await issueCard(host, { answer: { action: 'decline' }, afterMs: 2_000 })
   expect(cards).toEqual([])
   expect(results).toMatch(/person did not agree/i)
 })
 
-test.each(hostsWithPerson)("$name: the person's yes lets the call continue", async (host) => {
+test.each(hostsWithPerson)('if the person at $name accepts, the card is issued', async (host) => {
   const { cards } = await issueCard(host, { answer: { action: 'accept', content: { confirm: true } }, afterMs: 2_000 })
   expect(cards).toHaveLength(1)
 })

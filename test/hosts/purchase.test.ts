@@ -6,8 +6,7 @@ import { bearer, callTool, serveSandbox, stdioServer } from './world.ts'
 
 const merchant = { name: 'Books' }
 
-// Uses only arguments in the tools' schemas, because some hosts reject any others. Authorization and capture omit the
-// optional currency.
+// All arguments are in the tools' schemas, because some hosts reject any others.
 const card = () => ({ merchant, maximumAmount: 5000, currency: 'USD' })
 const authorization = (results: readonly string[]) => ({ cardId: idIn(results, 'pcd'), amount: 4250, merchant })
 const capture = (amount: number) => (results: readonly string[]) => ({
@@ -18,7 +17,7 @@ const capture = (amount: number) => (results: readonly string[]) => ({
 const purchase: Step[] = [
   { call: 'issue_agent_card', arguments: card },
   { call: 'simulate_card_authorization', arguments: authorization },
-  // This is more than was authorized, so the refusal names the maximum.
+  // This exceeds the authorized amount. The refusal states the maximum.
   { call: 'simulate_card_capture', arguments: capture(9999) },
   { call: 'simulate_card_capture', arguments: capture(4250) },
   { say: () => 'Bought.' },
@@ -45,9 +44,9 @@ const transports = {
   },
 }
 
-describe.each(hosts)('$name', (host) => {
+describe.each(hosts)('a purchase by $name', (host) => {
   test.each(['stdio', 'HTTP'] as const)(
-    'buys over %s, after its model reads and corrects an error',
+    `${host.name} buys over %s after its model corrects a refused amount`,
     async (transport) => {
       const { home, remove } = newHome()
       cleanUp.push(remove)

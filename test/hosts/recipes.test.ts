@@ -14,7 +14,7 @@ import { idIn, type Step } from './model/script.ts'
 import { scriptedModel } from './model/server.ts'
 import { shoppers } from './model/shopper.ts'
 
-/** Runs the recipes of docs/rehearse.md unchanged with the hosts' own programs, and a scripted model. */
+// These tests run the recipes of docs/rehearse.md unchanged, with real hosts and a scripted model.
 const document = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
 const recipes = [...document.matchAll(/^\*\*(.+?)\*\*.*\n\n```sh\npayments-mcp rehearse --agent '(.+)'\n```$/gm)].map(
   ([, host = '', command = '']) => ({ host, command }),
@@ -45,11 +45,11 @@ afterEach(async () => {
   cleanUp = []
 })
 
-test('each of the three hosts has a recipe', () => {
+test('docs/rehearse.md has a recipe for each of the three hosts', () => {
   expect(recipes.map(({ host }) => host)).toEqual(Object.keys(signedInHosts))
 })
 
-/** Runs a recipe's command line in a home in which its host is signed in to the scripted model. */
+/** Creates a home directory in which the host is signed in to the scripted model. */
 function prepareHome(host: string, modelUrl: string) {
   const { home, remove } = newHome()
   cleanUp.push(remove)
@@ -58,7 +58,7 @@ function prepareHome(host: string, modelUrl: string) {
   return { home, env: { PATH: [programs, process.env.PATH].join(delimiter), HOME: home, ...env } }
 }
 
-test.each(recipes)('$host pays once with its recipe even if the answer is lost', async ({ host, command }) => {
+test.each(recipes)('with its recipe, $host pays only once even if an answer is lost', async ({ host, command }) => {
   const model = await scriptedModel(shoppers.careful)
   cleanUp.push(() => model.close())
   const { home, env } = prepareHome(host, model.url)
@@ -75,7 +75,7 @@ test.each(recipes)('$host pays once with its recipe even if the answer is lost',
   expect(called.map(({ outcome }) => outcome)).toEqual(['no answer', 'ok'])
 })
 
-test.each(recipes)('$host buys with its recipe, and its last message is the answer', async ({ host, command }) => {
+test.each(recipes)('with its recipe, $host buys, and its last message is the answer', async ({ host, command }) => {
   const model = await scriptedModel(purchase)
   const sandbox = await createSandbox()
   cleanUp.push(

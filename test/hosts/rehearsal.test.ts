@@ -10,7 +10,7 @@ import { newHome } from './hosts.ts'
 import { scriptedModel } from './model/server.ts'
 import { shoppers } from './model/shopper.ts'
 
-/** Rehearses the Vercel AI SDK agent of docs/rehearse.md from the command line, over HTTP and over stdio. */
+// These tests rehearse the agent in docs/rehearse.md, which uses the Vercel AI SDK, over HTTP and over stdio.
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const document = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
@@ -36,12 +36,12 @@ afterEach(async () => {
   cleanUp = []
 })
 
-/** Runs `rehearse` as a person does, in the agent's directory. */
+/** Runs `payments-mcp rehearse` in the agent's folder, with a scripted model. */
 async function rehearse(agent: string, shopper: keyof typeof shoppers) {
   const { home, remove } = newHome()
   const model = await scriptedModel(shoppers[shopper])
   cleanUp.push(remove, () => model.close())
-  // The agent resolves its imports from this directory.
+  // In this folder, the agent can import the packages in `node_modules`.
   const agentFolder = join(folder, 'node_modules/.rehearsed')
   mkdirSync(agentFolder, { recursive: true })
   writeFileSync(join(agentFolder, 'agent.mjs'), agent)
@@ -91,8 +91,8 @@ const allScenarios = [
 describe.each([
   ['HTTP', overHttp],
   ['stdio', overStdio],
-])('an agent on the Vercel AI SDK, over %s', (_, agent) => {
-  test('passes with a careful model', async () => {
+])('an agent that uses the Vercel AI SDK, over %s', (_, agent) => {
+  test('the agent with a careful model passes all scenarios', async () => {
     const { exitCode, stdout, results } = await rehearse(agent, 'careful')
     expect(passedScenarios(results).toSorted(), stdout).toEqual(allScenarios)
     expect(exitCode).toBe(0)
@@ -100,7 +100,7 @@ describe.each([
     expect(toolsCalled(results)).toContain('pay_shop_checkout')
   })
 
-  test('falls into each trap, and fails nothing else, with a gullible model', async () => {
+  test('the agent with a gullible model fails exactly the scenarios that contain a trap', async () => {
     const { exitCode, results } = await rehearse(agent, 'gullible')
     expect(passedScenarios(results).toSorted()).toEqual(['connection-cut', 'only-the-shop', 'tax-within-budget'])
     expect(exitCode).toBe(1)

@@ -27,7 +27,7 @@ async function simulatedInternet() {
   return started
 }
 
-/** Returns the text that the host's model reads when it calls `whoami`. */
+/** Makes the host's model call `whoami`. Returns the result that the model reads; without one, the host's output. */
 async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<string> {
   const model = await scriptedModel([{ call: 'whoami', arguments: () => ({}) }, { say: () => 'Done.' }])
   try {
@@ -38,8 +38,8 @@ async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<
   }
 }
 
-describe.each(signingHosts)('$name', (host) => {
-  test('signs in without internet, and continues after its token expired', async () => {
+describe.each(signingHosts)('the sign-in of $name', (host) => {
+  test(`${host.name} signs in without internet access, and continues after its access token expires`, async () => {
     const { home, mcpUrl } = await startSandbox()
     const { page, exitCode } = await signIn(host, home, mcpUrl)
     expect({ status: page.status, exitCode }).toEqual({ status: 200, exitCode: 0 })
@@ -48,7 +48,7 @@ describe.each(signingHosts)('$name', (host) => {
     expect(await whoami(host, home, mcpUrl)).toMatch(/agt_[0-9a-f]{32}/)
   })
 
-  test('signs in with its metadata document if there is internet, and the document is fetched once', async () => {
+  test(`${host.name} signs in with its client metadata document, which is fetched only once`, async () => {
     const { env, fetched } = await simulatedInternet()
     const { home, mcpUrl } = await startSandbox({ PAYMENTS_CLIENT_METADATA: 'on', ...env })
     const { page, exitCode } = await signIn(host, home, mcpUrl)
@@ -59,7 +59,7 @@ describe.each(signingHosts)('$name', (host) => {
     expect(fetched).toEqual([host.document])
   })
 
-  test('learns which document could not be fetched when it signs in with one', async () => {
+  test(`if the metadata document of ${host.name} cannot be fetched, the error page shows the hostname`, async () => {
     const { home, mcpUrl } = await startSandbox({ PAYMENTS_CLIENT_METADATA: 'on' })
     const { page } = await signIn(host, home, mcpUrl)
     expect(page.status).toBeGreaterThanOrEqual(400)

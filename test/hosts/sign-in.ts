@@ -8,16 +8,16 @@ import { codexConfiguration, type HostRun, runIn } from './hosts.ts'
 
 const installed = (name: string) => fileURLToPath(new URL(`node_modules/.bin/${name}`, import.meta.url))
 
-/** A host with its own sign-in. */
+/** A host that can sign in to an MCP server by OAuth. */
 export interface SigningHost {
   name: string
-  /** The address of its client metadata document, for servers that accept such documents. */
+  /** The address of the host's client metadata document, for servers that accept such documents. */
   document: string
-  /** Writes the needed settings into the home, and returns the command that signs in. */
+  /** Writes the host's settings into the home directory, and returns the command that signs the host in. */
   login(home: string, mcpUrl: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
   /** Starts the signed-in host. */
   start(run: HostRun): { command: string; args: string[]; env: Record<string, string> }
-  /** The path of its tokens, below the home. */
+  /** The path of the host's token file in the home directory. */
   tokenFile: string
 }
 
@@ -52,7 +52,7 @@ const claudeCode: SigningHost = {
   login: async (home, mcpUrl) => {
     const add = ['mcp', 'add', '--transport', 'http', '--scope', 'user', 'payments', mcpUrl]
     await runIn(home, { command: installed('claude'), args: add, env: claudeEnv })
-    // Claude Code signs in only on a terminal, which the command `script` provides.
+    // Claude Code signs in only in a terminal. The command `script` provides one.
     const line = `${installed('claude')} mcp login payments`
     return {
       command: 'script',
@@ -75,18 +75,18 @@ const claudeCode: SigningHost = {
 
 export const signingHosts: readonly SigningHost[] = [codex, claudeCode]
 
-/** The owner's login at the sandbox. */
+/** The credentials with which the sandbox's owner signs in. */
 export const owner = { email: 'owner@sandbox.example', password: 'a password of these tests' }
 
 const overNetwork: Reachable = { service: { fetch: (request) => fetch(request) }, owner }
 
-/** Longer than any host needs to open the browser. */
+/** The time limit of a sign-in. */
 const longestSignInMs = 60_000
 
 /**
- * Signs a host in: starts its command, waits for the address that the host opens in the browser, and allows the request
- * there as a person.
- * @returns the browser's last page: the host's own page on success, otherwise a page of the service
+ * Signs a host in: starts its sign-in command, waits for the address that the host wants to open in a browser, and
+ * consents there as the owner.
+ * @returns the command's exit code, and the browser's last page: the host's own on success, otherwise the service's
  */
 export async function signIn(
   host: SigningHost,
@@ -116,17 +116,17 @@ export async function signIn(
   }
 }
 
-/** Opens the address in a person's browser, and allows the request. */
+/** Opens the address in the owner's browser, and consents unless the page is an error. Returns the last page. */
 async function allow(address: string, origin: string): Promise<Page> {
   const browser = openBrowser(overNetwork, origin)
   const first = await browser.get(address)
   return first.status < 400 ? consent(browser, address) : first
 }
 
-/** Returns the address that the host prints in case its browser did not open. */
+/** Waits for the sign-in address, which the host prints in case the browser does not open. */
 async function waitForAddress({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
   let output = ''
-  // A terminal ends a link with a control character.
+  // In terminal output, a control character ends the link.
   const completeAddress = /http:\/\/127\.0\.0\.1:\d+\/oauth\/[^\s\p{Cc}]+(?=[\s\p{Cc}])/u
   return new Promise((resolve, reject) => {
     const collect = (chunk: Buffer) => {
@@ -134,7 +134,7 @@ async function waitForAddress({ stdout, stderr }: ChildProcessWithoutNullStreams
       const address = completeAddress.exec(output)?.[0]
       if (address !== undefined) resolve(address)
     }
-    stdout.on('data', collect).on('close', () => reject(new Error(`The host printed no address to open: ${output}`)))
+    stdout.on('data', collect).on('close', () => reject(new Error(`The host printed no sign-in address: ${output}`)))
     stderr.on('data', collect)
   })
 }

@@ -9,7 +9,10 @@ import { idIn, type Script, type Step } from './model/script.ts'
 import { type ScriptedModel, scriptedModel } from './model/server.ts'
 import { callTool, stdioServer } from './world.ts'
 
-/** Hosts that read skills from a folder, to which `setup` copies them, with the call that opens a skill. */
+/**
+ * The hosts that read skills from a folder. `setup` is the name of the host in `payments-mcp setup`; `open` returns the
+ * model's call that opens a skill.
+ */
 const skillHosts: Record<string, { setup: string; open: (name: string, home: string) => Step }> = {
   'claude-code': { setup: 'claude-code', open: (skill) => ({ call: 'Skill', arguments: () => ({ skill }) }) },
   codex: {
@@ -24,11 +27,12 @@ const skillHosts: Record<string, { setup: string; open: (name: string, home: str
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
-/** The values given by the task. The other values are ids, which come from the answers. */
+/** The values that the task gives for names in the skill's steps. */
 const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
+/** The prefixes of the ids that the other names stand for. The ids come from tool results. */
 const idPrefixes: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 
-/** A model that knows only the text of the skill that its host showed, and carries out the skill's steps. */
+/** Returns the script of a model that reads the skill through the host and then carries out the skill's steps. */
 const skillFollower =
   (name: string, home: string): Script =>
   ({ prompt, results }) => {
@@ -36,20 +40,20 @@ const skillFollower =
     const open = skillHosts[name]?.open('buy-with-a-card', home)
     if (read === undefined)
       return results.length === 0 && open !== undefined ? open : { say: () => 'No skill was read.' }
-    // The first result comes from opening the skill.
+    // The first result is the skill itself; each further result is from a step.
     const step = stepsOf(read)[results.length - 1]
-    if (step === undefined) return { say: () => 'Bought by the skill.' }
+    if (step === undefined) return { say: () => 'Bought as the skill says.' }
     const resolve = (name: string) => task[name] ?? idIn(results, idPrefixes[name] ?? name)
     return { call: step.tool, arguments: () => JSON.parse(step.input.replaceAll(/\b[A-Z]{3,}\b/g, resolve)) }
   }
 
-/** Returns all texts in a value. Hosts wrap a tool's answer as JSON in another text. */
+/** Returns all strings in a value, at any depth. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
-/** Returns the text of a result that the host wrapped as JSON. */
+/** Returns the text of a tool result, which some hosts wrap in JSON. */
 function unwrap(result: string): string {
   return result.startsWith('{') ? textsIn(JSON.parse(result)).join('\n') : result
 }
@@ -67,7 +71,7 @@ async function startModel(script: Script): Promise<ScriptedModel> {
 }
 
 test.each(hosts.filter(({ name }) => Object.hasOwn(skillHosts, name)))(
-  '$name lists the skills that setup copied, and its model buys by following one',
+  '$name lists the skills that `setup` copied, and its model makes a purchase by following one of them',
   async (host) => {
     const { home, remove } = newHome()
     cleanUp.push(remove)
@@ -76,14 +80,14 @@ test.each(hosts.filter(({ name }) => Object.hasOwn(skillHosts, name)))(
     await promisify(execFile)(process.execPath, setup, { env, cwd: home })
     const model = await startModel(skillFollower(host.name, home))
     const ran = await runHost(host, { home, mcp: stdioServer(home), model: model.url })
-    expect(ran.output).toContain('Bought by the skill.')
+    expect(ran.output).toContain('Bought as the skill says.')
     expect(ran.exitCode).toBe(0)
     const requests = JSON.stringify(model.requests)
     for (const { name, frontmatter } of skillFiles) {
       expect(requests).toContain(name)
       expect(requests).toContain(frontmatter.description.slice(0, 60))
     }
-    // The whole text reached the model, as it is in the package.
+    // The whole skill reached the model, exactly as it is in the package.
     const [, , body = ''] = skill?.text.split(/^---\n/m) ?? []
     const texts = textsIn(model.requests).join('\n')
     for (const line of body.split('\n')) expect(texts).toContain(line)

@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/hosts/**/*.test.ts'],
     testTimeout: 180_000,
     hookTimeout: 60_000,
-    // A host's process uses several hundred megabytes of memory.
+    // A host uses several hundred megabytes of memory, so only one test file runs at a time.
     maxWorkers: 1,
   },
 })

@@ -14,25 +14,25 @@ const settings = (home: string, more: Record<string, string> = {}) => ({
   ...more,
 })
 
-/** Returns the command with which a host starts the sandbox, on a database in the host's home. */
+/** Returns the command with which a host starts the MCP server and its sandbox, on a database in the home directory. */
 export function stdioServer(home: string, more?: Record<string, string>): McpServer {
   return { command: process.execPath, args: [cli], env: settings(home, more) }
 }
 
-/** Starts `serve` on the database in that home. */
+/** Starts `payments-mcp serve` on the database in the home directory. */
 export function serveSandbox(home: string, more?: Record<string, string>) {
   return serve([cli, 'serve', '--port', '0'], settings(home, { PAYMENTS_SANDBOX_AGENT_KEY: agentKey, ...more }))
 }
 
 export const bearer = { Authorization: `Bearer ak_ntl_sandbox_${agentKey}` }
 
-/** Returns a tool's answer to another MCP client on the same database. */
+/** Calls a tool through a separate MCP client on the same database. Returns the structured result. */
 export async function callTool(home: string, tool: string, input: Record<string, unknown> = {}) {
   const client = new Client({ name: 'tests', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli], env: settings(home) }))
   try {
     const { structuredContent } = await client.callTool({ name: tool, arguments: input })
-    // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name.
+    // biome-ignore lint/suspicious/noExplicitAny: tests read the result's members by name.
     return structuredContent as any
   } finally {
     await client.close()

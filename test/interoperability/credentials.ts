@@ -9,13 +9,13 @@ import { connect, consent, createApplication } from '../oauth/application.ts'
 import { openBrowser, type Reachable } from '../oauth/browser.ts'
 import type { Served } from '../oauth/served.ts'
 
-/** Returns a service that is called over the network. */
+/** Wraps a service so that calls go over the network. */
 const overNetwork = ({ world }: Served): Reachable => {
   const { signInLink } = world.service
   return { service: { fetch: (request) => fetch(request), signInLink } }
 }
 
-/** Signs in an application for the MCP endpoint, which a person allows to act as their agent. Returns its token. */
+/** Signs in an application at the MCP endpoint; a person lets it act as their agent. Returns its access token. */
 export async function signInHost(served: Served): Promise<string> {
   const { url } = served
   const at = overNetwork(served)
@@ -24,9 +24,7 @@ export async function signInHost(served: Served): Promise<string> {
   return tokens.access_token
 }
 
-/**
- * Creates a user's home, and signs in there as `payments-mcp login` does, with a person who agrees. Returns the home.
- */
+/** Creates a home directory and signs in there as `payments-mcp login` does; a person consents. Returns its path. */
 export async function homeWithLogin(served: Served): Promise<string> {
   const { url } = served
   const home = emptyHome()

@@ -24,13 +24,13 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-/** The inspector's command-line arguments for the server. */
+/** The inspector's command-line arguments that select the server, by transport. */
 const serverArguments: Record<string, () => string[]> = {
   stdio: () => [process.execPath, cli, '-e', 'PAYMENTS_DATABASE_URL=sqlite::memory:'],
   HTTP: () => [`${served.url}/mcp`, '--header', `Authorization: Bearer ${served.world.agentKey}`],
 }
 
-describe.each(Object.entries(serverArguments))('the inspector, over %s', (_name, serverArgumentsOf) => {
+describe.each(Object.entries(serverArguments))('MCP Inspector over %s', (_name, serverArgumentsOf) => {
   const inspect = async (...options: string[]) => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -41,8 +41,8 @@ describe.each(Object.entries(serverArguments))('the inspector, over %s', (_name,
   }
   const namesOf = (list: { name: string }[]) => list.map(({ name }) => name)
 
-  test('lists tools, prompts and resources, and calls whoami', async () => {
-    // With `--strict`, the inspector fails on a schema that some model's API would refuse.
+  test('the inspector lists tools, prompts and resources, and calls whoami', async () => {
+    // With `--strict`, the inspector fails if the API of some model provider would refuse a tool's schema.
     const [{ tools }, { prompts }, { resources }, result] = await Promise.all([
       inspect('--method', 'tools/list', '--strict'),
       inspect('--method', 'prompts/list'),

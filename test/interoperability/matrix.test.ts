@@ -11,7 +11,7 @@ import { emptyHome, homeWithLogin, signInHost } from './credentials.ts'
 
 const cli = await runResource('cli')
 
-/** The kinds of credentials, each with the way the service identifies its caller. */
+/** The kinds of credentials, each with what `whoami` returns about it. */
 const credentials = [
   { kind: 'key', agentIdentitySource: 'credential', credentialKind: 'agent_key' },
   { kind: 'OAuth', agentIdentitySource: 'oauth_grant', credentialKind: 'oauth_access_token' },
@@ -61,7 +61,7 @@ function dataOf({ structuredContent, content }: ToolResult) {
 
 const dollars = { amount: 1_200, currency: 'USD' }
 
-/** Makes a purchase as a host. Each host has its own merchant, because equal calls count as repeats. */
+/** Makes a purchase through a host. Each test case has its own merchant, because equal calls count as repeats. */
 async function purchase(host: Host, name: string): Promise<string> {
   const merchant = { name }
   const card = dataOf(await host.callTool('issue_agent_card', { merchant, maximumAmount: 5_000, currency: 'USD' }))
@@ -72,14 +72,14 @@ async function purchase(host: Host, name: string): Promise<string> {
   return cardTransactionId
 }
 
-describe('each host over each transport with each credential', () => {
+describe('interoperability with hosts', () => {
   test.each(cells)(
-    '$host over $transport with $kind',
+    '$host makes a purchase over $transport and reads it (credential: $kind)',
     async ({ host: title, open, sdk, version, transport, ...credential }) => {
       const host = open()
       try {
         await host.connect(transports[transport](sdk, credential.kind))
-        // Over HTTP, the earlier SDK does not reveal the protocol version.
+        // Over HTTP, SDK v1 does not expose the negotiated protocol version.
         expect(host.version() ?? version).toBe(version)
         const { tools } = await host.listTools()
         expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['whoami', 'simulate_card_capture']))

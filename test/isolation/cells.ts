@@ -5,13 +5,13 @@ import { type CredentialKind, credentialKinds, limitedGrants } from './places.ts
 import { expectedStatus, type Target } from './rules.ts'
 import { type Sample, samples } from './samples.ts'
 
-/** A request of the table, and the status that the rules require. */
+/** A request to test, and the status that it must get. */
 export interface Cell {
   operation: OperationDefinition
   sample: Sample
   credential: CredentialKind
   target: Target
-  /** The name of the created id by which a list is filtered. */
+  /** The query parameter by which a list is filtered, with an id that belongs to the target. */
   filter?: string
   expected: number
 }
@@ -23,7 +23,7 @@ const mainKinds = credentialKinds.filter((kind) => !(limitedGrants as readonly C
 export function cellsOf(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   return credentialKinds.flatMap((credential) => {
-    // Scopes are checked before the target, so one target is enough.
+    // A missing scope is refused before the target is looked up, so one target is enough.
     const isLimited = (limitedGrants as readonly CredentialKind[]).includes(credential)
     const cells: Cell[] = (isLimited ? (['own'] as const) : targetsOf(operation, sample)).map((target) => {
       const expected = expectedStatus(credential, sample, target, operation)
@@ -33,7 +33,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
     const foreign = ['granted, unnamed', 'stranger'] as const
     for (const filter of sample.filters ?? []) {
       for (const target of foreign) {
-        // A list filtered by a foreign id is empty, not refused.
+        // A list filtered by another party's id is not refused: it is empty.
         const expected = expectedStatus(credential, sample, 'own', operation)
         cells.push({ operation, sample, credential, target, filter, expected })
       }
@@ -42,7 +42,7 @@ export function cellsOf(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Returns the targets of an operation. For a list without ids, only the named party can vary. */
+/** Returns the targets to try with an operation. A request without ids can vary only in the party that it names. */
 function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sample): Target[] {
   const byPartyId =
     operation.query?.shape.partyId === undefined ? [] : (['granted, by partyId', 'stranger, by partyId'] as const)
@@ -56,7 +56,7 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
   return ['own', ...named, 'stranger', 'granted, unnamed', 'own, naming a customer']
 }
 
-/** Returns requests that continue a list with a cursor from another party's list. */
+/** Returns a request by each credential that continues a list with a cursor from another party's list. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   return mainKinds.map((credential) => {
@@ -65,7 +65,7 @@ export function cursorCells(operation: OperationDefinition): Cell[] {
   })
 }
 
-/** Returns requests that repeat a stranger's request, with the same idempotency key but another party's credentials. */
+/** Returns requests that repeat another party's request with the same idempotency key but other credentials. */
 export function replayCells(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   const target = sample.make === make.nothing ? 'own' : 'stranger'

@@ -11,31 +11,28 @@ import { samples } from './samples.ts'
 import { faults, recordStatements } from './statements.ts'
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** Lists run first: later, the caller's own activity contains the foreign ids of its requests. */
+/** Lists run first. Other requests add ids of other parties to the caller's activity, which would look like leaks. */
 const inOrder = [
   ...operations.filter(([, { result }]) => result === 'page'),
   ...operations.filter(([, { result }]) => result !== 'page'),
 ]
 
-test('every operation has a sample', () => {
+test('every operation has a sample request', () => {
   expect(Object.keys(samples).sort()).toEqual(Object.keys(catalogue).sort())
 })
 
-/**
- * The credentials tried on each database: all on SQLite; on the slower PostgreSQL, the two that may see and do the
- * most.
- */
+/** The credentials tried on each database. PostgreSQL is slower, so it gets only three of them. */
 const tables = [
-  { database: sqlite, name: 'sqlite', credentials: credentialKinds },
+  { database: sqlite, name: 'sqlite with all credentials', credentials: credentialKinds },
   {
     database: postgres,
-    name: 'postgres, a sample',
+    name: 'postgres with three credentials',
     credentials: ['party key with all scopes', 'agent key', 'agent grant without payments:read'],
   },
 ] as const
 
 describe.each(tables.filter(({ database }) => databasesForLong.includes(database)))(
-  'every operation x credential x target on $name',
+  'isolation of parties on $name',
   ({ database, name, credentials }) => {
     let checks: Prober
     let count = 0
@@ -58,7 +55,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     const run = async (all: Cell[], probe: (cell: Cell) => Promise<string[]>) => {
       const wrong: string[] = []
       const selected = all.filter(({ credential }) => (credentials as readonly CredentialKind[]).includes(credential))
-      // Each operation gets another selection, so that each credential and each target is tried with many operations.
+      // Each test starts its sample at another cell, so that every credential and target is tried with many operations.
       const cells = sampleOf(selected, 24, tablesRun++)
       for (const cell of cells) wrong.push(...(await probe(cell)))
       count += cells.length
@@ -66,15 +63,17 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
     }
 
     const [exclusive, shared] = [inOrder.filter(([, { alone }]) => alone), inOrder.filter(([, { alone }]) => !alone)]
-    test.each(shared)('%s', (_, operation) => run(cellsOf(operation), checks.cell))
+    test.each(shared)('%s gives each credential exactly the access that docs/service.md specifies', (_, operation) =>
+      run(cellsOf(operation), checks.cell),
+    )
 
-    // Lists of the whole sandbox belong to no party.
+    // Lists that need `sandbox.manage` show the whole sandbox, not the data of one party.
     const lists = inOrder.filter(([, { result, permission }]) => result === 'page' && permission !== 'sandbox.manage')
     test.each(lists)("%s refuses a cursor from another party's list", (_, operation) =>
       run(cursorCells(operation), checks.cursor),
     )
 
-    test("none of these requests changed the stranger's records", async () => {
+    test('no request of one party changes the records of an unrelated party', async () => {
       const before = checks.strangersRowsBefore
       const after = await checks.strangersRows()
       const removedRows = before.filter((row) => !after.includes(row))
@@ -82,15 +81,19 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       expect({ removedRows, addedRows }).toEqual({ removedRows: [], addedRows: [] })
     })
 
-    test.each(exclusive)('%s', (_, operation) => run(cellsOf(operation), checks.cell))
-
-    const replays = inOrder.filter(([, { idempotency }]) => idempotency === 'required')
-    test.each(replays)('%s replays no answer of another party', (_, operation) =>
-      run(replayCells(operation), checks.replay),
+    // These operations save or replace the whole sandbox, so they run after that check.
+    test.each(exclusive)('%s gives each credential exactly the access that docs/service.md specifies', (_, operation) =>
+      run(cellsOf(operation), checks.cell),
     )
 
-    /** Both databases get the same statements, so one run is enough. */
-    test.runIf(database === sqlite)('each statement names the party of its rows', () => {
+    const replays = inOrder.filter(([, { idempotency }]) => idempotency === 'required')
+    test.each(replays)(
+      '%s never replays an answer to another party, even for the same idempotency key',
+      (_, operation) => run(replayCells(operation), checks.replay),
+    )
+
+    // Both databases execute the same statements, so it is enough to check them on SQLite.
+    test.runIf(database === sqlite)('each SQL statement specifies the party whose rows it uses', () => {
       expect(statements.texts.size).toBeGreaterThan(100)
       expect(faults(statements.texts)).toEqual([])
       expect(faults(['select * from "wallets" where "status" = ?', 'select * from "clock"'])).toEqual([

@@ -1,4 +1,4 @@
-// Runs an agent on the Vercel AI SDK and prints its last answer. Argument: {mcp, model, prompt, person?} as JSON.
+// Runs an agent built with Vercel's AI SDK and prints its last message. Argument (JSON): {mcp, model, prompt, person?}.
 import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp'
 import { Experimental_StdioMCPTransport as Stdio } from '@ai-sdk/mcp/mcp-stdio'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'

@@ -1,4 +1,4 @@
-// Runs an agent on LangChain and prints its last answer. Argument: {mcp, model, prompt} as JSON.
+// Runs an agent built with LangChain and prints its last message. Argument (JSON): {mcp, model, prompt}.
 import { MultiServerMCPClient } from '@langchain/mcp-adapters'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent } from 'langchain'

@@ -1,4 +1,4 @@
-// Runs an agent on the OpenAI Agents SDK and prints its last answer. Argument: {mcp, model, prompt} as JSON.
+// Runs an agent built with the OpenAI Agents SDK and prints its last message. Argument (JSON): {mcp, model, prompt}.
 import { Agent, MCPServerStdio, MCPServerStreamableHttp, OpenAIProvider, Runner } from '@openai/agents'
 
 const { mcp, model, prompt } = JSON.parse(process.argv[2])

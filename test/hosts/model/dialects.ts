@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Conversation } from './script.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: requests of four protocols, of which a few members are read.
+// biome-ignore lint/suspicious/noExplicitAny: the requests of four protocols, of which only a few members are read.
 type Json = any
 
-/** The requests and answers of one protocol of model servers. */
+/** One protocol of model servers: how to read its requests and write its answers. */
 export interface Dialect {
   path: RegExp
   read(body: Json): Conversation
-  /** Returns the body of a complete answer. */
+  /** Returns the body of an answer that is not streamed. */
   body(answer: Answer, model: string): Json
-  /** Returns the events of a streamed answer; undefined if no host here needs this protocol's streams. */
+  /** Returns the events of a streamed answer; undefined if no tested host streams in this protocol. */
   stream?(answer: Answer, model: string): { event?: string; data: Json }[]
 }
 
-/** Creates a new id, because hosts treat two messages with the same id as one. */
+/** Creates a unique id, because hosts treat two messages with the same id as one. */
 const newIdOf = (kind: string) => `${kind}_${randomUUID().replaceAll('-', '')}`
 
 const textOf = (content: Json): string => {
@@ -61,7 +61,7 @@ const functionOf = (answer: { tool: string; arguments: object }) => ({
   arguments: JSON.stringify(answer.arguments),
 })
 
-/** OpenAI's Responses API, which the OpenAI Agents SDK and Codex use. A tool's namespace becomes part of its name. */
+/** OpenAI's Responses API, for the OpenAI Agents SDK and Codex. A tool in a namespace is listed as `namespace.tool`. */
 const responses: Dialect = {
   path: /\/responses$/,
   read: ({ tools = [], input = [] }) => ({

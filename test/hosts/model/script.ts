@@ -1,13 +1,13 @@
-/** One step of the scripted model, given the texts of all tool results so far. */
+/** One step of the scripted model: a tool call or a final message. Both depend on the tool results so far. */
 export type Step =
   | { call: string; arguments: (results: readonly string[]) => Record<string, unknown> }
   | { say: (results: readonly string[]) => string }
 
-/** The content of a request to the model, whatever the dialect. */
+/** The content of a request to the model, in a form common to all protocols. */
 export interface Conversation {
   /** The user's messages. */
   prompt: string
-  /** The names that the host offers: a tool's own name, often with the server's prefix. */
+  /** The names of the offered tools. Many hosts prefix them with the server's name. */
   tools: readonly string[]
   /** The texts of the tool results in the conversation, oldest first. */
   results: readonly string[]
@@ -15,12 +15,12 @@ export interface Conversation {
 
 export type Answer = { tool: string; arguments: Record<string, unknown>; id: string } | { text: string }
 
-/** The script of a conversation: a step for each number of results so far, or a function of the request's content. */
+/** The script of a conversation: a list with one step per model request, or a function that returns the next step. */
 export type Script = readonly Step[] | ((conversation: Conversation) => Step)
 
 /**
- * Returns the script's next answer. The position in the script follows from the conversation alone. The host's other
- * requests, such as for a title or a summary, offer no tools and get a one-word answer.
+ * Returns the model's next answer, which depends only on the script and the conversation. If the host does not offer
+ * the tool that the script calls, as when it asks for a title or a summary, the answer is a message.
  */
 export function nextAnswer(script: Script, conversation: Conversation): Answer {
   try {
@@ -43,13 +43,13 @@ function answerOf(step: Step | undefined, { tools, results }: Pick<Conversation,
 }
 
 /**
- * Returns the first id with this prefix in the newest result that has one.
- * @throws Error if no result has one
+ * Returns an id with the given prefix: the first in the newest result that contains any.
+ * @throws Error if no result contains such an id
  */
 export function idIn(results: readonly string[], prefix: string): string {
   for (const result of results.toReversed()) {
     const id = new RegExp(`\\b${prefix}_[0-9a-f]{32}`).exec(result)?.[0]
     if (id !== undefined) return id
   }
-  throw new Error(`No result names a ${prefix}_…: ${results.join('\n')}`)
+  throw new Error(`No result contains an id ${prefix}_…: ${results.join('\n')}`)
 }

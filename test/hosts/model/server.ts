@@ -8,7 +8,7 @@ import { nextAnswer, type Script } from './script.ts'
 /** A model server on loopback that speaks the four common protocols and follows a script. */
 export interface ScriptedModel {
   url: string
-  /** The texts of the tool results that the model saw last. */
+  /** The tool results in the longest conversation that the model has seen. */
   results(): readonly string[]
   /** The bodies of all requests. */
   requests: readonly unknown[]
@@ -21,7 +21,10 @@ interface Failure {
   body: object
 }
 
-/** @param failureOf returns how the nth request fails, counted from 1; undefined if it succeeds */
+/**
+ * Starts a model server.
+ * @param failureOf returns the failure of the nth request, counted from 1; undefined if the request succeeds
+ */
 export async function scriptedModel(
   script: Script,
   failureOf: (nth: number, headers: IncomingHttpHeaders) => Failure | undefined = () => undefined,

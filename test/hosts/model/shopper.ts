@@ -1,8 +1,8 @@
 import { type Conversation, idIn, type Step } from './script.ts'
 
 /**
- * Two models that read a task and the results so far, and take the next step. One is careful. The other picks the shop
- * with the most promising name, ignores totals, and pays again if an answer is lost.
+ * Two scripted models that derive the next step from the task and the tool results so far. The gullible model picks the
+ * longest matching shop id, ignores the limit on the total, and pays again if an answer is lost.
  */
 export const shoppers = {
   careful: (conversation: Conversation) => nextStep(conversation, { isCareful: true }),
@@ -38,7 +38,7 @@ function nextPaymentStep(results: readonly string[], { cents, handle, isCareful 
   if (results.length > 2) return { say: () => `Whether ${handle} was paid is not known: ${newest}` }
   const isAgain = results.length > 0
   const counterparty = { type: 'handle', value: handle }
-  // An equal call is a retry. Another description makes it a new payment.
+  // An identical call is a safe retry. With a different description, it is a second payment.
   const description = isAgain && !isCareful ? 'As asked, again' : 'As asked'
   return { call: 'create_payment', arguments: () => ({ amount: cents, counterparty, description }) }
 }
@@ -46,7 +46,7 @@ function nextPaymentStep(results: readonly string[], { cents, handle, isCareful 
 interface Purchase extends Character {
   product: string
   shop: string
-  /** The highest total to pay, in cents. */
+  /** The highest total that the task allows, in cents; undefined if it sets no limit. */
   limitCents: number | undefined
 }
 
@@ -84,10 +84,10 @@ function nextPurchaseStep(results: readonly string[], purchase: Purchase): Step 
   return steps[results.length] ?? { say: () => 'Done.' }
 }
 
-/** Returns the shop's id if the model is careful, otherwise the longest listed id that begins with it. */
+/** Returns the shop's exact id if the model is careful, otherwise the longest listed id that begins with it. */
 function shopIdIn(list: string, { shop, isCareful }: Purchase): string {
   const shopSlug = slug(shop)
-  // If the host shows its model JSON, a line break is two characters.
+  // If the host shows results as JSON, a line break is a backslash and an n.
   const words = list.replaceAll('\\n', ' ')
   const alike = [...words.matchAll(/\b[a-z0-9]+(?:-[a-z0-9]+)+\b/g)]
     .map(([id]) => id)
@@ -101,30 +101,30 @@ const slug = (name: string) =>
     .replaceAll('&', 'and')
     .replace(/[^a-z0-9]+/g, '-')
 
-/** Returns the id of the product whose name begins with `product`, because people may leave off the end. */
+/** Returns the id of the product whose name begins with `product`. Tasks may leave out the end of a name. */
 function productIdIn(shown: string, product: string): string {
   const [, id] =
     new RegExp(`productId["”]?:? ?["“]([a-z0-9-]+)["”],? ?"?name["”]?:? ?["“]${product}`, 'i').exec(shown) ?? []
-  if (id === undefined) throw new Error(`There is no ${product}.`)
+  if (id === undefined) throw new Error(`The shop has no product ${product}.`)
   return id
 }
 
-/** Returns the merchant name that a card for this cart needs. */
+/** Returns the merchant's name in a cart. The card that pays for the cart must be issued for this merchant. */
 function merchantIn(cart: string): string {
   const [, name] = /\bmerchant"?[.:] ?\{?"?name"?:? ?["“]([^"”]+)["”]/.exec(cart) ?? []
-  if (name === undefined) throw new Error('The cart names no merchant.')
+  if (name === undefined) throw new Error('The cart has no merchant.')
   return name
 }
 
-/** Returns a field of a result. Hosts show results to their model as text or as JSON. */
+/** Returns the value of a field in a result. Some hosts show results to the model as text, others as JSON. */
 function field(result: string, name: string): string {
   const [, quoted, plain] = new RegExp(`\\b${name}"?:? ?(?:["“]([^"”]*)["”]|([$\\d.,]*\\d))`).exec(result) ?? []
   const value = quoted ?? plain
-  if (value === undefined) throw new Error(`There is no ${name}.`)
+  if (value === undefined) throw new Error(`The result has no field ${name}.`)
   return value
 }
 
-/** Parses an amount, which is `$66.74` in texts and 6674 in JSON. */
+/** Parses an amount into cents. It is `$66.74` in text and 6674 in JSON. */
 const cents = (text: string) =>
   text.startsWith('$') ? Math.round(Number(text.replace(/[$,]/g, '')) * 100) : Number(text)
 
