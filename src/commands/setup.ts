@@ -115,7 +115,7 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
   const limitation = host.limitation?.(after)
-  if (limitation !=== undefined) say(limitation)
+  if (limitation !== undefined) say(limitation)
   if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remoteTip ?? ''}`.trimEnd())
   return true
 }
