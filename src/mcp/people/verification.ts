@@ -91,7 +91,7 @@ async function tryUntilVerified<T>(
       // The same answer gives the same keys, so sending it twice has no second effect.
       return await perform(`${key}.${index}`)
     } catch (error) {
-      if (!isVerification(error)) throw error
+      if (!needsVerification(error)) throw error
       refusal = error
     }
   }
@@ -99,13 +99,13 @@ async function tryUntilVerified<T>(
 }
 
 /** Returns whether the service refused because the person must first verify with a second factor. */
-export function isVerification(error: unknown): error is ApiError {
+export function needsVerification(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'mfa_required'
 }
 
 /** Returns the address at the end of the refusal. It must be https, or http on this machine. */
 function pageIn(error: unknown): string | undefined {
-  if (!isVerification(error)) return undefined
+  if (!needsVerification(error)) return undefined
   const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]
   const isSafe = address !== undefined && parseBaseUrl(address.replace(/[?#].*$/, '')) !== undefined
   return isSafe ? new URL(address).href : undefined

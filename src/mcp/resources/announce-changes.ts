@@ -8,7 +8,7 @@ interface Reference {
   id: string
 }
 
-interface Answered extends Reference {
+interface AnsweredResource extends Reference {
   relationships?: Record<string, { data?: Reference | null } | undefined>
 }
 
@@ -40,7 +40,7 @@ export function announceChanges(
  * refers to its card, which it uses up.
  */
 function touchedAddresses(data: unknown, customerPartyId: unknown): string[] {
-  const answered = (Array.isArray(data) ? data : [data]) as Answered[]
+  const answered = (Array.isArray(data) ? data : [data]) as AnsweredResource[]
   const references = answered.flatMap((resource) => [
     resource,
     ...Object.values(resource.relationships ?? {}).flatMap((related) => related?.data ?? []),

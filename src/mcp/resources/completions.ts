@@ -8,7 +8,7 @@ import { show } from '../../core/errors.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { rehearsals } from '../prompts.ts'
 import { activityTemplate, resourceKinds, templateOf } from './kinds.ts'
-import { newestIds, readableKind } from './resources.ts'
+import { newestRecords, readableKind } from './resources.ts'
 
 /** The most values that the protocol allows in an answer, which is also the length of a page. */
 const maxValues = 100
@@ -24,7 +24,7 @@ export async function complete(
   const values =
     ref.type === 'ref/prompt'
       ? await promptValues(dependencies, ref.name, argument.name)
-      : await ids(dependencies, ref.uri, argument.name)
+      : await templateValues(dependencies, ref.uri, argument.name)
   const matching = values.filter((value) => value.startsWith(argument.value))
   return {
     completion: {
@@ -38,20 +38,20 @@ export async function complete(
 async function promptValues(dependencies: Dependencies, prompt: string, argument: string): Promise<string[]> {
   const key = `${prompt} ${argument}`
   if (key === 'rehearse_purchase outcome') return Object.keys(rehearsals)
-  if (key === 'review_approvals approvalId') return await idsOf(dependencies, 'approvals')
+  if (key === 'review_approvals approvalId') return await newestIds(dependencies, 'approvals')
   // Other arguments are free text. Merchant names from stored data are not suggested.
   return []
 }
 
-async function ids(dependencies: Dependencies, uri: string, argument: string): Promise<string[]> {
+async function templateValues(dependencies: Dependencies, uri: string, argument: string): Promise<string[]> {
   if (uri === activityTemplate) return argument === 'instanceId' ? [dependencies.run.id() ?? []].flat() : []
   const kind = Object.keys(resourceKinds).find((candidate) => templateOf(candidate) === uri)
   if (kind === undefined)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no resource template ${show(uri)}.`)
-  return argument === 'id' ? await idsOf(dependencies, kind) : []
+  return argument === 'id' ? await newestIds(dependencies, kind) : []
 }
 
-async function idsOf(dependencies: Dependencies, kind: string): Promise<string[]> {
+async function newestIds(dependencies: Dependencies, kind: string): Promise<string[]> {
   const found = readableKind(dependencies, kind)
-  return found === undefined ? [] : (await newestIds(dependencies, found, maxValues)).map(({ id }) => id)
+  return found === undefined ? [] : (await newestRecords(dependencies, found, maxValues)).map(({ id }) => id)
 }

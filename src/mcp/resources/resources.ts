@@ -20,7 +20,7 @@ import { activityTemplate, addressOf, kindEntries, parseAddress, type ResourceKi
 import { readSkill, skillResources, scheme as skillScheme } from './skills.ts'
 
 /** How many resources of each kind are listed, newest first. Older ones can still be read by their address. */
-const listedOfEach = 10
+const listedPerKind = 10
 
 /** Lists the views, this run's activity, the newest resources of each kind, and the skills. */
 export async function listResources(
@@ -70,7 +70,7 @@ export async function readResource(
     return { contents: [{ uri, mimeType: type, text: await view.read(), ...(_meta === undefined ? {} : { _meta }) }] }
   }
   if (uri.startsWith(skillScheme)) return readSkill(dependencies, uri)
-  const [operation, input] = readingOf(dependencies, uri)
+  const [operation, input] = readCallFor(dependencies, uri)
   try {
     const { call } = await dependencies.api.client()
     const { data, meta } = await call(operation, input, { signal })
@@ -91,7 +91,7 @@ interface Reader {
 /** Returns whether the connection can read the address now. */
 export async function isReadable(reader: Reader, uri: string): Promise<boolean> {
   try {
-    const [operation, input] = readingOf(reader, uri)
+    const [operation, input] = readCallFor(reader, uri)
     await (await reader.api.client()).call(operation, input)
     return true
   } catch (error) {
@@ -107,18 +107,22 @@ function isUnauthenticated(error: unknown): boolean {
 }
 
 /** Returns the newest ids of a kind, or none if the credential may not list them. */
-export async function newestIds(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
+export async function newestRecords(
+  dependencies: Dependencies,
+  { list }: ResourceKind,
+  limit: number,
+): Promise<ListedRecord[]> {
   try {
     const { call } = await dependencies.api.client()
     const input = { limit } as unknown as SentInput<OperationDefinition>
-    return (await call(list, input)).data as unknown as Listed[]
+    return (await call(list, input)).data as unknown as ListedRecord[]
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return []
     throw asProtocolError(error)
   }
 }
 
-interface Listed {
+interface ListedRecord {
   id: string
   attributes?: { status?: unknown; updatedAt?: unknown; currency?: unknown }
 }
@@ -135,7 +139,7 @@ function readableKinds({ choice }: Pick<Reader, 'choice'>) {
 
 /** Lists the newest resources of a kind. The only free text in a title is quoted and short. */
 async function newest(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
-  return (await newestIds(dependencies, found, listedOfEach)).map(({ id, attributes }) => {
+  return (await newestRecords(dependencies, found, listedPerKind)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
     const amount = valueAt(attributes, found.titleFields.amount)
     const text = valueAt(attributes, found.titleFields.text)
@@ -161,7 +165,7 @@ function linesOf(value: unknown, path = ''): string[] {
   return Object.entries(value).flatMap(([name, inner]) => linesOf(inner, path === '' ? name : `${path}.${name}`))
 }
 
-function readingOf(dependencies: Reader, uri: string) {
+function readCallFor(dependencies: Reader, uri: string) {
   const { kind, id, customerPartyId } = (uri.length > longestAddress ? undefined : parseAddress(uri)) ?? {}
   const acting = customerPartyId === undefined ? {} : { customerPartyId }
   if (kind === 'activity' && mayCall(dependencies.choice, activity.listActivity)) {

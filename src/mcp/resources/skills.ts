@@ -54,7 +54,7 @@ const mimeType = 'text/markdown'
 
 /** Lists the skills for which the connection offers every tool that they need. */
 async function offeredSkills({ choice }: Reader): Promise<Skill[]> {
-  return (await entries()).filter(({ frontmatter }) =>
+  return (await packageSkills()).filter(({ frontmatter }) =>
     neededTools(frontmatter).every((name) => {
       const operation = operationsByName.get(name)
       return operation !== undefined && mayCall(choice, operation) && isChosen(choice, operation)
@@ -71,7 +71,7 @@ function neededTools({ metadata }: Skill['frontmatter']): string[] {
 let loading: Promise<readonly Skill[]> | undefined
 
 /** Loads the package's skills once, with the digest of each file. */
-function entries(): Promise<readonly Skill[]> {
+function packageSkills(): Promise<readonly Skill[]> {
   loading ??= SkillsExtension.load(nodeSkillFiles(skillsFolder()), { strict: true }).then((catalog) => catalog.entries)
   return loading
 }

@@ -52,7 +52,7 @@ export function takeArguments(
   const problems: WrongArguments[] = []
   const take = collectMistakes(problems)
   const emptied = take(() => clearFields(operation, clear, input))
-  const taken: Values = { ...(read(schemaOf(operation), input) as Values), ...emptied }
+  const taken: Values = { ...(convert(schemaOf(operation), input) as Values), ...emptied }
   const [first, ...others] = wrongArguments(operation, taken)
   if (first !== undefined) {
     problems.unshift(wrongArgumentsOf(dependencies, operation, [first, ...others], argumentNames(operation)))
@@ -112,12 +112,12 @@ function argumentNames(operation: OperationDefinition): string[] {
  * The shortest key that counts as unique. Models invent short keys and words, and a second model that invents the same
  * one would get this call's answer.
  */
-const shortestUnique = 16
+const minKeyLength = 16
 
 function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
   if (isNothing(key)) return undefined
-  if (typeof key === 'string' && key.length >= shortestUnique && !/^\p{L}+$/u.test(key)) return key
-  const onPurpose = ` To repeat an equal call on purpose, make it ${shortestUnique} or more random letters and digits.`
+  if (typeof key === 'string' && key.length >= minKeyLength && !/^\p{L}+$/u.test(key)) return key
+  const onPurpose = ` To repeat an equal call on purpose, make it ${minKeyLength} or more random letters and digits.`
   throw new WrongArguments({
     detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an answer told you to send one.`,
     source: { header: 'Idempotency-Key' },
@@ -159,11 +159,11 @@ interface Definition {
 const wholeNumber = /^-?(0|[1-9]\d{0,14})$/
 
 /** Converts a value to the schema's type. Values that do not match stay, and fail the later validation. */
-function read(schema: z.ZodType, value: unknown): unknown {
+function convert(schema: z.ZodType, value: unknown): unknown {
   const { type, innerType, element, shape } = schema.def as unknown as Definition
-  if (innerType !== undefined) return read(innerType, value)
+  if (innerType !== undefined) return convert(innerType, value)
   if (type === 'number' && typeof value === 'string' && wholeNumber.test(value)) return Number(value)
-  if (element !== undefined && Array.isArray(value)) return value.map((item) => read(element, item))
+  if (element !== undefined && Array.isArray(value)) return value.map((item) => convert(element, item))
   if (shape === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const present = Object.entries(value).filter(
     ([name, field]) => !(isNothing(field) && Object.hasOwn(shape, name) && shape[name]?.safeParse(undefined).success),
@@ -171,7 +171,7 @@ function read(schema: z.ZodType, value: unknown): unknown {
   return Object.fromEntries(
     present.map(([name, field]) => {
       const inner = Object.hasOwn(shape, name) ? shape[name] : undefined
-      return [name, inner === undefined ? field : read(inner, field)]
+      return [name, inner === undefined ? field : convert(inner, field)]
     }),
   )
 }

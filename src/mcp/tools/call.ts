@@ -9,7 +9,7 @@ import { failedResult, success } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { showMasked } from '../people/card.ts'
 import { decide } from '../people/decide.ts'
-import { isVerification, withVerification } from '../people/verification.ts'
+import { needsVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/announce-changes.ts'
 import { note } from '../run-notes.ts'
 import { faultOfAnswer, meetFaultAfter, meetFaultBefore } from './faults.ts'
@@ -101,13 +101,13 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   const client = await dependencies.api.client()
   const progress = progressOf(context, dependencies)
   const stop = progress.whileWaiting(guard.input.waitSeconds)
-  const always = {
+  const commonOptions = {
     signal: context.mcpReq.signal,
     fault: faultOfAnswer(fault),
     onAttempt: progress.attempt,
     isToolCall: true,
   }
-  const request = (options: CallOptions) => client.call(operation, guard.input, { ...always, ...options })
+  const request = (options: CallOptions) => client.call(operation, guard.input, { ...commonOptions, ...options })
   const attempt = { operation: operation.name, of, idempotencyKey, held }
   const perform = (key: string | undefined) => guard.send(key, decided, request)
   try {
@@ -115,7 +115,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
     return 'answer' in outcome ? outcome : { ...call, result: outcome.done }
   } catch (error) {
     // If the person must verify first, the approved call stays pending and counts as another try.
-    if (held !== undefined && isVerification(error)) await dependencies.people.decisions?.countTry(held)
+    if (held !== undefined && needsVerification(error)) await dependencies.people.decisions?.countTry(held)
     throw error
   } finally {
     stop()
