@@ -50,10 +50,10 @@ export function noteAnswer(
   {
     state,
     ...answer
-  }: { state: { of: string; step: string; askedAtMs: number } } & Pick<RunNote, 'operation' | 'remark'> & {
+  }: { state: { fingerprint: string; step: string; askedAtMs: number } } & Pick<RunNote, 'operation' | 'remark'> & {
       outcome: 'agreed' | 'disagreed'
     },
 ): void {
-  const { of, step, askedAtMs } = state
-  note(dependencies, context, { kind: 'decision', once: `${step} ${of} ${askedAtMs}`, ...answer })
+  const { fingerprint, step, askedAtMs } = state
+  note(dependencies, context, { kind: 'decision', once: `${step} ${fingerprint} ${askedAtMs}`, ...answer })
 }

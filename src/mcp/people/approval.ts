@@ -8,7 +8,7 @@ import {
   answerTo,
   askNoMore,
   type Fingerprint,
-  fingerprint,
+  fingerprintCall,
   isNotShown,
   maxRounds,
   notShown,
@@ -43,7 +43,7 @@ export async function offerPage(
     const { name: operation } = approvals.approveApproval
     noteQuestion(dependencies, context, { way: 'page', operation, facts: [`Decide on ${String(input.approvalId)}.`] })
   }
-  return openPage(dependencies, context, { message, url }, { of: fingerprintOf(input)(), step: 'page', round })
+  return openPage(dependencies, context, { message, url }, { fingerprint: fingerprintOf(input)(), step: 'page', round })
 }
 
 /**
@@ -80,7 +80,7 @@ export async function afterPage(
  * the same.
  */
 function fingerprintOf(input: Record<string, unknown>): Fingerprint {
-  return fingerprint(approvals.approveApproval.name, input, 'on a page')
+  return fingerprintCall(approvals.approveApproval.name, input, 'on a page')
 }
 
 const notOpened = {

@@ -13,7 +13,7 @@ interface CardRequest {
   result: CallResult<OperationDefinition>
   input: Record<string, unknown>
   /** Identifies the call, which must come back unchanged. */
-  of: Fingerprint
+  fingerprint: Fingerprint
 }
 
 /**
@@ -22,12 +22,12 @@ interface CardRequest {
  */
 export async function showMasked(
   dependencies: Dependencies,
-  { result, input, of }: CardRequest,
+  { result, input, fingerprint }: CardRequest,
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { server } = dependencies
   const { name: operation } = agentCards.getAgentCardDetails
-  const sealedState = stateOf(context, of, 'card')
+  const sealedState = stateOf(context, fingerprint, 'card')
   if (sealedState !== undefined) {
     const answer = answerTo(context, 'card')
     const unseen = answer.action !== 'accept' && isNotShown(dependencies, sealedState, answer)
@@ -54,7 +54,7 @@ export async function showMasked(
     facts: ['See the number of the card on a page that opens once.'],
   })
   const message = 'Open this page to see the number of the card. It opens once.'
-  return openPage(dependencies, context, { message, url }, { of: of(), step: 'card' })
+  return openPage(dependencies, context, { message, url }, { fingerprint: fingerprint(), step: 'card' })
 }
 
 /** Returns the address of a page that shows the number once; undefined if the API does not create such pages. */

@@ -15,7 +15,7 @@ import {
   dashboardOf,
   decisionForm,
   type Fingerprint,
-  fingerprint,
+  fingerprintCall,
   isNotShown,
   modesOf,
   newKey,
@@ -23,12 +23,12 @@ import {
   seal,
   stateOf,
 } from './elicitation.ts'
-import { type Asking, afterDecisionPage, declined, holdForPerson, offerDecision } from './pending-decisions.ts'
-import type { Question as Drafted } from './question.ts'
+import { afterDecisionPage, declined, holdForPerson, offerDecision, type PageQuestion } from './pending-decisions.ts'
+import type { Question as DraftQuestion } from './question.ts'
 import { questions } from './questions.ts'
 
 /** A question whose unreadable facts were left out. */
-type Question = Drafted & { facts: string[] }
+type Question = DraftQuestion & { facts: string[] }
 
 export interface ToolCall {
   operation: OperationDefinition
@@ -48,7 +48,7 @@ type Decision = Go | { go: false; answer: Answer }
 /** A call that may proceed. */
 export interface Go {
   go: true
-  of: Fingerprint
+  fingerprint: Fingerprint
   /** The idempotency key for the call. */
   idempotencyKey: string | undefined
   /** Whether a person agreed to the call. */
@@ -64,7 +64,7 @@ interface PendingCall {
   call: ToolCall
   question: Question
   questionText: string
-  of: Fingerprint
+  fingerprint: Fingerprint
   /** The page where people decide on this tool's action. */
   page: string | undefined
 }
@@ -83,37 +83,38 @@ export async function decide(
 ): Promise<Decision> {
   const { operation, input, idempotencyKey, held } = call
   const page = pageFor(dependencies, operation.name, input)
-  const decided = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
-  if (decided !== undefined) return { go: false, answer: decided }
-  const before = held === undefined && mayAsk(dependencies, operation) && (await wasDecided())
-  const question = before ? undefined : await questionOf(dependencies, call, context)
+  const pageAnswer = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
+  if (pageAnswer !== undefined) return { go: false, answer: pageAnswer }
+  const agreedBefore = held === undefined && mayAsk(dependencies, operation) && (await wasDecided())
+  const question = agreedBefore ? undefined : await questionOf(dependencies, call, context)
   const questionText = question === undefined ? '' : [...question.facts, question.effect].join('\n')
-  const of = fingerprint(operation.name, { ...input, idempotencyKey }, questionText)
-  const key = held === undefined ? idempotencyKey : keyOf(held)
+  const fingerprint = fingerprintCall(operation.name, { ...input, idempotencyKey }, questionText)
+  const key = held === undefined ? idempotencyKey : attemptKey(held)
   // The call proceeds if there is nothing to decide, or if the person agreed and now has to verify a second factor.
-  const mayProceed = question === undefined || stateOf(context, of, 'verification') !== undefined
-  const agreed = before || question !== undefined
-  if (mayProceed || held?.call.fingerprint === of()) return { go: true, of, idempotencyKey: key, decided: agreed, held }
-  const pending = { dependencies, context, call, question, questionText, of, page }
+  const mayProceed = question === undefined || stateOf(context, fingerprint, 'verification') !== undefined
+  const decided = agreedBefore || question !== undefined
+  if (mayProceed || held?.call.fingerprint === fingerprint())
+    return { go: true, fingerprint, idempotencyKey: key, decided, held }
+  const pending = { dependencies, context, call, question, questionText, fingerprint, page }
   return (await decisionFromAnswer(pending)) ?? { go: false, answer: await ask(pending) }
 }
 
 /** Returns the decision from the person's answer; undefined if there is no answer yet. */
 async function decisionFromAnswer(pending: PendingCall): Promise<Decision | undefined> {
-  const { dependencies, context, of, call } = pending
-  const asking = callForPage(pending)
-  const onPage = asking && (await afterDecisionPage(asking))
+  const { dependencies, context, fingerprint, call } = pending
+  const pageQuestion = pageQuestionFor(pending)
+  const onPage = pageQuestion && (await afterDecisionPage(pageQuestion))
   if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
   if (onPage !== undefined) {
-    return { go: true, of, idempotencyKey: keyOf(onPage.held), decided: true, held: onPage.held }
+    return { go: true, fingerprint, idempotencyKey: attemptKey(onPage.held), decided: true, held: onPage.held }
   }
-  const state = stateOf(context, of, 'decision')
+  const state = stateOf(context, fingerprint, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
   if (state === undefined || action === 'missing') return undefined
   const runNote = { state, operation: call.operation.name, remark: 'The person at the host answered the form.' }
   if (confirmed) {
     noteAnswer(dependencies, context, { ...runNote, outcome: 'agreed' })
-    return { go: true, of, idempotencyKey: state.key, decided: true, held: undefined }
+    return { go: true, fingerprint, idempotencyKey: state.key, decided: true, held: undefined }
   }
   if (isNotShown(dependencies, state, { action, confirmed })) {
     return { go: false, answer: await sendToPage(notShown, pending) }
@@ -124,27 +125,27 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
 
 /** Asks in the first way that the host supports: a page that it opens, a form, or a link through the model. */
 async function ask(pending: PendingCall): Promise<Answer> {
-  const { dependencies, context, call, question, questionText, of, page } = pending
+  const { dependencies, context, call, question, questionText, fingerprint, page } = pending
   const modes = modesOf(dependencies.server, context)
-  const asking = callForPage(pending)
-  if (modes.url && (asking !== undefined || !modes.form)) {
+  const pageQuestion = pageQuestionFor(pending)
+  if (modes.url && (pageQuestion !== undefined || !modes.form)) {
     if (page !== undefined) return offerPage(dependencies, page, call.input, context)
-    if (asking !== undefined) return offerDecision(asking)
+    if (pageQuestion !== undefined) return offerDecision(pageQuestion)
   }
   const { operation, hostArguments } = call
-  const cannot = (where: string) =>
+  const refuse = (where: string) =>
     refusedResult(dependencies, context, {
       operation: operation.name,
       arguments: hostArguments,
       error: cannotAsk(where),
     })
-  if (!modes.form) return sendToPage(cannot, pending)
+  if (!modes.form) return sendToPage(refuse, pending)
   const key = keyFor(dependencies, call)
   // A host that repeats the call without an answer shows its person the same question, which is recorded only once.
-  if (stateOf(context, of, 'decision') === undefined) {
+  if (stateOf(context, fingerprint, 'decision') === undefined) {
     noteQuestion(dependencies, context, { way: 'form', ...questionNote(pending) })
   }
-  const state = { of: of(), step: 'decision', ...(key === undefined ? {} : { key }) } as const
+  const state = { fingerprint: fingerprint(), step: 'decision', ...(key === undefined ? {} : { key }) } as const
   return inputRequired({
     inputRequests: { decision: decisionForm(questionText, question.approveLabel) },
     requestState: await seal(dependencies, state, context),
@@ -156,19 +157,26 @@ async function ask(pending: PendingCall): Promise<Answer> {
  */
 async function sendToPage(otherwise: (where: string) => CallToolResult, pending: PendingCall): Promise<CallToolResult> {
   const { dependencies, call, page } = pending
-  const asking = callForPage(pending)
-  if (asking !== undefined) return holdForPerson(asking, call.held !== undefined)
+  const pageQuestion = pageQuestionFor(pending)
+  if (pageQuestion !== undefined) return holdForPerson(pageQuestion, call.held !== undefined)
   return otherwise(page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`)
 }
 
 /** Returns the call to keep for a page of decisions; undefined if there are no such pages. */
-function callForPage({ dependencies, context, call, question, of }: PendingCall): Asking | undefined {
+function pageQuestionFor({ dependencies, context, call, ...asked }: PendingCall): PageQuestion | undefined {
   const { decisions } = dependencies.people
   if (decisions === undefined) return undefined
   const { name } = call.operation
   const spends = questions[name]?.amount !== undefined
   const key = keyFor(dependencies, call)
-  const heldCall = { tool: name, arguments: call.hostArguments, key, fingerprint: of(), ...question, spends }
+  const heldCall = {
+    tool: name,
+    arguments: call.hostArguments,
+    key,
+    fingerprint: asked.fingerprint(),
+    ...asked.question,
+    spends,
+  }
   return { dependencies, decisions, context, call: heldCall }
 }
 
@@ -189,7 +197,7 @@ function keyFor(dependencies: Dependencies, { operation, idempotencyKey }: ToolC
  * Returns the key of the next try. A refusal for a missing second factor is recorded under its key, so each try derives
  * another key.
  */
-function keyOf({ call: { key }, tries }: Held): string | undefined {
+function attemptKey({ call: { key }, tries }: Held): string | undefined {
   return key === undefined || tries === 0 ? key : `${key}.${tries}`
 }
 

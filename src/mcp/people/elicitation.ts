@@ -22,7 +22,7 @@ type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
 /** The state with which a call is continued, sealed while the host has it. */
 export interface AskedState {
   /** The fingerprint of the call with its arguments and the facts shown to the person. */
-  of: string
+  fingerprint: string
   step: Step
   /** The key under which the call is carried out, so that a repeated answer has no second effect. */
   key?: string
@@ -104,16 +104,17 @@ export function answerTo(context: ServerContext, step: Step) {
  * Returns the sealed state of a step; undefined if the person was not asked about this call, or was asked another
  * question.
  */
-export function stateOf(context: ServerContext, of: Fingerprint, step: Step): AskedState | undefined {
+export function stateOf(context: ServerContext, fingerprint: Fingerprint, step: Step): AskedState | undefined {
   const state = context.mcpReq.requestState<AskedState>()
-  return typeof state === 'object' && state !== null && state.step === step && state.of === of() ? state : undefined
+  if (typeof state !== 'object' || state?.step !== step) return undefined
+  return state.fingerprint === fingerprint() ? state : undefined
 }
 
 /** The fingerprint of a call, computed on demand because most calls ask nobody. */
 export type Fingerprint = () => string
 
 /** Fingerprints the tool, every argument, and the facts shown. An answer counts only while all of them stay equal. */
-export function fingerprint(tool: string, input: unknown, questionText: string): Fingerprint {
+export function fingerprintCall(tool: string, input: unknown, questionText: string): Fingerprint {
   return () => sha256(canonical([tool, input, questionText]))
 }
 

@@ -21,12 +21,12 @@ export async function askToClearPartyLimits(_input: Arguments, read: Read): Prom
   const { limits } = (await read(parties.getPartyLimits, {})).data.attributes
   // There is no limit to clear.
   if (limits === null) return undefined
-  const held = Object.entries(windows).flatMap(([window, each]) => {
+  const current = Object.entries(windows).flatMap(([window, each]) => {
     const cents = limits[window as keyof typeof windows]
     return cents === null ? [] : [`${money(cents)} ${each}`]
   })
   return {
-    facts: ['Clear the limits of your party', `Limits now: ${held.join(', ') || 'none'}`],
+    facts: ['Clear the limits of your party', `Limits now: ${current.join(', ') || 'none'}`],
     effect: 'Payments of your party no longer wait for an approval, except above the limits of its agents.',
     approveLabel: 'Yes, clear the limits',
   }

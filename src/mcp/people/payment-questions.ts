@@ -8,7 +8,7 @@ export async function askToPay({ amount, currency, counterparty, ...rest }: Argu
     facts: [
       `Pay ${money(amount, currency)}`,
       `To: ${word(counterparty.type)} ${quotedWhole(counterparty.value)}`,
-      await walletText(rest.walletId, rest, read),
+      await fromWallet(rest.walletId, rest, read),
       await onBehalf(rest, read),
       reason(rest.description),
     ],
@@ -38,7 +38,7 @@ export async function askToTransfer(
   return {
     facts: [
       `Move ${money(amount)} between wallets`,
-      await walletText(sourceWalletId, rest, read),
+      await fromWallet(sourceWalletId, rest, read),
       `To: ${await wallet(destWalletId, rest, read)}`,
       await onBehalf(rest, read),
       reason(rest.description),
@@ -87,7 +87,7 @@ export async function askToWithdraw(
   return {
     facts: [
       `Withdraw ${money(amount)} to a bank account`,
-      await walletText(walletId, rest, read),
+      await fromWallet(walletId, rest, read),
       `To: ${await bankAccount(externalAccountId, rest, read)}`,
       await onBehalf(rest, read),
       reason(rest.description),
@@ -102,7 +102,7 @@ export async function askToFulfill(
   { paymentRequestId, paymentSource, ...rest }: Arguments,
   read: Read,
 ): Promise<Question | undefined> {
-  const acting = onlyParty(rest)
+  const acting = customerArgument(rest)
   const { data } = await read(paymentRequests.getPaymentRequest, { paymentRequestId, ...acting })
   const { status, amount, currency, requesterName, requesterHandle, initiatorParty, description } = data.attributes
   // The request has ended, so the service will refuse the call and say why.
@@ -115,7 +115,7 @@ export async function askToFulfill(
       description === null ? undefined : `Reason, in their words: ${quoted(description)}`,
       walletId === undefined
         ? `From: ${await bankAccount(externalAccountId, acting, read)}`
-        : await walletText(walletId, acting, read),
+        : await fromWallet(walletId, acting, read),
       await onBehalf(acting, read),
       `Payment request: ${word(paymentRequestId)}`,
     ],
@@ -126,18 +126,18 @@ export async function askToFulfill(
 
 /** Describes a bank account by its name, last digits and bank. */
 export async function bankAccount(externalAccountId: string, acting: Arguments, read: Read): Promise<string> {
-  const query = { externalAccountId, ...onlyParty(acting) }
+  const query = { externalAccountId, ...customerArgument(acting) }
   const found = await optional(read(externalAccounts.getExternalAccount, query))
   if (found === undefined) return word(externalAccountId)
   const { accountName, lastFour, bankName } = found.data.attributes
   return `${quoted(accountName)} ••••${word(lastFour)} at ${quoted(bankName)} (${word(externalAccountId)})`
 }
 
-function onlyParty({ customerPartyId, partyId }: Arguments): { customerPartyId?: string } {
+function customerArgument({ customerPartyId, partyId }: Arguments): { customerPartyId?: string } {
   const customer = customerPartyId ?? partyId
   return customer === undefined ? {} : { customerPartyId: customer }
 }
 
-async function walletText(walletId: string | undefined, acting: Arguments, read: Read): Promise<string | undefined> {
+async function fromWallet(walletId: string | undefined, acting: Arguments, read: Read): Promise<string | undefined> {
   return walletId === undefined ? undefined : `From: ${await wallet(walletId, acting, read)}`
 }

@@ -12,7 +12,7 @@ const longestWaitMs = 50_000
 const progressEveryMs = 10_000
 
 /** A call about which a person is asked on a page. */
-export interface Asking {
+export interface PageQuestion {
   dependencies: Dependencies
   decisions: Decisions
   context: ServerContext
@@ -21,8 +21,8 @@ export interface Asking {
 }
 
 /** Keeps the call until a person decides; the model shows them the link. */
-export async function holdForPerson(asking: Asking, hasChanged = false): Promise<CallToolResult> {
-  const { answer, page } = await keep(asking, 'person')
+export async function holdForPerson(question: PageQuestion, hasChanged = false): Promise<CallToolResult> {
+  const { answer, page } = await storeCall(question, 'person')
   if (page === undefined) return answer
   const { id, url, endsAtMs } = page
   const detail = hasChanged
@@ -31,7 +31,7 @@ export async function holdForPerson(asking: Asking, hasChanged = false): Promise
   return failedResult({
     code: 'confirmation_pending',
     detail,
-    next: showLink(asking.call.tool, page, asking.decisions.isLocal),
+    next: linkAdvice(question.call.tool, page, question.decisions.isLocal),
     decision: id,
     url,
     ends: timestamp(endsAtMs),
@@ -39,8 +39,8 @@ export async function holdForPerson(asking: Asking, hasChanged = false): Promise
 }
 
 /** Keeps the call, and records the question to the person once while it is pending. */
-async function keep(
-  { dependencies, decisions, context, call }: Asking,
+async function storeCall(
+  { dependencies, decisions, context, call }: PageQuestion,
   by: 'host' | 'person',
 ): Promise<{ page: PendingPage; answer?: undefined } | { page?: undefined; answer: CallToolResult }> {
   const { server, run } = dependencies
@@ -60,7 +60,7 @@ const unavailable = {
   detail: 'A person has to decide this, and nothing here can ask them. Nothing was done.',
 }
 
-function showLink(tool: string, { id, url, endsAtMs }: PendingPage, isLocal: boolean): string {
+function linkAdvice(tool: string, { id, url, endsAtMs }: PendingPage, isLocal: boolean): string {
   const ends = timestamp(endsAtMs)
   const advice = isLocal
     ? `A window was opened in the person's browser on this machine: tell them to decide there by ${ends}. ${url} only shows the question`
@@ -74,7 +74,7 @@ function callWith(tool: string, id: string): string {
 
 /** Waits until the person decides, for at most as long as hosts wait, and reports progress to the host meanwhile. */
 export async function awaitDecision(
-  { decisions, log }: Pick<Asking, 'decisions'> & Pick<Dependencies, 'log'>,
+  { decisions, log }: Pick<PageQuestion, 'decisions'> & Pick<Dependencies, 'log'>,
   { id, ...before }: Held,
   context: ServerContext,
 ): Promise<Held> {
@@ -119,25 +119,25 @@ export const declined = {
 }
 
 /** Makes the host open the page for its person. */
-export async function offerDecision(asking: Asking, round = 1): Promise<CallToolResult | InputRequiredResult> {
-  const { answer, page } = await keep(asking, 'host')
+export async function offerDecision(question: PageQuestion, round = 1): Promise<CallToolResult | InputRequiredResult> {
+  const { answer, page } = await storeCall(question, 'host')
   if (page === undefined) return answer
-  const { dependencies, context, call } = asking
+  const { dependencies, context, call } = question
   const message = `${round === 1 ? 'Your decision is needed' : 'Your decision is still needed'}. Open the page to see the details and to decide.`
-  const state = { of: call.fingerprint, step: 'decisionPage', round, decision: page.id } as const
+  const state = { fingerprint: call.fingerprint, step: 'decisionPage', round, decision: page.id } as const
   return openPage(dependencies, context, { message, url: page.address }, state)
 }
 
 /** Returns the outcome of the page that the host should have opened; undefined if there was no page. */
 export async function afterDecisionPage(
-  asking: Asking,
+  question: PageQuestion,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {
-  const { dependencies, decisions, context, call } = asking
+  const { dependencies, decisions, context, call } = question
   const state = stateOf(context, () => call.fingerprint, 'decisionPage')
   if (state?.decision === undefined) return undefined
   const answer = answerTo(context, 'decisionPage')
   if (answer.action !== 'accept') {
-    if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(asking) }
+    if (isNotShown(dependencies, state, answer)) return { answer: await holdForPerson(question) }
     const runNote = { state, operation: call.tool, remark: 'The person at the host did not open the page.' }
     noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
     return { answer: failedResult(declined) }
@@ -147,5 +147,5 @@ export async function afterDecisionPage(
   if (held?.state === 'yes') return { held }
   if (held?.state !== 'pending') return held && { answer: notDecided(held) }
   const { round = maxRounds } = state
-  return { answer: await (round < maxRounds ? offerDecision(asking, round + 1) : holdForPerson(asking)) }
+  return { answer: await (round < maxRounds ? offerDecision(question, round + 1) : holdForPerson(question)) }
 }

@@ -45,11 +45,11 @@ export function createRequestStates({ secrets, principal = '', system }: Request
       const [newest = ''] = await sealingKeys()
       return codecOf(newest).mint(state, context)
     },
-    verify: async (text, context) => {
+    verify: async (sealed, context) => {
       let refusal: unknown
       for (const key of await sealingKeys()) {
         try {
-          return await codecOf(key).verify(text, context)
+          return await codecOf(key).verify(sealed, context)
         } catch (error) {
           // An older key may still open the state; a state that no key opens is refused.
           refusal = error

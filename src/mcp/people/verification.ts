@@ -23,7 +23,7 @@ interface Attempt<T> {
   /** The tool's name. */
   operation: string
   /** Identifies the call, which must come back unchanged. */
-  of: Fingerprint
+  fingerprint: Fingerprint
   idempotencyKey: string | undefined
   /** A person's decision about the call. */
   held?: Held | undefined
@@ -40,10 +40,10 @@ type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
  */
 export async function withVerification<T>(
   dependencies: Dependencies,
-  { operation, of, idempotencyKey, held, perform }: Attempt<T>,
+  { operation, fingerprint, idempotencyKey, held, perform }: Attempt<T>,
   context: ServerContext,
 ): Promise<Outcome<T>> {
-  const state = stateOf(context, of, 'verification')
+  const state = stateOf(context, fingerprint, 'verification')
   const answer = answerTo(context, 'verification')
   if (state !== undefined && answer.action !== 'accept') {
     const unseen = state.page !== undefined && isNotShown(dependencies, state, answer)
@@ -64,7 +64,7 @@ export async function withVerification<T>(
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
     // One decision has one effect, however often the call is repeated, so all its tries derive the same keys.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
-    const next = { of: of(), step: 'verification', key, round, page: url } as const
+    const next = { fingerprint: fingerprint(), step: 'verification', key, round, page: url } as const
     return { answer: await openPage(dependencies, context, { message: messages[round === 1 ? 0 : 1], url }, next) }
   }
 }

@@ -8,7 +8,7 @@ import { show } from '../../core/errors.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { rehearsals } from '../prompts.ts'
 import { activityTemplate, resourceKinds, templateOf } from './kinds.ts'
-import { newestRecords, readableKind } from './resources.ts'
+import { findNewest, readableKind } from './resources.ts'
 
 /** The most values that the protocol allows in an answer, which is also the length of a page. */
 const maxValues = 100
@@ -53,5 +53,5 @@ async function templateValues(dependencies: Dependencies, uri: string, argument:
 
 async function newestIds(dependencies: Dependencies, kind: string): Promise<string[]> {
   const found = readableKind(dependencies, kind)
-  return found === undefined ? [] : (await newestRecords(dependencies, found, maxValues)).map(({ id }) => id)
+  return found === undefined ? [] : (await findNewest(dependencies, found, maxValues)).map(({ id }) => id)
 }

@@ -36,7 +36,7 @@ export async function listResources(
       ? []
       : [{ uri: addressOf('activity', runId), name: 'activity', title: 'Activity of this run', mimeType }]
   const recent = await Promise.all(
-    readableKinds(dependencies).map(([kind, found]) => newest(dependencies, kind, found)),
+    readableKinds(dependencies).map(([kind, found]) => newestResources(dependencies, kind, found)),
   )
   const { page, ...next } = pageOf([...views, ...ownActivity, ...recent.flat(), ...skills], ({ uri }) => uri, cursor)
   return { resources: page, ...next }
@@ -107,22 +107,18 @@ function isUnauthenticated(error: unknown): boolean {
 }
 
 /** Returns the newest ids of a kind, or none if the credential may not list them. */
-export async function newestRecords(
-  dependencies: Dependencies,
-  { list }: ResourceKind,
-  limit: number,
-): Promise<ListedRecord[]> {
+export async function findNewest(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
   try {
     const { call } = await dependencies.api.client()
     const input = { limit } as unknown as SentInput<OperationDefinition>
-    return (await call(list, input)).data as unknown as ListedRecord[]
+    return (await call(list, input)).data as unknown as Listed[]
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return []
     throw asProtocolError(error)
   }
 }
 
-interface ListedRecord {
+interface Listed {
   id: string
   attributes?: { status?: unknown; updatedAt?: unknown; currency?: unknown }
 }
@@ -138,8 +134,8 @@ function readableKinds({ choice }: Pick<Reader, 'choice'>) {
 }
 
 /** Lists the newest resources of a kind. The only free text in a title is quoted and short. */
-async function newest(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
-  return (await newestRecords(dependencies, found, listedPerKind)).map(({ id, attributes }) => {
+async function newestResources(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
+  return (await findNewest(dependencies, found, listedPerKind)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
     const amount = valueAt(attributes, found.titleFields.amount)
     const text = valueAt(attributes, found.titleFields.text)

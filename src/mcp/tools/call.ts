@@ -97,7 +97,7 @@ async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer 
 }
 
 async function send(call: Decided): Promise<Answered | { answer: Answer }> {
-  const { dependencies, context, operation, guard, fault, held, decided, of, idempotencyKey } = call
+  const { dependencies, context, operation, guard, fault, held, decided, fingerprint, idempotencyKey } = call
   const client = await dependencies.api.client()
   const progress = progressOf(context, dependencies)
   const stop = progress.whileWaiting(guard.input.waitSeconds)
@@ -108,7 +108,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
     isToolCall: true,
   }
   const request = (options: CallOptions) => client.call(operation, guard.input, { ...commonOptions, ...options })
-  const attempt = { operation: operation.name, of, idempotencyKey, held }
+  const attempt = { operation: operation.name, fingerprint, idempotencyKey, held }
   const perform = (key: string | undefined) => guard.send(key, decided, request)
   try {
     const outcome = await withVerification(dependencies, { ...attempt, perform }, context)
@@ -137,9 +137,9 @@ async function record({ dependencies, context, ...call }: Answered): Promise<voi
 
 /** Turns the API's answer into an answer for the host. */
 async function toHost(call: Answered): Promise<Answer> {
-  const { dependencies, context, operation, input, of, result, ignored, withHashes } = call
+  const { dependencies, context, operation, input, fingerprint, result, ignored, withHashes } = call
   if (dependencies.choice.cardDetails === 'masked' && operation.name === agentCards.getAgentCardDetails.name) {
-    return await showMasked(dependencies, { result, input, of }, context)
+    return await showMasked(dependencies, { result, input, fingerprint }, context)
   }
   const { replayed, repeated, idempotencyKey } = result
   const reader = recordReaderOf(dependencies, operation)
