@@ -12,13 +12,13 @@ import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, openPage,
 interface CardRequest {
   result: CallResult<OperationDefinition>
   input: Record<string, unknown>
-  /** Identifies the call, which must come back unchanged. */
+  /** The fingerprint of the call, which the host must repeat unchanged. */
   fingerprint: Fingerprint
 }
 
 /**
- * Answers a call for card details that are masked. The model gets the last four digits. The person gets a page with the
- * number, at an address that the model never sees.
+ * Answers `get_agent_card_details` without revealing the card number to the model, which gets the last four digits.
+ * The person gets a page that shows the number; the model never sees its address.
  */
 export async function showMasked(
   dependencies: Dependencies,
@@ -44,20 +44,20 @@ export async function showMasked(
   }
   const url = modesOf(server, context).url ? await pageWithNumber(dependencies, input, context) : undefined
   if (url === undefined) {
-    const remark = 'The model got the card without its number, and nothing could show the number to the person.'
+    const remark = 'The model got the card without its number, and there was no way to show the number to the person.'
     note(dependencies, context, { kind: 'happened', outcome: 'happened', operation, remark })
     return masked(result, unavailableText(dependencies))
   }
   noteQuestion(dependencies, context, {
     way: 'page',
     operation,
-    facts: ['See the number of the card on a page that opens once.'],
+    facts: ['See the card number on a page that can be opened only once.'],
   })
-  const message = 'Open this page to see the number of the card. It opens once.'
+  const message = 'Open this page to see the card number. You can open it only once.'
   return openPage(dependencies, context, { message, url }, { fingerprint: fingerprint(), step: 'card' })
 }
 
-/** Returns the address of a page that shows the number once; undefined if the API does not create such pages. */
+/** Creates a page that shows the number once, and returns its address; undefined if the API has no such pages. */
 async function pageWithNumber(
   { api }: Dependencies,
   { cardId, customerPartyId }: Record<string, unknown>,
@@ -73,13 +73,13 @@ async function pageWithNumber(
     )
     return data.attributes.url
   } catch (error) {
-    // The card existed a moment ago, so the error means that the API lacks this operation, which is an extension.
+    // The card has just been read, so the error means that the API lacks this operation, which is an extension.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'not_implemented')) return undefined
     throw error
   }
 }
 
-const unshown = 'The host did not show the question to the person, or they closed it unanswered.'
+const unshown = 'The host did not show the question, or the person closed it without an answer.'
 
 const outcomes = {
   accept: 'The person was shown the number. They pay the merchant with it.',
@@ -89,7 +89,7 @@ const outcomes = {
 } as const
 
 function unavailableText(dependencies: Dependencies): string {
-  return `The number is for the person only, and nothing here can show it to them. ${inDashboard(dependencies)}`
+  return `Only the person may see the number, and there is no way to show it to them here. ${inDashboard(dependencies)}`
 }
 
 function inDashboard(dependencies: Dependencies): string {

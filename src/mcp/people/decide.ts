@@ -27,7 +27,7 @@ import { afterDecisionPage, declined, holdForPerson, offerDecision, type PageQue
 import type { Question as DraftQuestion } from './question.ts'
 import { questions } from './questions.ts'
 
-/** A question whose unreadable facts were left out. */
+/** A question from which undefined facts have been removed. */
 type Question = DraftQuestion & { facts: string[] }
 
 export interface ToolCall {
@@ -53,7 +53,7 @@ export interface Go {
   idempotencyKey: string | undefined
   /** Whether a person agreed to the call. */
   decided: boolean
-  /** The decision made on a page. */
+  /** The person's decision, if they made it on a page. */
   held: Held | undefined
 }
 
@@ -65,15 +65,14 @@ interface PendingCall {
   question: Question
   questionText: string
   fingerprint: Fingerprint
-  /** The page where people decide on this tool's action. */
+  /** The hosted page of the approval that the call is about, if there is one. */
   page: string | undefined
 }
 
 /**
- * Asks the person before a call that needs their decision. An answer counts only for the call as it was shown. The
- * arguments and the facts from the service are compared with the sealed ones; if they differ, the person is asked
- * again. `wasDecided` returns whether the call was already sent with the person's agreement. If so, they are not asked
- * again.
+ * Asks the person before a call that needs their decision. Their answer counts only if the arguments and the facts
+ * from the service are still the same; otherwise they are asked again. `wasDecided` returns whether the call was
+ * already sent with the person's agreement. If so, they are not asked again.
  */
 export async function decide(
   dependencies: Dependencies,
@@ -90,7 +89,7 @@ export async function decide(
   const questionText = question === undefined ? '' : [...question.facts, question.effect].join('\n')
   const fingerprint = fingerprintCall(operation.name, { ...input, idempotencyKey }, questionText)
   const key = held === undefined ? idempotencyKey : attemptKey(held)
-  // The call proceeds if there is nothing to decide, or if the person agreed and now has to verify a second factor.
+  // The call proceeds if there is nothing to decide, or if the person agreed and was then asked to verify.
   const mayProceed = question === undefined || stateOf(context, fingerprint, 'verification') !== undefined
   const decided = agreedBefore || question !== undefined
   if (mayProceed || held?.call.fingerprint === fingerprint())
@@ -123,7 +122,7 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
   return { go: false, answer: failedResult(declined) }
 }
 
-/** Asks in the first way that the host supports: a page that it opens, a form, or a link through the model. */
+/** Asks in the first way that is possible: the host opens a page, the host shows a form, or the model gives a link. */
 async function ask(pending: PendingCall): Promise<Answer> {
   const { dependencies, context, call, question, questionText, fingerprint, page } = pending
   const modes = modesOf(dependencies.server, context)
@@ -141,7 +140,7 @@ async function ask(pending: PendingCall): Promise<Answer> {
     })
   if (!modes.form) return sendToPage(refuse, pending)
   const key = keyFor(dependencies, call)
-  // A host that repeats the call without an answer shows its person the same question, which is recorded only once.
+  // If the host repeats the call without an answer, it shows the same question again, which is recorded only once.
   if (stateOf(context, fingerprint, 'decision') === undefined) {
     noteQuestion(dependencies, context, { way: 'form', ...questionNote(pending) })
   }
@@ -153,7 +152,8 @@ async function ask(pending: PendingCall): Promise<Answer> {
 }
 
 /**
- * Gives the model a link to a page for the person. If calls cannot be kept for a page, says where the person can act.
+ * Gives the model a link to a page where the person decides. If there are no such pages, calls `otherwise` with the
+ * place where the person can act.
  */
 async function sendToPage(otherwise: (where: string) => CallToolResult, pending: PendingCall): Promise<CallToolResult> {
   const { dependencies, call, page } = pending
@@ -162,22 +162,15 @@ async function sendToPage(otherwise: (where: string) => CallToolResult, pending:
   return otherwise(page === undefined ? `in ${dashboardOf(dependencies)}` : `at ${page}`)
 }
 
-/** Returns the call to keep for a page of decisions; undefined if there are no such pages. */
+/** Returns the question for a page where the person decides; undefined if there are no such pages. */
 function pageQuestionFor({ dependencies, context, call, ...asked }: PendingCall): PageQuestion | undefined {
   const { decisions } = dependencies.people
   if (decisions === undefined) return undefined
-  const { name } = call.operation
-  const spends = questions[name]?.amount !== undefined
+  const { name: tool } = call.operation
+  const spends = questions[tool]?.amount !== undefined
   const key = keyFor(dependencies, call)
-  const heldCall = {
-    tool: name,
-    arguments: call.hostArguments,
-    key,
-    fingerprint: asked.fingerprint(),
-    ...asked.question,
-    spends,
-  }
-  return { dependencies, decisions, context, call: heldCall }
+  const held = { tool, arguments: call.hostArguments, key, fingerprint: asked.fingerprint(), ...asked.question, spends }
+  return { dependencies, decisions, context, call: held }
 }
 
 /** Returns the question as the run records it. */
@@ -188,14 +181,14 @@ function questionNote({ call: { operation, input }, question: { facts, effect } 
   return { operation: name, facts: [...facts, effect], amountCents }
 }
 
-/** Returns the key under which the call is carried out once the person agrees. */
+/** Returns the idempotency key for the call after the person agrees; undefined if the operation needs none. */
 function keyFor(dependencies: Dependencies, { operation, idempotencyKey }: ToolCall): string | undefined {
   return operation.idempotency === 'required' ? (idempotencyKey ?? newKey(dependencies)) : undefined
 }
 
 /**
- * Returns the key of the next try. A refusal for a missing second factor is recorded under its key, so each try derives
- * another key.
+ * Returns the idempotency key of the next attempt. The API records a refusal for a missing second factor under the key
+ * of the attempt, so each attempt needs a new key.
  */
 function attemptKey({ call: { key }, tries }: Held): string | undefined {
   return key === undefined || tries === 0 ? key : `${key}.${tries}`
@@ -213,7 +206,7 @@ async function questionOf(
   const { people, api } = dependencies
   const rule = mayAsk(dependencies, operation) ? questions[operation.name] : undefined
   if (rule === undefined) return undefined
-  // Throws if the input is invalid, so that nobody is asked about a call that the service would refuse.
+  // This throws if the input is invalid, so that nobody is asked about a call that the service would refuse.
   prepare(operation, input)
   if (rule.amount !== undefined && Number(input[rule.amount]) <= people.confirm.aboveCents) return undefined
   const { call } = await api.client()
@@ -227,6 +220,6 @@ function cannotAsk(where: string) {
   return {
     code: 'confirmation_unavailable',
     detail: 'A person has to decide this, and this host has no way to ask them (MCP elicitation). Nothing was done.',
-    next: `Tell them: they can do it ${where}, or use a host that supports elicitation. The operator of this server sets with PAYMENTS_CONFIRM (--confirm) when a person is asked. Nothing said in the conversation counts as their decision.`,
+    next: `Tell the person that they can do it ${where}, or use a host that supports elicitation. The operator of this server can set PAYMENTS_CONFIRM (--confirm) to choose when a person is asked. Nothing said in the conversation counts as their decision.`,
   }
 }

@@ -14,23 +14,23 @@ import { failedResult } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /**
- * The step that a call waits for: a decision in the host's form, on an approval's page or on a decision's page; a
- * verification; or a card shown to the person.
+ * The step that the person takes before the call continues. `decision` is a form in the host, `page` the page of an
+ * approval, and `decisionPage` that of a pending decision. `verification` is a second factor, and `card` a card number.
  */
 type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
 
-/** The state with which a call is continued, sealed while the host has it. */
+/** The state of a call that waits for a person. The host gets it sealed, and returns it with the person's answer. */
 export interface AskedState {
   /** The fingerprint of the call with its arguments and the facts shown to the person. */
   fingerprint: string
   step: Step
-  /** The key under which the call is carried out, so that a repeated answer has no second effect. */
+  /** The idempotency key for the call. It prevents a second effect if the host sends the answer twice. */
   key?: string
-  /** The id of the decision on its page. */
+  /** The id of the pending decision, for the step `decisionPage`. */
   decision?: string
-  /** How often a page was offered. */
+  /** The number of times that a page was offered. */
   round?: number
-  /** The page for the person, in case the host does not show it to them. */
+  /** The address of the page, which the model gets if the host did not show the page to the person. */
   page?: string
   askedAtMs: number
 }
@@ -44,7 +44,7 @@ export function seal(
   return people.states.mint({ ...state, askedAtMs: system.now() } satisfies AskedState, context)
 }
 
-/** Makes the host open a page for its person. The call comes back with their answer and the sealed state. */
+/** Asks the host to open a page. The host then repeats the call with the person's answer and the sealed state. */
 export async function openPage(
   dependencies: Dependencies,
   context: ServerContext,
@@ -61,8 +61,8 @@ export async function openPage(
 const fastestPersonMs = 500
 
 /**
- * Returns whether the question was probably shown to nobody: a host without a person cancels, or refuses at once. A
- * fast agreement counts, because some people let their host agree for them.
+ * Returns whether probably nobody saw the question: a host without a person cancels it or declines it at once. Callers
+ * accept an agreement without this check, because some people let their host agree for them.
  */
 export function isNotShown(
   { system }: Dependencies,
@@ -72,10 +72,10 @@ export function isNotShown(
   return action === 'cancel' || (action !== 'missing' && system.now() - askedAtMs < fastestPersonMs)
 }
 
-/** Returns how the host can ask its person: by a form, or by opening a page. A host that names no mode has forms. */
+/** Returns whether the host can show forms and open pages. A host that states no mode of elicitation shows forms. */
 export function modesOf(server: Server, context: ServerContext): { form: boolean; url: boolean } {
   const envelope = context.mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined
-  // In MCP 2026 each request carries the capabilities; in MCP 2025 only `initialize` does.
+  // In MCP 2026, each request states the capabilities; in MCP 2025, only `initialize` does.
   const elicitation = (envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities())?.elicitation
   const url = elicitation?.url !== undefined
   return { form: elicitation !== undefined && (elicitation.form !== undefined || !url), url }
@@ -110,20 +110,20 @@ export function stateOf(context: ServerContext, fingerprint: Fingerprint, step: 
   return state.fingerprint === fingerprint() ? state : undefined
 }
 
-/** The fingerprint of a call, computed on demand because most calls ask nobody. */
+/** The fingerprint of a call, computed only on demand, because most calls need no person. */
 export type Fingerprint = () => string
 
-/** Fingerprints the tool, every argument, and the facts shown. An answer counts only while all of them stay equal. */
+/** Fingerprints the tool, its arguments and the question. A person's answer counts only if none of these changed. */
 export function fingerprintCall(tool: string, input: unknown, questionText: string): Fingerprint {
   return () => sha256(canonical([tool, input, questionText]))
 }
 
-/** Serializes a value so that equal values give equal texts. */
+/** Serializes a value so that equal values give equal strings. */
 export function canonical(value: unknown): string {
   return JSON.stringify(sortKeys(value))
 }
 
-/** Sorts the keys of objects: a host may send the arguments in another order when it answers. */
+/** Sorts the keys of objects, because a host may change the order of the arguments when it repeats a call. */
 function sortKeys(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sortKeys)
@@ -132,35 +132,35 @@ function sortKeys(value: unknown): unknown {
 }
 
 /**
- * The waits before each check for a decision on the page, in milliseconds. Their sum is less than the minute that hosts
- * give a request. A person who takes longer is asked again.
+ * The waiting times, in milliseconds, before the checks whether the person has finished on the page. Their sum is less
+ * than the minute after which hosts give up on a request. A person who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 
-/** The sum of these waits. */
+/** The longest time that a call waits for the person to finish on the page. */
 export const pageWaitMs = waitsMs.reduce((sum, ms) => sum + ms)
 
-/** How often a page is offered for one call. */
+/** The maximum number of times that a page is offered for one call. */
 export const maxRounds = 3
 
-/** The advice for a model after a person said no. */
-export const askNoMore = 'Tell them so. Do not call again unless they ask for it.'
+/** The advice for a model after the person declined. */
+export const askNoMore = 'Tell the person that nothing was done. Do not call again unless they ask for it.'
 
-/** Returns the answer to a call whose question nobody saw. It says where the person can decide instead. */
+/** Returns the answer to a call whose question was not shown. It tells where the person can decide instead. */
 export function notShown(where: string): CallToolResult {
   return failedResult({
     code: 'confirmation_not_shown',
-    detail: 'The host did not show the question to the person, or they closed it unanswered. Nothing was done.',
-    next: `Tell them: they can do it ${where}. Do not call again unless they ask for it.`,
+    detail: 'The host did not show the question, or the person closed it without an answer. Nothing was done.',
+    next: `Tell the person that they can do it ${where}. Do not call again unless they ask for it.`,
   })
 }
 
-/** Creates a key that is sealed into a question, so that an answer sent twice only repeats the call. */
+/** Creates an idempotency key to seal into a question, so that an answer sent twice has only one effect. */
 export function newKey({ system }: Dependencies): string {
   return `idk_${newSecret(system, 16)}`
 }
 
-/** Returns the place where a person decides if the host cannot ask them. */
+/** Describes the dashboard, where the person can decide if the host cannot ask them. */
 export function dashboardOf({ people: { publicUrl } }: Dependencies): string {
   return publicUrl === undefined ? 'the dashboard of the payments account' : `the dashboard at ${publicUrl}`
 }

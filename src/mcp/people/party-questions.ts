@@ -5,7 +5,7 @@ import type { Arguments, Question, Read } from './question.ts'
 
 const windows = { perTransaction: 'per payment', perDay: 'per day', perMonth: 'per month' } as const
 
-/** Asks about every window, because a window that the call omits has no limit from then on. */
+/** Lists all limits in the question, because the call removes the limits that it omits. */
 export async function askToSetPartyLimits(limits: Arguments): Promise<Question> {
   const words = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
@@ -19,7 +19,7 @@ export async function askToSetPartyLimits(limits: Arguments): Promise<Question> 
 
 export async function askToClearPartyLimits(_input: Arguments, read: Read): Promise<Question | undefined> {
   const { limits } = (await read(parties.getPartyLimits, {})).data.attributes
-  // There is no limit to clear.
+  // There are no limits to clear.
   if (limits === null) return undefined
   const current = Object.entries(windows).flatMap(([window, each]) => {
     const cents = limits[window as keyof typeof windows]
@@ -49,7 +49,7 @@ export async function askToInvite({ invitations }: Arguments): Promise<Question>
   )
   return {
     facts: ['Invite people to your party', `Invited: ${people.join(', ')}`],
-    effect: 'Everyone who accepts can act for your account; an ADMIN acts as you do.',
+    effect: 'Everyone who accepts can act for your account; an ADMIN can do what you can.',
     approveLabel: 'Yes, invite them',
   }
 }
@@ -57,12 +57,12 @@ export async function askToInvite({ invitations }: Arguments): Promise<Question>
 export async function askToCreateWebhook({ url, enabledEvents }: Arguments): Promise<Question> {
   return {
     facts: [`Send your events to an address: ${quotedWhole(url)}`, `Events: ${eventsInWords(enabledEvents)}`],
-    effect: 'It receives your payments, wallets and customers as they change, until the webhook is deleted.',
+    effect: 'The address receives data about your payments, wallets and customers until the webhook is deleted.',
     approveLabel: 'Yes, send events to this address',
   }
 }
 
-/** Asks about receivers and events. Name and notes may change without asking, but a person decides who learns what. */
+/** Asks about a new address or new events, because these decide who learns what. Other changes need no question. */
 export async function askToChangeWebhook(
   { webhookId, url, enabledEvents }: Arguments,
   read: Read,
@@ -75,7 +75,7 @@ export async function askToChangeWebhook(
       url === undefined ? undefined : `New address: ${quotedWhole(url)}`,
       enabledEvents === undefined ? undefined : `New events: ${eventsInWords(enabledEvents)}`,
     ],
-    effect: 'It receives your payments, wallets and customers as they change.',
+    effect: 'The address receives data about your payments, wallets and customers.',
     approveLabel: 'Yes, change the webhook',
   }
 }
@@ -91,8 +91,8 @@ export async function askToEndWebhook(
     facts: [`${change} the webhook that sends to ${quotedWhole(url)} (${word(webhookId)})`],
     effect:
       change === 'Delete'
-        ? 'It receives nothing more, not even pending deliveries.'
-        : `The old secret ends ${grace}: a receiver that does not have the new one by then refuses deliveries.`,
+        ? 'The address receives nothing more, not even pending deliveries.'
+        : `The old secret expires ${grace}. Deliveries then fail at a receiver that does not have the new secret.`,
     approveLabel: change === 'Delete' ? 'Yes, delete the webhook' : 'Yes, replace the secret',
   }
 }

@@ -7,27 +7,27 @@ import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
 import { answerTo, askNoMore, isNotShown, maxRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
-/** Less than the minute that hosts give a silent request. */
+/** Less than the minute after which hosts give up on a request without progress. */
 const longestWaitMs = 50_000
 const progressEveryMs = 10_000
 
-/** A call about which a person is asked on a page. */
+/** A question that a person answers on a page, with the call that depends on it. */
 export interface PageQuestion {
   dependencies: Dependencies
   decisions: Decisions
   context: ServerContext
-  /** The call to keep, without the facts about its host. */
+  /** The call to store. Its host and run are added when it is stored. */
   call: Omit<HeldCall, 'host' | 'instanceId'>
 }
 
-/** Keeps the call until a person decides; the model shows them the link. */
+/** Stores the call until a person decides, and gives the model a link to show them. */
 export async function holdForPerson(question: PageQuestion, hasChanged = false): Promise<CallToolResult> {
   const { answer, page } = await storeCall(question, 'person')
   if (page === undefined) return answer
   const { id, url, endsAtMs } = page
   const detail = hasChanged
     ? 'The effect of the call has changed since the person was asked, so they are asked again, on a page. Nothing was done.'
-    : 'A person has to decide this, on a page. Nothing was done yet.'
+    : 'A person has to decide this, on a page. Nothing has been done yet.'
   return failedResult({
     code: 'confirmation_pending',
     detail,
@@ -38,7 +38,7 @@ export async function holdForPerson(question: PageQuestion, hasChanged = false):
   })
 }
 
-/** Keeps the call, and records the question to the person once while it is pending. */
+/** Stores the call. Records the question in the run, unless the same call was already pending. */
 async function storeCall(
   { dependencies, decisions, context, call }: PageQuestion,
   by: 'host' | 'person',
@@ -57,22 +57,22 @@ async function storeCall(
 
 const unavailable = {
   code: 'confirmation_unavailable',
-  detail: 'A person has to decide this, and nothing here can ask them. Nothing was done.',
+  detail: 'A person has to decide this, and there is no way to ask them here. Nothing was done.',
 }
 
 function linkAdvice(tool: string, { id, url, endsAtMs }: PendingPage, isLocal: boolean): string {
   const ends = timestamp(endsAtMs)
   const advice = isLocal
     ? `A window was opened in the person's browser on this machine: tell them to decide there by ${ends}. ${url} only shows the question`
-    : `Show the person this link: ${url} (it ends at ${ends}). Only they can decide there`
+    : `Show the person this link: ${url} (it expires at ${ends}). Only they can decide there`
   return `${advice}; do not open it yourself. Then ${callWith(tool, id)}.`
 }
 
 function callWith(tool: string, id: string): string {
-  return `call ${tool} again with the same arguments and decision ${JSON.stringify(id)}: it waits for them up to ${longestWaitMs / 1000} s, and carries out exactly this call, once`
+  return `call ${tool} again with the same arguments and decision ${JSON.stringify(id)}: it waits up to ${longestWaitMs / 1000} s for their decision, then carries out exactly this call, once`
 }
 
-/** Waits until the person decides, for at most as long as hosts wait, and reports progress to the host meanwhile. */
+/** Waits until the person decides, but no longer than hosts wait. Reports progress to the host meanwhile. */
 export async function awaitDecision(
   { decisions, log }: Pick<PageQuestion, 'decisions'> & Pick<Dependencies, 'log'>,
   { id, ...before }: Held,
@@ -85,7 +85,7 @@ export async function awaitDecision(
     held = (await decisions.find(id)) ?? { ...held, state: 'ended' }
     const progressToken = _meta?.progressToken
     if (progressToken === undefined || held.state !== 'pending') continue
-    // Stays below one, because the progress of the call's attempts starts at one.
+    // Progress must increase, so this stays below one, where the progress of the call's attempts starts.
     const progress = (waitedMs + progressEveryMs) / (2 * longestWaitMs)
     context.mcpReq
       .notify({
@@ -102,13 +102,13 @@ export function notDecided({ id, state, call }: Held): CallToolResult {
   if (state === 'no') return failedResult(declined)
   if (state === 'pending') {
     const detail = 'The person has not decided yet. Nothing was done.'
-    const next = `Ask them to decide on the page that you showed them; then ${callWith(call.tool, id)}. Do not call it without decision: they would be asked twice.`
+    const next = `Ask them to decide on the page that you showed them; then ${callWith(call.tool, id)}. If you call it without decision, they are asked twice.`
     return failedResult({ code: 'confirmation_pending', detail, next, decision: id })
   }
   return failedResult({
     code: 'confirmation_ended',
     detail: 'The person did not decide in time, or the sandbox was reset in the meantime. Nothing was done.',
-    next: 'Tell them. If they still want it, call again without decision, and they are asked again.',
+    next: 'Tell the person. If they still want it, call again without decision; they are then asked again.',
   })
 }
 
@@ -118,7 +118,7 @@ export const declined = {
   next: askNoMore,
 }
 
-/** Makes the host open the page for its person. */
+/** Asks the host to open the page where the person decides. */
 export async function offerDecision(question: PageQuestion, round = 1): Promise<CallToolResult | InputRequiredResult> {
   const { answer, page } = await storeCall(question, 'host')
   if (page === undefined) return answer
@@ -128,7 +128,7 @@ export async function offerDecision(question: PageQuestion, round = 1): Promise<
   return openPage(dependencies, context, { message, url: page.address }, state)
 }
 
-/** Returns the outcome of the page that the host should have opened; undefined if there was no page. */
+/** Returns the outcome of the page that the host was asked to open; undefined if it was not asked to open one. */
 export async function afterDecisionPage(
   question: PageQuestion,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {

@@ -4,27 +4,24 @@ import { ApiError } from '../../client/api-error.ts'
 import type { Client } from '../../client/client.ts'
 import { quoted, word } from '../answers/quoted-text.ts'
 
-/** The question to a person before a call is carried out. */
+/** A question to a person before a call is carried out. */
 export interface Question {
-  /** The facts, one per line, from the service and from the arguments of the call. */
+  /** Facts from the service and from the call's arguments, one per line. Undefined facts are not shown. */
   facts: (string | undefined)[]
-  /** The effect of approving. */
+  /** The sentence about the effect of approving. */
   effect: string
-  /** The label of the checkbox. */
+  /** The label of the button or checkbox that approves. */
   approveLabel: string
 }
 
 export interface QuestionRule {
-  /** The argument with the amount in cents, if only calls above a set amount need a decision. */
+  /** The argument with the amount in cents. If set, only calls above the configured amount need a decision. */
   amount?: string
-  /**
-   * Returns the question; undefined if there is nothing to decide, because the service will refuse the call with the
-   * reason.
-   */
+  /** Returns the question; undefined if none is needed, for example because the service will refuse the call. */
   ask(input: Arguments, read: Read): Promise<Question | undefined>
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: checked by the operation's own schemas before a question is made.
+// biome-ignore lint/suspicious/noExplicitAny: checked by the operation's own schemas before the question is built.
 export type Arguments = any
 export type Read = Client['call']
 
@@ -42,7 +39,7 @@ export async function wallet(walletId: string, { customerPartyId, partyId }: Arg
     : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
 }
 
-/** Reads a detail that clarifies the question; undefined if the credential may not read it. */
+/** Returns a detail that clarifies the question; undefined if the credential cannot read it. */
 export async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading

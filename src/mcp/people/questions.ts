@@ -80,7 +80,7 @@ export const questions: Readonly<Record<string, QuestionRule>> = {
 async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Question | undefined> {
   const { data } = await read(approvals.getApproval, { approvalId })
   const { status, payment, wire, customer, initiator, reasons } = data.attributes
-  // The payment is already decided, so the service will refuse the call and say why.
+  // The approval is no longer pending, so the service will refuse the call and say why.
   if (status !== 'pending') return undefined
   const amount = money(payment?.amount, payment?.currency)
   const limits = reasons.map(
@@ -102,12 +102,12 @@ async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Ques
   }
 }
 
-/** Describes the payee that the pending payment names. */
+/** Describes the recipient of the pending payment or, if it is a transfer, states its id. */
 async function payee({ attributes: { target, customer } }: z.output<typeof Approval>, read: Read) {
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }
   const found = await optional(read(payments.getPayment, { paymentId: target.id, ...acting }))
-  if (found === undefined) return `To: not known here, see payment ${word(target.id)}`
+  if (found === undefined) return `To: not shown here, see payment ${word(target.id)}`
   const to = related(found.data, 'recipientAgent') ?? related(found.data, 'recipient')
   const payeeWords = to === undefined ? 'anyone who claims it' : `${word(to.type)} ${word(to.id)}`
   return `To: ${payeeWords} (payment ${word(target.id)})${note(found.data.attributes.description)}`
@@ -130,7 +130,7 @@ async function askToCancel({ subscriptionId, ...acting }: Arguments, read: Read)
       await onBehalf(acting, read),
       `Subscription: ${word(subscriptionId)}`,
     ],
-    effect: 'Every future payment is stopped, for good.',
+    effect: 'All future payments are stopped for good.',
     approveLabel: 'Yes, cancel the subscription',
   }
 }

@@ -2,26 +2,26 @@ import { createRequestStateCodec, type ServerContext } from '@modelcontextprotoc
 import { newSecret, type System } from '../../core/system.ts'
 import type { RequestStates } from '../dependencies.ts'
 
-/** How long a sealed state is valid, which is longer than any wait for a person (the SDK's default is 10 minutes). */
+/** How long a sealed state is valid: more than the 10 minutes that a person has to decide on a page. */
 const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
   /**
-   * Returns secrets of 32 characters or more, newest first. Every process that may get the answer needs the same
+   * Returns secrets of at least 32 characters, newest first. Every process that may get the answer needs the same
    * secrets. Without this function, the process generates a secret.
    */
   secrets?: () => Promise<readonly string[]>
-  /** The id of the connection's key or grant: an answer counts only from the principal that was asked. */
+  /** The id of the connection's key or grant. An answer counts only if the same principal was asked. */
   principal?: string
   system: Pick<System, 'randomBytes'>
 }
 
 /**
- * Seals states with HMAC-SHA-256, bound to the principal and the method, so that a state is valid for no other
- * principal or method.
+ * Creates the functions that seal states with HMAC-SHA-256 and verify them. A state is valid only for the principal and
+ * the MCP method for which it was sealed.
  */
 export function createRequestStates({ secrets, principal = '', system }: RequestStatesOptions): RequestStates {
-  // Codecs are created when first needed, because most connections never ask.
+  // Codecs are created when they are first needed, because most connections never ask a person.
   const codecs = new Map<string, RequestStates>()
   let ownKey: string | undefined
   const sealingKeys = async () => {
@@ -51,7 +51,7 @@ export function createRequestStates({ secrets, principal = '', system }: Request
         try {
           return await codecOf(key).verify(sealed, context)
         } catch (error) {
-          // An older key may still open the state; a state that no key opens is refused.
+          // An older key may still verify the state. If no key does, the state is refused.
           refusal = error
         }
       }

@@ -22,21 +22,21 @@ import {
 interface Attempt<T> {
   /** The tool's name. */
   operation: string
-  /** Identifies the call, which must come back unchanged. */
+  /** The fingerprint of the call, which the host must repeat unchanged. */
   fingerprint: Fingerprint
   idempotencyKey: string | undefined
   /** A person's decision about the call. */
   held?: Held | undefined
-  /** Carries the call out under a key. */
+  /** Carries out the call with an idempotency key. */
   perform(idempotencyKey: string | undefined): Promise<T>
 }
 
 type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
 
 /**
- * Carries a call out. If the service first requires a second factor from the person, their host opens the page that the
- * refusal names. The call then continues automatically under new keys, because the refusal is recorded under the old
- * one.
+ * Carries out a call. If the service first requires a second factor from the person, asks the host to open the page
+ * that the refusal links to. The call is then retried automatically with new idempotency keys, because the refusal is
+ * recorded under the old one.
  */
 export async function withVerification<T>(
   dependencies: Dependencies,
@@ -62,7 +62,7 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > maxRounds || !modesOf(dependencies.server, context).url) throw error
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
-    // One decision has one effect, however often the call is repeated, so all its tries derive the same keys.
+    // Repeats of a call that was approved on a page derive the same keys, so that one approval has only one effect.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
     const next = { fingerprint: fingerprint(), step: 'verification', key, round, page: url } as const
     return { answer: await openPage(dependencies, context, { message: messages[round === 1 ? 0 : 1], url }, next) }
@@ -70,13 +70,13 @@ export async function withVerification<T>(
 }
 
 const messages = [
-  'This needs your second factor. Open the page and enter the code; it then continues automatically.',
-  'Your second factor is not verified yet. Open the page and enter the code; it then continues automatically.',
+  'This action needs your second factor. Open the page and enter the code; the action then continues automatically.',
+  'Your second factor is not verified yet. Open the page and enter the code; the action then continues automatically.',
 ] as const
 
 /**
- * Retries while the person, who agreed to open the page, may still be verifying.
- * @throws the refusal of the last try
+ * Retries the call until the person, who agreed to open the page, has verified.
+ * @throws the last refusal, if the person does not verify in time
  */
 async function tryUntilVerified<T>(
   { system }: Dependencies,
@@ -88,7 +88,7 @@ async function tryUntilVerified<T>(
   for (const [index, waitMs] of waitsMs.entries()) {
     await system.sleep(waitMs, context.mcpReq.signal)
     try {
-      // The same answer gives the same keys, so sending it twice has no second effect.
+      // If the host sends the answer twice, the keys are the same, so the call has only one effect.
       return await perform(`${key}.${index}`)
     } catch (error) {
       if (!needsVerification(error)) throw error
@@ -103,7 +103,7 @@ export function needsVerification(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'mfa_required'
 }
 
-/** Returns the address at the end of the refusal. It must be https, or http on this machine. */
+/** Returns the page's address from the end of a refusal; undefined unless it uses https, or http on this machine. */
 function pageIn(error: unknown): string | undefined {
   if (!needsVerification(error)) return undefined
   const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]

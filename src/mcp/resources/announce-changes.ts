@@ -12,7 +12,7 @@ interface AnsweredResource extends Reference {
   relationships?: Record<string, { data?: Reference | null } | undefined>
 }
 
-/** Notifies a subscribed host at once of changes by its own call. */
+/** Notifies a host at once of changes that its own call made to resources, if it has subscribed to them. */
 export function announceChanges(
   { server, changes, subscriptions, run, log }: Dependencies,
   { customerPartyId }: Record<string, unknown>,
@@ -23,8 +23,7 @@ export function announceChanges(
   const touched = touchedAddresses(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
-  // In MCP 2025, only subscribed addresses are sent. In MCP 2026, the router of notifications applies the
-  // filter.
+  // In MCP 2026, the notification router drops addresses without a subscription; in MCP 2025, this function does.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
     if (isRouted || subscriptions.has(uri)) {

@@ -8,7 +8,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 /** A kind of resource that a host can read, list and watch by its address, `payments://{kind}/{id}`. */
 export interface ResourceKind {
   title: string
-  /** The attributes that form a title: an amount and a free text. */
+  /** The paths of the attributes that appear in the title of a listed resource: an amount and a free text. */
   titleFields: { amount: readonly string[]; text: readonly string[] }
   read: OperationDefinition
   /** The parameter of `read` that takes the id. */
@@ -56,13 +56,13 @@ export const resourceKinds = {
 
 export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)
 
-/** Builds an address. It names the customer, if any, because the caller's own resource may have the same id. */
+/** Builds an address. It includes the customer, if any, because the caller's own resource may have the same id. */
 export function addressOf(kind: string, id: string, customerPartyId?: unknown): string {
   const query = typeof customerPartyId === 'string' ? `?customerPartyId=${encodeURIComponent(customerPartyId)}` : ''
   return `payments://${kind}/${encodeURIComponent(id)}${query}`
 }
 
-/** Returns the address of a record by its id, if a host can watch such records. */
+/** Returns the address of the record with this id, in an array; an empty array if hosts cannot watch such records. */
 export function watchable(id: string, customerPartyId?: unknown): string[] {
   const kind = kindEntries.find(([, { read, id: name }]) => read.params?.shape[name]?.safeParse(id).success)
   return kind === undefined ? [] : [addressOf(kind[0], id, customerPartyId)]
@@ -70,9 +70,7 @@ export function watchable(id: string, customerPartyId?: unknown): string[] {
 
 export const templateOf = (kind: string) => `payments://${kind}/{id}{?customerPartyId}`
 
-/**
- * The template of a run's activity. The caller chooses the instance id, so it may contain any printable character.
- */
+/** The address template for a run's activity. Callers choose the id, which may contain any printable character. */
 export const activityTemplate = 'payments://activity/{instanceId}'
 
 interface ParsedAddress {
@@ -94,7 +92,7 @@ function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    // It is not valid percent-encoding, so it is not an address of ours.
+    // Addresses of this server always have valid percent-encoding.
     return undefined
   }
 }

@@ -51,14 +51,14 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
     mimeType,
   }))
   if (mayCall(dependencies.choice, activity.listActivity)) {
-    const description = 'The actions of one run, newest first: actor, resources and result.'
+    const description = 'The actions of one run, newest first, with actor, resources and result.'
     templates.push({ uriTemplate: activityTemplate, name: 'activity', title: 'Activity', description, mimeType })
   }
   const { page, ...next } = pageOf(templates, ({ name }) => name, cursor)
   return { resourceTemplates: page, ...next }
 }
 
-/** Reads a resource, and shows it as a tool would. It never calls an operation that shows a card's number. */
+/** Reads a resource, and shows it as a tool would. Never calls an operation that shows a card number. */
 export async function readResource(
   dependencies: Dependencies,
   uri: string,
@@ -75,7 +75,7 @@ export async function readResource(
     const { call } = await dependencies.api.client()
     const { data, meta } = await call(operation, input, { signal })
     const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
-    // Some hosts pass on only text, and take the first part that they understand.
+    // Some hosts give the model only plain text: they use the first part that has this type.
     const asText = { uri, mimeType: 'text/plain', text: linesOf(content).join('\n') }
     return { contents: [{ uri, mimeType, text: JSON.stringify(content) }, asText] }
   } catch (error) {
@@ -88,7 +88,7 @@ interface Reader {
   api: Pick<Api, 'client'>
 }
 
-/** Returns whether the connection can read the address now. */
+/** Returns whether the connection can now read the resource at this address. */
 export async function isReadable(reader: Reader, uri: string): Promise<boolean> {
   try {
     const [operation, input] = readCallFor(reader, uri)
@@ -101,12 +101,12 @@ export async function isReadable(reader: Reader, uri: string): Promise<boolean> 
   }
 }
 
-/** Returns whether the credential is no longer valid: it cannot even be exchanged for an API token. */
+/** Returns whether the error means that the credential is invalid: it cannot even be exchanged for an API token. */
 function isUnauthenticated(error: unknown): boolean {
   return error instanceof Failure && error.code === 'unauthenticated'
 }
 
-/** Returns the newest ids of a kind, or none if the credential may not list them. */
+/** Returns the newest records of a kind, or none if the credential is not permitted to list them. */
 export async function findNewest(dependencies: Dependencies, { list }: ResourceKind, limit: number): Promise<Listed[]> {
   try {
     const { call } = await dependencies.api.client()
@@ -133,7 +133,7 @@ function readableKinds({ choice }: Pick<Reader, 'choice'>) {
   return kindEntries.filter(([, { read, list }]) => mayCall(choice, read) && mayCall(choice, list))
 }
 
-/** Lists the newest resources of a kind. The only free text in a title is quoted and short. */
+/** Lists the newest resources of a kind. Free text in their titles is quoted and shortened. */
 async function newestResources(dependencies: Dependencies, kind: string, found: ResourceKind): Promise<Resource[]> {
   return (await findNewest(dependencies, found, listedPerKind)).map(({ id, attributes }) => {
     const status = /^\w{1,40}$/.test(String(attributes?.status)) ? `, ${attributes?.status}` : ''
@@ -154,7 +154,8 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Renders a line for each value, such as `attributes.status: "used"`. Texts stay quoted, so that none can add a line.
+ * Renders a line for each value, such as `attributes.status: "used"`. Strings stay quoted, so that a line break in a
+ * string does not begin a new line.
  */
 function linesOf(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [`${path}: ${JSON.stringify(value)}`]

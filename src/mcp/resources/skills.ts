@@ -28,7 +28,7 @@ export async function getSkill(reader: Reader, uri: string) {
   if (skill !== undefined) return { skill, ...cacheFields(reader) }
   throw new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `No skill is served at ${show(uri)}; skills/list has all of this connection.`,
+    `There is no skill at ${show(uri)}; skills/list returns all skills of this connection.`,
   )
 }
 
@@ -42,7 +42,7 @@ export async function skillResources(reader: Reader): Promise<Resource[]> {
   }))
 }
 
-/** Reads a file of a skill. @throws ResourceNotFoundError if the connection does not offer the skill */
+/** Reads the file of a skill. @throws ResourceNotFoundError if the connection does not offer the skill */
 export async function readSkill(reader: Reader, uri: string): Promise<ReadResourceResult> {
   if (!(await offeredSkills(reader)).some((skill) => skill.uri === uri)) throw new ResourceNotFoundError(uri)
   const bytes = await nodeSkillFiles(skillsFolder()).read(uri.slice(scheme.length))
@@ -52,7 +52,7 @@ export async function readSkill(reader: Reader, uri: string): Promise<ReadResour
 export const scheme = 'skill://'
 const mimeType = 'text/markdown'
 
-/** Lists the skills for which the connection offers every tool that they need. */
+/** Returns the skills that need only tools that the connection offers. */
 async function offeredSkills({ choice }: Reader): Promise<Skill[]> {
   return (await packageSkills()).filter(({ frontmatter }) =>
     neededTools(frontmatter).every((name) => {
@@ -62,7 +62,7 @@ async function offeredSkills({ choice }: Reader): Promise<Skill[]> {
   )
 }
 
-/** Returns the tools that a skill's frontmatter lists; a skill for the command line needs none. */
+/** Returns the tools that a skill's frontmatter lists; none for a skill that uses only the command line. */
 function neededTools({ metadata }: Skill['frontmatter']): string[] {
   const { tools = '' } = (metadata ?? {}) as { tools?: string }
   return tools.split(' ').filter((name) => name !== '')
@@ -77,7 +77,7 @@ function packageSkills(): Promise<readonly Skill[]> {
 }
 
 /**
- * Returns the cache attributes that a list needs in MCP 2026. They forbid caching, because permissions may change.
+ * Returns the cache fields that MCP 2026 requires in a response. They forbid caching, because permissions may change.
  */
 function cacheFields({ server }: Reader) {
   const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion

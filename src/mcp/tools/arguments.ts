@@ -14,9 +14,9 @@ type Values = Record<string, unknown>
 export interface TakenArguments {
   input: Values
   idempotencyKey: string | undefined
-  /** Unknown arguments of a read, which are ignored. */
+  /** The names of unknown arguments, which a read ignores. */
   ignored: readonly string[]
-  /** Whether the answer's text includes the hashes. */
+  /** Whether the answer's text includes hashes, which are left out by default. */
   withHashes: boolean
 }
 
@@ -24,10 +24,10 @@ export interface TakenArguments {
 const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 
 /**
- * Tolerates the usual deviations of models and hosts. For an optional argument, null and "" count as omitted. A number
- * may be a text. A read ignores unknown arguments, but a change refuses them: with a misspelt `customerPartyId`, it
- * would pay from the wrong wallet.
- * @throws {WrongArguments} naming all mistakes
+ * Converts and checks a call's arguments. Tolerates the usual deviations of models and hosts: for an optional argument,
+ * null and "" count as omitted, and a number may be sent as a string. Reads ignore unknown arguments. All other calls
+ * refuse them: with a misspelled `customerPartyId`, a payment would come from the wrong wallet.
+ * @throws {WrongArguments} with all mistakes
  */
 export function takeArguments(
   dependencies: Dependencies,
@@ -69,7 +69,7 @@ export function takeArguments(
   }
 }
 
-/** Returns a function that runs a step, and collects a mistake instead of throwing it. */
+/** Returns a function that runs a step. If the step throws a mistake, the function adds it to `problems`. */
 function collectMistakes(problems: WrongArguments[]) {
   return <Value>(work: () => Value): Value | undefined => {
     try {
@@ -82,7 +82,7 @@ function collectMistakes(problems: WrongArguments[]) {
   }
 }
 
-/** Fills in the default page size of the tool's lists, which differs from the service's. */
+/** Fills in the tool's default page size, which differs from the service's. */
 function withDefaultLimit({ limit }: Readonly<Record<string, z.ZodType>>, input: Values): Values {
   return limit === undefined || input.limit !== undefined ? input : { ...input, limit: limit.parse(undefined) }
 }
@@ -96,7 +96,7 @@ function isFull(detail: unknown): boolean {
   })
 }
 
-/** Cached for each operation: compiling the schema takes a tenth of a guarded call's CPU time. */
+/** Returns the schema of a tool's arguments. It is cached: compiling it takes a tenth of a guarded call's CPU time. */
 export const schemaOf = memoize((operation: OperationDefinition) => z.object(shapeOf(operation)))
 
 function argumentNames(operation: OperationDefinition): string[] {
@@ -109,15 +109,15 @@ function argumentNames(operation: OperationDefinition): string[] {
 }
 
 /**
- * The shortest key that counts as unique. Models invent short keys and words, and a second model that invents the same
- * one would get this call's answer.
+ * The minimum length of a key that counts as unique. Models invent short keys and words. If two models invented the
+ * same key, the second would get the answer to the first model's call.
  */
 const minKeyLength = 16
 
 function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefined {
   if (isNothing(key)) return undefined
   if (typeof key === 'string' && key.length >= minKeyLength && !/^\p{L}+$/u.test(key)) return key
-  const onPurpose = ` To repeat an equal call on purpose, make it ${minKeyLength} or more random letters and digits.`
+  const onPurpose = ` To repeat an equal call on purpose, use a key of ${minKeyLength} or more random letters and digits.`
   throw new WrongArguments({
     detail: `idempotencyKey ${show(key)} cannot be unique: leave it out, unless an answer told you to send one.`,
     source: { header: 'Idempotency-Key' },
@@ -125,7 +125,7 @@ function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefi
   })
 }
 
-/** Returns null for each field that `clear` names, because the service takes null to empty a field. */
+/** Returns null for each field that `clear` lists, because null tells the service to clear the field. */
 function clearFields(operation: OperationDefinition, names: unknown, input: Values): Values {
   const clearable = clearableOf(operation)
   if (clearable.length === 0 || isNothing(names)) return {}
@@ -134,7 +134,7 @@ function clearFields(operation: OperationDefinition, names: unknown, input: Valu
     const isGiven = typeof name === 'string' && !isNothing(input[name])
     if (!isGiven && clearable.some((candidate) => candidate === name)) continue
     const detail = isGiven
-      ? `clear names ${show(name)}, which has a value too: either set it or clear it.`
+      ? `clear lists ${show(name)}, which also has a value: either set it or clear it.`
       : `clear must be a list of ${clearable.join(', ')}; got ${show(name)}.`
     throw new WrongArguments({
       detail,
@@ -147,7 +147,7 @@ function clearFields(operation: OperationDefinition, names: unknown, input: Valu
 
 export const isNothing = (value: unknown) => value === undefined || value === null || value === ''
 
-/** The parts of zod's description of a schema that name the schemas within it. */
+/** The parts of zod's definition of a schema that contain its inner schemas. */
 interface Definition {
   type: string
   innerType?: z.ZodType
@@ -155,10 +155,10 @@ interface Definition {
   shape?: Record<string, z.ZodType>
 }
 
-/** A whole number that is exact as a double. */
+/** A whole number of at most 15 digits, which JavaScript represents exactly. */
 const wholeNumber = /^-?(0|[1-9]\d{0,14})$/
 
-/** Converts a value to the schema's type. Values that do not match stay, and fail the later validation. */
+/** Converts a value to the schema's type. A value that does not match is returned unchanged and refused later. */
 function convert(schema: z.ZodType, value: unknown): unknown {
   const { type, innerType, element, shape } = schema.def as unknown as Definition
   if (innerType !== undefined) return convert(innerType, value)

@@ -27,7 +27,7 @@ import { explainUnknownTool } from './unknown-tool.ts'
 import { WrongArguments } from './wrong-arguments.ts'
 
 /**
- * Calls a tool's operation, in steps. A refusal is a result with advice, not a protocol error.
+ * Carries out a tool call. A refusal is returned as a result with advice, not as a protocol error.
  * @throws {ProtocolError} if there is no such tool; {ConnectionCutError} if a fault cuts the connection
  */
 export async function callTool(
@@ -81,7 +81,7 @@ async function perform(call: Parsed): Promise<Answer> {
   return await toHost(answered)
 }
 
-/** Sends the call. If it repeats a call that the API refused, sends it once more, as a new one. */
+/** Sends the call, after asking the person if needed. If the API refused an equal earlier call, sends a new one. */
 async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer }> {
   const { dependencies, context } = call
   const guard = guardOf(dependencies, call, context)
@@ -114,7 +114,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
     const outcome = await withVerification(dependencies, { ...attempt, perform }, context)
     return 'answer' in outcome ? outcome : { ...call, result: outcome.done }
   } catch (error) {
-    // If the person must verify first, the approved call stays pending and counts as another try.
+    // If the person must verify first, the approved call can be repeated. Its next attempt then has another key.
     if (held !== undefined && needsVerification(error)) await dependencies.people.decisions?.countTry(held)
     throw error
   } finally {
@@ -122,7 +122,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   }
 }
 
-/** Records an answer in the run and the decision, and announces changes to the host. */
+/** Records the answer in the run and with the person's decision, and announces changes to the host. */
 async function record({ dependencies, context, ...call }: Answered): Promise<void> {
   const { operation, hostArguments, input, held, result } = call
   // If no request was sent, the API records nothing in the run, so the call is noted here.
@@ -165,7 +165,7 @@ function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
     log.info({ operation: name, status: error.status, code: error.code, ms: Math.round(ms) }, 'refused')
     return failure(call, error, decision)
   }
-  // The SDK sends nothing for a cancelled request; this only keeps the cancellation out of the log.
+  // The SDK sends nothing for a canceled request; this only keeps the cancellation out of the log.
   if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: name }, 'tool call failed unexpectedly')
   return failure(call, new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' }))
 }
@@ -187,7 +187,7 @@ function refuseUngranted({ dependencies, operation }: Known): void {
   throw new Failure('forbidden', { detail })
 }
 
-/** Records in the run a call that is refused before it is sent. */
+/** Records in the run that a call was refused before it was sent. */
 function noteRefused(
   { dependencies, context, name: operation, hostArguments }: Arrived,
   { code, status, message: detail }: { code: string; status?: number; message: string },
