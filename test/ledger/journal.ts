@@ -45,27 +45,27 @@ export class Journal {
 
   /** Makes a purchase, and then reverses it, or captures and refunds it. */
   async buy(): Promise<void> {
-    const { id: cardId } = await this.#do('/agent-cards', (key) => ({
+    const { id: cardId } = await this.#post('/agent-cards', (key) => ({
       merchant: { name: key },
       maximumAmount: 900,
       currency: 'USD',
     }))
-    const { id } = await this.#do(`/simulations/agent-cards/${cardId}/authorize`, (key) => ({
+    const { id } = await this.#post(`/simulations/agent-cards/${cardId}/authorize`, (key) => ({
       amount: 900,
       currency: 'USD',
       merchant: { name: key },
     }))
     const path = `/simulations/card-transactions/${id}`
-    if (this.intents.length % 3 === 0) await this.#do(`${path}/reverse`, () => ({}))
+    if (this.intents.length % 3 === 0) await this.#post(`${path}/reverse`, () => ({}))
     else {
-      await this.#do(`${path}/capture`, () => ({ amount: 900, currency: 'USD' }))
+      await this.#post(`${path}/capture`, () => ({ amount: 900, currency: 'USD' }))
       this.#refunds += 1
       const amount = this.#refunds
-      await this.#do(`${path}/refund`, () => ({ amount, currency: 'USD' }))
+      await this.#post(`${path}/refund`, () => ({ amount, currency: 'USD' }))
     }
   }
 
-  async #do(path: string, attributes: (key: string) => Record<string, unknown>): Promise<{ id: string }> {
+  async #post(path: string, attributes: (key: string) => Record<string, unknown>): Promise<{ id: string }> {
     const key = `${this.#name} request ${this.intents.length}`
     const intent: Intent = { key, path, attributes: attributes(key) }
     this.intents.push(intent)
@@ -78,9 +78,9 @@ export class Journal {
    * Repeats every request with its key. Acknowledged requests must get the same answer as before; others must succeed.
    */
   async repeatAll(url: string): Promise<void> {
-    const left = this.intents.values()
+    const remaining = this.intents.values()
     const clients = Array.from({ length: 16 }, async () => {
-      for (const intent of left) await repeatRequest(url, intent)
+      for (const intent of remaining) await repeatRequest(url, intent)
     })
     await Promise.all(clients)
   }
@@ -91,13 +91,13 @@ export class Journal {
   }
 
   /** Checks that each request had its effect exactly once. */
-  expectOneOfEach({ transactions, cardNames }: Effects): void {
+  expectOneOfEach({ transactions, cardMerchants }: Effects): void {
     const isOwn = (name: string) => name.startsWith(`${this.#name} `)
     const purchases = [...transactions.values()].filter(
       ({ kind, merchantName }) => kind === 'purchase' && isOwn(merchantName),
     )
     const keys = (pattern: RegExp) => this.intents.filter(({ path }) => pattern.test(path)).map(({ key }) => key)
-    expect(cardNames.filter(isOwn).sort()).toEqual(keys(/^\/agent-cards$/).sort())
+    expect(cardMerchants.filter(isOwn).sort()).toEqual(keys(/^\/agent-cards$/).sort())
     expect(purchases.map(({ merchantName }) => merchantName).sort()).toEqual(keys(/authorize$/).sort())
     const ids = new Set(purchases.map(({ id }) => id))
     const refunded = [...transactions.values()]
@@ -118,7 +118,7 @@ export class Journal {
 interface Effects {
   /** The card transactions, by id. */
   transactions: ReadonlyMap<string, CardTransactionRow>
-  cardNames: readonly string[]
+  cardMerchants: readonly string[]
 }
 
 /** Reads the effects, and checks that the books are right. */
@@ -129,7 +129,7 @@ export async function readEffects(databaseUrl: string): Promise<Effects> {
     const cards = await store.transaction(({ db }) => db.selectFrom('agentCards').select('merchantName').execute())
     return {
       transactions: new Map(transactions.map((transaction) => [transaction.id, transaction])),
-      cardNames: cards.map(({ merchantName }) => merchantName),
+      cardMerchants: cards.map(({ merchantName }) => merchantName),
     }
   } finally {
     await store.close()

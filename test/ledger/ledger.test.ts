@@ -31,7 +31,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('advance' as const), seconds }) },
 )
 
-const funds = 2000
+const fundsCents = 2000
 
 async function takeStep(world: World, key: string, model: Purchases, step: Step): Promise<void> {
   if (step.do === 'issue') {
@@ -93,14 +93,14 @@ function byId({ json }: Answer): Record<string, unknown> {
 onEachDatabase('the ledger', (database) => {
   test('agrees with an independent model after every step of any history', async () => {
     const outcomes = new Set<string>()
-    const chance = isDeep ? 30 : database === sqlite ? 3 : 1
+    const randomRuns = isDeep ? 30 : database === sqlite ? 3 : 1
     const property = fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
       const world = await createWorld(database)
       try {
-        const party = await addParty(world, { fundsCents: funds })
-        const model = new Purchases(funds, world.system.now())
-        for (const one of [...opening, ...steps]) {
-          await takeStep(world, party.agentKey, model, one)
+        const party = await addParty(world, { fundsCents })
+        const model = new Purchases(fundsCents, world.system.now())
+        for (const next of [...opening, ...steps]) {
+          await takeStep(world, party.agentKey, model, next)
           await compare(world, party, model)
         }
         for (const { status } of model.transactions) outcomes.add(status)
@@ -109,7 +109,7 @@ onEachDatabase('the ledger', (database) => {
       }
     })
     await fc.assert(property, {
-      numRuns: fixedHistories.length + chance,
+      numRuns: fixedHistories.length + randomRuns,
       examples: fixedHistories.map((steps) => [steps]),
     })
     expect([...outcomes].sort()).toEqual(

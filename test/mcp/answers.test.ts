@@ -9,7 +9,8 @@ import { hosts } from './hosts.ts'
 
 const document = documentOf('sandbox')
 const operations = Object.values<OperationDefinition>(catalogue)
-const of = (result: 'one' | 'list') => operations.filter((operation) => answersList(operation) === (result === 'list'))
+const operationsWith = (result: 'one' | 'list') =>
+  operations.filter((operation) => answersList(operation) === (result === 'list'))
 const { open } = hosts[2]
 
 interface Body {
@@ -62,7 +63,7 @@ async function textOf(operation: OperationDefinition, body: Body, more: object =
 }
 
 /** The fields that a text omits from the answer, with the reasons. */
-const leftOut: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
+const isOmitted: Readonly<Record<string, (value: unknown, record: object) => boolean>> = {
   // Equal times mean that the record has not changed.
   updatedAt: (value, { createdAt }: { createdAt?: unknown }) => value === createdAt,
   // Only a program can compare hashes; detail "full" shows them.
@@ -81,7 +82,7 @@ const inDollars = (cents: number) =>
 
 /** Returns the name and text of each value that is not empty. */
 function valuesOf(value: unknown, name = '', record: object = {}): [string, string][] {
-  if (value === null || value === undefined || leftOut[name]?.(value, record) === true) return []
+  if (value === null || value === undefined || isOmitted[name]?.(value, record) === true) return []
   if (Array.isArray(value)) return value.flatMap((item) => valuesOf(item, name))
   if (typeof value === 'object') return Object.entries(value).flatMap(([field, inner]) => valuesOf(inner, field, value))
   return [[name, typeof value === 'number' && amounts.test(name) ? inDollars(value) : String(value)]]
@@ -96,22 +97,25 @@ function withoutImplied({ type: _, relationships = {}, ...rest }: Body['data']) 
 }
 
 describe('one resource is shown in full', () => {
-  test.each(of('one').map((operation) => [operation.name, operation] as const))('%s', async (_, operation) => {
-    const body = exampleOf(operation)
-    const text = await textOf(operation, body)
-    const { id, ...values } = withoutImplied(body.data)
-    expect(text.startsWith(`${body.data.type} ${/^[\w@.]+$/.test(id) ? id : `“${id}”`}`)).toBe(true)
-    for (const [name, value] of valuesOf({ ...values, ...body.meta })) {
-      const forms = [`${name} ${value}`, `${name} “${value}”`, `${value},`, `, ${value}`]
-      expect(
-        forms.some((form) => text.includes(form)),
-        `${name} ${value} in ${text}`,
-      ).toBe(true)
-    }
-    // A copy of the JSON would have more lines.
-    expect(text.split('\n').length).toBeLessThanOrEqual(3)
-    expect(text.length).toBeLessThan(JSON.stringify(body).length)
-  })
+  test.each(operationsWith('one').map((operation) => [operation.name, operation] as const))(
+    '%s',
+    async (_, operation) => {
+      const body = exampleOf(operation)
+      const text = await textOf(operation, body)
+      const { id, ...values } = withoutImplied(body.data)
+      expect(text.startsWith(`${body.data.type} ${/^[\w@.]+$/.test(id) ? id : `“${id}”`}`)).toBe(true)
+      for (const [name, value] of valuesOf({ ...values, ...body.meta })) {
+        const forms = [`${name} ${value}`, `${name} “${value}”`, `${value},`, `, ${value}`]
+        expect(
+          forms.some((form) => text.includes(form)),
+          `${name} ${value} in ${text}`,
+        ).toBe(true)
+      }
+      // A copy of the JSON would have more lines.
+      expect(text.split('\n').length).toBeLessThanOrEqual(3)
+      expect(text.length).toBeLessThan(JSON.stringify(body).length)
+    },
+  )
 
   test('empty and null values are left out, and additions of a deployed service are quoted', async () => {
     const card = exampleOf(catalogue.getAgentCard)
@@ -142,7 +146,7 @@ function tenOf(operation: OperationDefinition): Body {
 const tokensOf = (text: string) => Math.ceil(Buffer.byteLength(text) / 4)
 
 /** Higher limits for tools whose list shows details that no other tool shows. */
-const maxCharacters: Readonly<Record<string, number>> = {
+const maxTokens: Readonly<Record<string, number>> = {
   list_approvals: 690,
   list_card_transactions: 550,
   create_agent_customer_invitation: 530,
@@ -160,27 +164,30 @@ const maxCharacters: Readonly<Record<string, number>> = {
 }
 
 describe('a list is a table', () => {
-  test.each(of('list').map((operation) => [operation.name, operation] as const))('%s', async (name, operation) => {
-    const body = tenOf(operation)
-    const text = await textOf(operation, body)
-    const [head = '', columns = '', ...rest] = text.split('\n')
-    const rows = rest.slice(0, 10).map((row) => row.split(' | '))
-    const width = columns.split(' | ').length
-    expect(rows.map((row) => row.length)).toEqual(Array(10).fill(width))
-    expect(rows.map(([id]) => id?.replace(/[“”]/g, ''))).toEqual(body.data.map(({ id }: { id: string }) => id))
-    for (const [at, record] of body.data.entries()) {
-      const row = rows[at]?.join(' | ') ?? ''
-      const { status, amount } = record.attributes
-      const dollars = amount ?? record.attributes.maximumAmount ?? record.attributes.payment?.amount
-      if (status !== undefined) expect(`${row} ${head}`).toContain(status)
-      if (dollars !== undefined) expect(row).toContain(inDollars(dollars))
-    }
-    expect(rest.at(-1)).toBe('There are more: repeat the call with cursor bmV4dC1wYWdl')
-    expect(tokensOf(text), text).toBeLessThanOrEqual(maxCharacters[name] ?? 500)
-    expect(tokensOf(text)).toBeLessThan(tokensOf(JSON.stringify(body)) * 0.7)
-  })
+  test.each(operationsWith('list').map((operation) => [operation.name, operation] as const))(
+    '%s',
+    async (name, operation) => {
+      const body = tenOf(operation)
+      const text = await textOf(operation, body)
+      const [head = '', columns = '', ...rest] = text.split('\n')
+      const rows = rest.slice(0, 10).map((row) => row.split(' | '))
+      const width = columns.split(' | ').length
+      expect(rows.map((row) => row.length)).toEqual(Array(10).fill(width))
+      expect(rows.map(([id]) => id?.replace(/[“”]/g, ''))).toEqual(body.data.map(({ id }: { id: string }) => id))
+      for (const [at, record] of body.data.entries()) {
+        const row = rows[at]?.join(' | ') ?? ''
+        const { status, amount } = record.attributes
+        const dollars = amount ?? record.attributes.maximumAmount ?? record.attributes.payment?.amount
+        if (status !== undefined) expect(`${row} ${head}`).toContain(status)
+        if (dollars !== undefined) expect(row).toContain(inDollars(dollars))
+      }
+      expect(rest.at(-1)).toBe('There are more: repeat the call with cursor bmV4dC1wYWdl')
+      expect(tokensOf(text), text).toBeLessThanOrEqual(maxTokens[name] ?? 500)
+      expect(tokensOf(text)).toBeLessThan(tokensOf(JSON.stringify(body)) * 0.7)
+    },
+  )
 
-  const readable = ['list_agent_cards', 'list_payments', 'list_wallets', 'list_transfers', 'list_agents']
+  const listTools = ['list_agent_cards', 'list_payments', 'list_wallets', 'list_transfers', 'list_agents']
 
   test('shops are shown by the name for which a card is issued', async () => {
     const operation = catalogue.listShops
@@ -190,7 +197,7 @@ describe('a list is a table', () => {
     for (const { attributes } of body.data) expect(text).toContain(`“${attributes.name}”`)
   })
 
-  test.each(readable)('%s names the tool that shows one record in full', async (name) => {
+  test.each(listTools)('%s names the tool that shows one record in full', async (name) => {
     const operation = operations.find((candidate) => candidate.name === name) as OperationDefinition
     const body = tenOf(operation)
     for (const [at, { attributes }] of body.data.entries()) attributes.instanceId = `run ${at}`
@@ -198,7 +205,7 @@ describe('a list is a table', () => {
   })
 
   test('of records that no tool reads individually shows them in full', async () => {
-    for (const operation of of('list')) {
+    for (const operation of operationsWith('list')) {
       if (
         operations.some((other) => other.effect === 'read' && !answersList(other) && other.output === operation.output)
       )

@@ -116,8 +116,8 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
 
   test('the currency may be omitted, and any other than USD is refused', async () => {
     const { host } = await openHost()
-    const { currency: _, ...unsaid } = card
-    const issued = await host.callTool('issue_agent_card', unsaid)
+    const { currency: _, ...withoutCurrency } = card
+    const issued = await host.callTool('issue_agent_card', withoutCurrency)
     expect(issued.structuredContent?.data.attributes.currency).toBe('USD')
     const refused = errorOf(await host.callTool('issue_agent_card', { ...card, currency: 'EUR' }))
     expect(refused.detail).toContain('currency must be "USD"')
@@ -128,8 +128,8 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     const counterparty = { type: 'email', value: 'ann@example.com' }
     const paid = await host.callTool('create_payment', { amount: 1, counterparty, tags: { team: 'blue' } })
     expect(paid.structuredContent?.data.attributes.tags).toEqual({ team: 'blue' })
-    const ofStranger = errorOf(await host.callTool('list_payments', { partyId: customerPartyId }))
-    expect(ofStranger.code).not.toBe('invalid_value')
+    const otherParty = errorOf(await host.callTool('list_payments', { partyId: customerPartyId }))
+    expect(otherParty.code).not.toBe('invalid_value')
   })
 
   test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])(

@@ -5,23 +5,23 @@ import { eventsOf, modernRequest, rawHost } from '../mcp-http/hosting.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
+import { connectOverHttp, connectOverStdio, type FaultyConnection } from './faulty-connection.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
-import { type Meeting, overHttp, overStdio } from './meeting.ts'
 
-const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
-const doors = { 'over stdio': overStdio, 'over HTTP': overHttp }
+const hostPerVersion = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
+const transports = { 'over stdio': connectOverStdio, 'over HTTP': connectOverHttp }
 
 onEachDatabase('a call that meets a fault', (database) => {
   let world: World
   let other: OtherParty
   let amount = 100
-  const open: Meeting[] = []
+  const connections: FaultyConnection[] = []
   beforeAll(async () => {
     world = await createWorld(database, { system: fakeSystem({ now: Date.now() }) })
     other = await addParty(world)
   })
   afterEach(async () => {
-    for (const meeting of open.splice(0)) await meeting.close()
+    for (const connection of connections.splice(0)) await connection.close()
   })
   afterAll(() => world.drop())
 
@@ -35,107 +35,107 @@ onEachDatabase('a call that meets a fault', (database) => {
     }
     const before = await received()
     const cents = amount
-    return { input, times: async () => ((await received()) - before) / cents }
+    return { input, timesPaid: async () => ((await received()) - before) / cents }
   }
 
-  describe.each(Object.entries(doors))('%s', (door, openDoor) => {
-    describe.each(eras)('$host', (host) => {
-      const meet = async (system?: System) => {
-        const meeting = await openDoor({ world, host, ...(system && { system }) })
-        open.push(meeting)
-        return meeting
+  describe.each(Object.entries(transports))('%s', (transport, open) => {
+    describe.each(hostPerVersion)('$host', (host) => {
+      const connect = async (system?: System) => {
+        const connection = await open({ world, host, ...(system && { system }) })
+        connections.push(connection)
+        return connection
       }
       /**
        * Expects that the call was lost. Over HTTP, the host sees that the connection was cut. Over stdio, this call
        * gets no answer, but other calls do.
        */
-      const expectLost = async (meeting: Meeting, call: Promise<ToolResult>) => {
-        if (door === 'over HTTP') return expect(call).rejects.toThrow()
+      const expectLost = async (connection: FaultyConnection, call: Promise<ToolResult>) => {
+        if (transport === 'over HTTP') return expect(call).rejects.toThrow()
         let isSettled = false
         const settled = () => {
           isSettled = true
         }
         call.then(settled, settled)
-        await meeting.isCut
-        await awaitAnswers(meeting.host)
+        await connection.whenCut
+        await awaitEarlierAnswers(connection.host)
         expect(isSettled).toBe(false)
       }
 
       test('reset: nothing is done, and a repeat of the call is carried out', async () => {
-        const meeting = await meet()
-        const { input, times } = await newPayment()
-        meeting.next.push({ kind: 'reset' })
-        await expectLost(meeting, meeting.host.callTool('create_payment', input))
-        expect(await times()).toBe(0)
-        const repeat = await meeting.host.callTool('create_payment', input)
+        const connection = await connect()
+        const { input, timesPaid } = await newPayment()
+        connection.nextFaults.push({ kind: 'reset' })
+        await expectLost(connection, connection.host.callTool('create_payment', input))
+        expect(await timesPaid()).toBe(0)
+        const repeat = await connection.host.callTool('create_payment', input)
         expect(repeat.structuredContent).not.toHaveProperty('repeated')
-        expect(await times()).toBe(1)
+        expect(await timesPaid()).toBe(1)
       })
 
       test('effect_then_lost: the payment is made, and a repeat gets the first answer', async () => {
-        const meeting = await meet()
-        const { input, times } = await newPayment()
-        meeting.next.push({ kind: 'effect_then_lost' })
-        await expectLost(meeting, meeting.host.callTool('create_payment', input))
-        expect(await times()).toBe(1)
-        const repeat = await meeting.host.callTool('create_payment', input)
+        const connection = await connect()
+        const { input, timesPaid } = await newPayment()
+        connection.nextFaults.push({ kind: 'effect_then_lost' })
+        await expectLost(connection, connection.host.callTool('create_payment', input))
+        expect(await timesPaid()).toBe(1)
+        const repeat = await connection.host.callTool('create_payment', input)
         expect(repeat.structuredContent).toHaveProperty('repeated')
-        expect(await times()).toBe(1)
+        expect(await timesPaid()).toBe(1)
       })
 
       test('effect_then_503: the payment is made, and the advice in the error leads to the answer', async () => {
-        const meeting = await meet()
-        const { input, times } = await newPayment()
-        meeting.next.push({ kind: 'effect_then_503' })
-        const { code, status, next, idempotencyKey } = errorOf(await meeting.host.callTool('create_payment', input))
+        const connection = await connect()
+        const { input, timesPaid } = await newPayment()
+        connection.nextFaults.push({ kind: 'effect_then_503' })
+        const { code, status, next, idempotencyKey } = errorOf(await connection.host.callTool('create_payment', input))
         expect({ code, status }).toEqual({ code: 'service_unavailable', status: 503 })
         expect(next).toBe(
           `Repeat this call unchanged with idempotencyKey ${JSON.stringify(idempotencyKey)}: it is safe, nothing happens twice.`,
         )
-        const repeat = await meeting.host.callTool('create_payment', { ...input, idempotencyKey })
+        const repeat = await connection.host.callTool('create_payment', { ...input, idempotencyKey })
         expect(repeat.structuredContent).toMatchObject({ replayed: true })
-        expect(await times()).toBe(1)
+        expect(await timesPaid()).toBe(1)
       })
 
       test('effect_then_503 of a refused call: the refusal is returned', async () => {
-        const meeting = await meet()
-        meeting.next.push({ kind: 'effect_then_503' })
-        expect(errorOf(await meeting.host.callTool('get_payment', { paymentId: 'pay_unknown' }))).toMatchObject({
+        const connection = await connect()
+        connection.nextFaults.push({ kind: 'effect_then_503' })
+        expect(errorOf(await connection.host.callTool('get_payment', { paymentId: 'pay_unknown' }))).toMatchObject({
           code: 'not_found',
         })
       })
 
       test('error: each code is returned as a refusal, and nothing is done', async () => {
-        const meeting = await meet()
-        const { input, times } = await newPayment()
+        const connection = await connect()
+        const { input, timesPaid } = await newPayment()
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
-          meeting.next.push({ kind: 'error', code })
+          connection.nextFaults.push({ kind: 'error', code })
           const { status, detail } = errorTable[code]
-          const error = errorOf(await meeting.host.callTool('create_payment', input))
+          const error = errorOf(await connection.host.callTool('create_payment', input))
           expect(error).toMatchObject({ code, status, detail, next: expect.any(String) })
           expect(error).not.toHaveProperty('idempotencyKey')
         }
-        meeting.next.push({ kind: 'error', code: 'rate_limited' })
-        expect(errorOf(await meeting.host.callTool('create_payment', input)).next).toBe(
+        connection.nextFaults.push({ kind: 'error', code: 'rate_limited' })
+        expect(errorOf(await connection.host.callTool('create_payment', input)).next).toBe(
           'Wait 1 s. Then make this call again.',
         )
-        expect(await times()).toBe(0)
-        await meeting.host.callTool('create_payment', input)
-        expect(await times()).toBe(1)
+        expect(await timesPaid()).toBe(0)
+        await connection.host.callTool('create_payment', input)
+        expect(await timesPaid()).toBe(1)
       })
 
       test('slow: the payment is made, and the answer comes after the specified time', async () => {
-        const meeting = await meet()
-        const { input, times } = await newPayment()
+        const connection = await connect()
+        const { input, timesPaid } = await newPayment()
         const before = world.system.slept.length
-        meeting.next.push({ kind: 'slow', afterMs: 12_345 })
-        expect((await meeting.host.callTool('create_payment', input)).isError).not.toBe(true)
+        connection.nextFaults.push({ kind: 'slow', afterMs: 12_345 })
+        expect((await connection.host.callTool('create_payment', input)).isError).not.toBe(true)
         expect(world.system.slept.slice(before)).toContain(12_345)
-        expect(await times()).toBe(1)
+        expect(await timesPaid()).toBe(1)
       })
 
       test('hang: nothing is done, and the call ends when the host cancels or the connection is cut', async () => {
-        const { input, times } = await newPayment()
+        const { input, timesPaid } = await newPayment()
         const waiting = Promise.withResolvers<number>()
         const ended = Promise.withResolvers<void>()
         const system: System = {
@@ -150,34 +150,34 @@ onEachDatabase('a call that meets a fault', (database) => {
             )
           },
         }
-        const meeting = await meet(system)
-        meeting.next.push({ kind: 'hang', afterMs: 54_321 })
+        const connection = await connect(system)
+        connection.nextFaults.push({ kind: 'hang', afterMs: 54_321 })
         const controller = new AbortController()
-        const call = meeting.host.callTool('create_payment', input, { signal: controller.signal })
+        const call = connection.host.callTool('create_payment', input, { signal: controller.signal })
         call.catch(() => {})
         expect(await waiting.promise).toBe(54_321)
         controller.abort('it takes too long')
         await expect(call).rejects.toThrow()
         await ended.promise
-        expect(await times()).toBe(0)
+        expect(await timesPaid()).toBe(0)
 
-        const other = await meet()
-        other.next.push({ kind: 'hang' })
-        await expectLost(other, other.host.callTool('create_payment', input))
-        expect(await times()).toBe(0)
+        const second = await connect()
+        second.nextFaults.push({ kind: 'hang' })
+        await expectLost(second, second.host.callTool('create_payment', input))
+        expect(await timesPaid()).toBe(0)
       })
     })
   })
 
   test('over HTTP, a lost answer cannot be fetched by resuming its stream', async () => {
-    const [host] = eras
+    const [host] = hostPerVersion
     if (host === undefined) throw new Error('no host')
-    const meeting = await overHttp({ world, host })
-    open.push(meeting)
-    const { input, times } = await newPayment()
-    const raw = rawHost(meeting.hosting.url)
+    const connection = await connectOverHttp({ world, host })
+    connections.push(connection)
+    const { input, timesPaid } = await newPayment()
+    const raw = rawHost(connection.hosting.url)
     await raw.initialize()
-    meeting.next.push({ kind: 'effect_then_lost' })
+    connection.nextFaults.push({ kind: 'effect_then_lost' })
     const response = await raw.call(7, 'create_payment', input, { _meta: { progressToken: 't' } })
     const ids: (string | undefined)[] = []
     for await (const { id, message } of eventsOf(response)) {
@@ -190,9 +190,9 @@ onEachDatabase('a call that meets a fault', (database) => {
       for await (const { message } of eventsOf(resumed)) expect(message?.id).toBe(undefined)
     }
     expect((await raw.send('GET', undefined, { 'Last-Event-ID': String(ids.at(-1)) })).status).toBe(204)
-    expect(await times()).toBe(1)
+    expect(await timesPaid()).toBe(1)
 
-    meeting.next.push({ kind: 'effect_then_lost' })
+    connection.nextFaults.push({ kind: 'effect_then_lost' })
     const again = await newPayment()
     const { body, headers } = modernRequest(
       'tools/call',
@@ -202,11 +202,11 @@ onEachDatabase('a call that meets a fault', (database) => {
     const modern = await raw.post(body, { ...headers, 'Mcp-Session-Id': undefined })
     expect(modern.headers.get('content-type')).toBe('text/event-stream')
     for await (const { message } of eventsOf(modern)) expect(message?.id).toBe(undefined)
-    expect(await again.times()).toBe(1)
+    expect(await again.timesPaid()).toBe(1)
   })
 })
 
 /** Makes another call: its answer arrives after everything that the server sent earlier. */
-async function awaitAnswers(host: Host): Promise<void> {
+async function awaitEarlierAnswers(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

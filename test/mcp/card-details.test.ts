@@ -95,10 +95,10 @@ test('the tool describes its behavior in both modes; production masks by default
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
   expect(JSON.stringify(detailsTool(everyTool('production'))?.outputSchema)).toContain('cvv')
   // Anyone who opens the page as the person sees the number, so the model must not get its address.
-  const names = (cardDetails: 'masked' | 'reveal') =>
+  const toolNames = (cardDetails: 'masked' | 'reveal') =>
     toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
-  expect(names('reveal')).toContain('create_agent_card_details_page')
-  expect(names('masked')).not.toContain('create_agent_card_details_page')
+  expect(toolNames('reveal')).toContain('create_agent_card_details_page')
+  expect(toolNames('masked')).not.toContain('create_agent_card_details_page')
   const { host, close } = await connectHost(world, hosts[0].open, { environment: 'production', toolsets: ['default'] })
   closing.push(close)
   const { tools } = await host.listTools()

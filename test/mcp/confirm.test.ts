@@ -27,16 +27,16 @@ async function connectTo(world: World, chosen: (typeof hosts)[number], options: 
 
 onEachDatabase('a person who must confirm a call', (database) => {
   let world: World
-  let us: ApprovalWorld
+  let approvals: ApprovalWorld
   let self: Payer
   let other: OtherParty
 
   beforeAll(async () => {
     world = await createWorld(database)
-    us = await createApprovalWorld(world)
-    self = us.self
-    other = us.other
-    ok(await world.post(`/simulations/customers/${us.partyId}/transfers/deposit`, { amount: 10_000_000 }))
+    approvals = await createApprovalWorld(world)
+    self = approvals.self
+    other = approvals.other
+    ok(await world.post(`/simulations/customers/${approvals.partyId}/transfers/deposit`, { amount: 10_000_000 }))
   })
   afterAll(() => world.drop())
 
@@ -47,7 +47,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     }
 
     test('sees the amount, the payee and the effect, and approving sends the payment', async () => {
-      const { paymentId, approvalId } = await us.review(6_000)
+      const { paymentId, approvalId } = await approvals.review(6_000)
       const who = person([yes])
       const { result, sent } = await approving(who, approvalId)
       expect(result.structuredContent?.data.attributes.status).toBe('approved')
@@ -77,7 +77,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
         'confirmation_declined',
       ],
     ] as [string, PersonAnswer, string][])('stops the call %s', async (_, answer, code) => {
-      const { paymentId, approvalId } = await us.review(6_000)
+      const { paymentId, approvalId } = await approvals.review(6_000)
       const { result, sent } = await approving(person([answer]), approvalId)
       expect(errorOf(result)).toEqual({
         code,
@@ -93,7 +93,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       ['declines at once', no, true],
       ['sends an empty box at once', unticked, true],
     ] as const)('a host that %s did not show the question', async (_, answer, hasty) => {
-      const { paymentId, approvalId } = await us.review(6_000)
+      const { paymentId, approvalId } = await approvals.review(6_000)
       const options = { hasty, publicUrl: 'https://pay.example' }
       const { result } = await approving(person([answer]), approvalId, options)
       const { code, detail, next } = errorOf(result)
@@ -104,7 +104,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test('cannot be asked by a host without forms, which gets a refusal that says where to decide', async () => {
-      const { paymentId, approvalId } = await us.review(6_000)
+      const { paymentId, approvalId } = await approvals.review(6_000)
       for (const [options, where] of [
         [{ publicUrl: 'https://pay.example' }, `at https://pay.example/approvals/${approvalId}/review`],
         [{ person: person([yes], { url: {} }) }, 'in the dashboard of the payments account'],
@@ -122,7 +122,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
 
     test('may decide on a page if the host opens pages but shows no forms', async () => {
       const publicUrl = 'https://pay.example'
-      const { paymentId, approvalId } = await us.review(6_000)
+      const { paymentId, approvalId } = await approvals.review(6_000)
       const slept: number[] = []
       const sleep = async (ms: number) => {
         slept.push(ms)
@@ -141,7 +141,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(sent.filter(({ line }) => !line.startsWith('GET'))).toEqual([])
       expect(await self.status(paymentId)).toBe('COMPLETED')
 
-      const later = (await us.review(6_000)).approvalId
+      const later = (await approvals.review(6_000)).approvalId
       const declined = await approving(person([no], { url: {} }), later, { publicUrl })
       expect(errorOf(declined.result).code).toBe('confirmation_declined')
       const slow = person([{ action: 'accept' }], { url: {} })
@@ -151,7 +151,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test('is not asked about decided or missing records', async () => {
-      const { paymentId, approvalId } = await us.review(6_000)
+      const { paymentId, approvalId } = await approvals.review(6_000)
       ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
       const who = person([yes])
       const { host, result } = await approving(who, approvalId)
@@ -181,16 +181,16 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test('verifies on the page that an answer 428 names, and the approval continues with a new key', async () => {
-      const { userId, key } = await us.approver()
-      const { paymentId, approvalId } = await us.review(60_000)
+      const { userId, key } = await approvals.approver()
+      const { paymentId, approvalId } = await approvals.review(60_000)
       const slept: number[] = []
       let page = ''
       // The person finishes on the page while the call waits for the third time.
       const sleep = async (ms: number) => {
         slept.push(ms)
         if (slept.length === 3) {
-          const code = codeAt(await us.secretAt(page), world.system.now())
-          expect((await us.submit(page, code)).status).toBe(303)
+          const code = codeAt(await approvals.secretAt(page), world.system.now())
+          expect((await approvals.submit(page, code)).status).toBe(303)
         }
       }
       const who = person([
@@ -225,8 +225,8 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test('without verification nothing is done', async () => {
-      const { key } = await us.approver()
-      const { approvalId } = await us.review(60_000)
+      const { key } = await approvals.approver()
+      const { approvalId } = await approvals.review(60_000)
       const { result } = await approving(person([yes, no]), approvalId, { key })
       expect(errorOf(result)).toMatchObject({ code: 'verification_declined' })
       const slept: number[] = []
@@ -255,7 +255,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
         const detail = `Verify here: ${address}`
         return Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
       }
-      const { approvalId } = await us.review(6_000)
+      const { approvalId } = await approvals.review(6_000)
       const who = person([yes])
       const { host } = await connectTo(world, hosts[3], { key: world.apiKey, person: who, between })
       expect(errorOf(await host.callTool('approve_approval', { approvalId })).code).toBe('mfa_required')

@@ -5,8 +5,8 @@ import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { catalogue, operationsByName } from '../../tools/index.ts'
 import { connectHost } from '../mcp/connected.ts'
+import { connectOverHttp } from '../mcp/faulty-connection.ts'
 import { hosts } from '../mcp/hosts.ts'
-import { overHttp } from '../mcp/meeting.ts'
 import { ok, payer } from '../payments/payer.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
@@ -191,12 +191,12 @@ onEachDatabase('an agent that follows only the steps of a skill', (database) => 
     const [first] = stepsOf(text)
     expect(first?.tool).toBe('create_payment')
     const before = (await balance({ key: other.apiKey })).total
-    const meeting = await overHttp({ world, host: hosts[3] })
-    closing.push(meeting.close)
-    meeting.next.push({ kind: 'effect_then_lost' })
+    const connection = await connectOverHttp({ world, host: hosts[3] })
+    closing.push(connection.close)
+    connection.nextFaults.push({ kind: 'effect_then_lost' })
     const input = { counterparty: { type: 'party_id', value: other.partyId }, amount: 4_000, description: 'Flowers' }
-    await expect(meeting.host.callTool('create_payment', input)).rejects.toThrow()
-    await follow(meeting.host, text, facts)
+    await expect(connection.host.callTool('create_payment', input)).rejects.toThrow()
+    await follow(connection.host, text, facts)
     expect((await balance({ key: other.apiKey })).total - before).toBe(4_000)
   })
 

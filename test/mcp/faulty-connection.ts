@@ -11,16 +11,16 @@ import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
 /** A host connected to a server, and the faults of its calls. */
-export interface Meeting {
+export interface FaultyConnection {
   host: Host
   /** The faults of the next calls, in order; later calls have none. */
-  next: (Fault | undefined)[]
+  nextFaults: (Fault | undefined)[]
   /** Resolves when the first call is cut. */
-  isCut: Promise<void>
+  whenCut: Promise<void>
   close(): Promise<void>
 }
 
-interface MeetingOptions {
+interface ConnectionOptions {
   world: World
   host: (typeof hosts)[number]
   system?: System
@@ -28,22 +28,26 @@ interface MeetingOptions {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-export async function overStdio({ world, host, system = world.system }: MeetingOptions): Promise<Meeting> {
-  const next: Meeting['next'] = []
-  const repeats = { windowMs: 900_000, run: undefined, memory: memoryOf(world) }
-  const plan = async () => next.shift()
-  const cut = Promise.withResolvers<void>()
-  const connection = await connectHost(world, host.open, { system, repeats, plan, onCut: cut.resolve })
-  return { host: connection.host, next, isCut: cut.promise, close: connection.close }
-}
-
-export async function overHttp({
+export async function connectOverStdio({
   world,
   host,
   system = world.system,
-}: MeetingOptions): Promise<Meeting & { hosting: Hosting }> {
-  const next: Meeting['next'] = []
-  const isCut = Promise.withResolvers<void>()
+}: ConnectionOptions): Promise<FaultyConnection> {
+  const nextFaults: FaultyConnection['nextFaults'] = []
+  const repeats = { windowMs: 900_000, run: undefined, memory: memoryOf(world) }
+  const plan = async () => nextFaults.shift()
+  const firstCut = Promise.withResolvers<void>()
+  const connection = await connectHost(world, host.open, { system, repeats, plan, onCut: firstCut.resolve })
+  return { host: connection.host, nextFaults, whenCut: firstCut.promise, close: connection.close }
+}
+
+export async function connectOverHttp({
+  world,
+  host,
+  system = world.system,
+}: ConnectionOptions): Promise<FaultyConnection & { hosting: Hosting }> {
+  const nextFaults: FaultyConnection['nextFaults'] = []
+  const firstCut = Promise.withResolvers<void>()
   const client = createClient({
     baseUrl: 'http://sandbox.test',
     credential: () => world.agentKey,
@@ -61,10 +65,10 @@ export async function overHttp({
           repeats,
           client: async () => client,
           faults: {
-            plan: async () => next.shift(),
+            plan: async () => nextFaults.shift(),
             cut: (id) => {
               cut(id)
-              isCut.resolve()
+              firstCut.resolve()
             },
           },
         }),
@@ -76,7 +80,7 @@ export async function overHttp({
     await opened.close().catch(() => {})
     await hosting.close()
   }
-  return { host: opened, next, isCut: isCut.promise, hosting, close }
+  return { host: opened, nextFaults, whenCut: firstCut.promise, hosting, close }
 }
 
 const memoryOf = (world: World) => async (): Promise<CallMemory> => {
