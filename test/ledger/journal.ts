@@ -4,14 +4,15 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import type { CardTransactionRow } from '../../src/service/store/schema/card-transactions.ts'
 import { proveBooks } from './books.ts'
 
-/** The secret of the agent's seeded key. */
+/** The secret part of the API key that the sandbox seeds for the agent. */
 export const agentSecret = 'journal-agent-secret-0123456789'
 
-/** A request in a client's journal: it is added before it is sent, and `acknowledged` is the complete answer. */
+/** A request in a journal. It is added to the journal before it is sent. */
 export interface Intent {
   key: string
   path: string
   attributes: Record<string, unknown>
+  /** The body of the answer, once it has arrived. */
   acknowledged?: string
 }
 
@@ -28,22 +29,23 @@ export function perform(url: string, intent: Intent): Promise<Response> {
   })
 }
 
-/** A journal of clients' requests, each with its own key, and their answers. */
+/** A journal of the requests that concurrent clients send, each with its own idempotency key, and of the answers. */
 export class Journal {
   readonly intents: Intent[] = []
+  /** The number of requests that were answered. */
   acknowledged = 0
-  /** The number of refunds. Each refund is one cent larger than the last, so a lost or doubled refund is noticed. */
+  /** The number of refunds. Each is one cent larger than the last, so the amounts show a lost or doubled refund. */
   #refunds = 0
   readonly #name: string
   readonly #send: (intent: Intent) => Promise<string>
 
-  /** @param send Sends the request and returns the text of the answer. It throws if the status is not 200. */
+  /** @param send sends a request and returns the body of the answer; it throws if the status is not 200 */
   constructor(name: string, send: (intent: Intent) => Promise<string>) {
     this.#name = name
     this.#send = send
   }
 
-  /** Makes a purchase, and then reverses it, or captures and refunds it. */
+  /** Makes a purchase, and then either reverses it, or captures it and refunds part of it. */
   async buy(): Promise<void> {
     const { id: cardId } = await this.#post('/agent-cards', (key) => ({
       merchant: { name: key },
@@ -75,7 +77,8 @@ export class Journal {
   }
 
   /**
-   * Repeats every request with its key. Acknowledged requests must get the same answer as before; others must succeed.
+   * Repeats every request with its idempotency key. Acknowledged requests must get their answer again; the other
+   * requests must succeed.
    */
   async repeatAll(url: string): Promise<void> {
     const remaining = this.intents.values()
@@ -85,7 +88,7 @@ export class Journal {
     await Promise.all(clients)
   }
 
-  /** Checks that the books are right, and contain each request's effect exactly once. */
+  /** Checks the stored books, and that each request had its effect exactly once. */
   async expectOneEffectEach(databaseUrl: string): Promise<void> {
     this.expectOneOfEach(await readEffects(databaseUrl))
   }
@@ -116,12 +119,13 @@ export class Journal {
 
 /** The stored effects of the requests. */
 interface Effects {
-  /** The card transactions, by id. */
+  /** The card transactions by their ids. */
   transactions: ReadonlyMap<string, CardTransactionRow>
+  /** The merchant name of each issued card. */
   cardMerchants: readonly string[]
 }
 
-/** Reads the effects, and checks that the books are right. */
+/** Reads the stored effects, and checks the invariants of the books. */
 export async function readEffects(databaseUrl: string): Promise<Effects> {
   const store = await openStore({ url: databaseUrl, system: realSystem })
   try {
@@ -138,7 +142,7 @@ export async function readEffects(databaseUrl: string): Promise<Effects> {
 
 async function repeatRequest(url: string, intent: Intent): Promise<void> {
   let response = await perform(url, intent)
-  // On a busy machine, a request may exceed its time limit; then it is sent again.
+  // On a busy machine, a request may exceed its time limit and get status 503. It is then sent again.
   while (response.status === 503) response = await perform(url, intent)
   const text = await response.text()
   expect(response.status, `${intent.path}: ${text}`).toBe(200)

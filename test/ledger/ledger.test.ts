@@ -59,7 +59,7 @@ async function takeStep(world: World, key: string, model: Purchases, step: Step)
   }
 }
 
-/** Checks that the service's answers about a party equal the model's, and that the books are right. */
+/** Checks that the service shows the same balance, transactions and cards as the model, and checks the books. */
 async function compare(world: World, { agentKey: key, walletId }: OtherParty, model: Purchases): Promise<void> {
   const [wallet, transactions, cards] = await Promise.all([
     world.get(`/wallets/${walletId}`, { key }),
@@ -90,8 +90,8 @@ function byId({ json }: Answer): Record<string, unknown> {
   return Object.fromEntries(json.data.map((item: { id: string; attributes: unknown }) => [item.id, item.attributes]))
 }
 
-onEachDatabase('the ledger', (database) => {
-  test('agrees with an independent model after every step of any history', async () => {
+onEachDatabase('random histories of card purchases', (database) => {
+  test('the ledger agrees with an independent model after every step of a random history', async () => {
     const outcomes = new Set<string>()
     const randomRuns = isDeep ? 30 : database === sqlite ? 3 : 1
     const property = fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 18 }), async (steps) => {
@@ -118,13 +118,13 @@ onEachDatabase('the ledger', (database) => {
   })
 })
 
-/** The steps that begin every history, so that even a short history has a purchase. */
+/** The first steps of every history, so that even a short history has a purchase. */
 const opening: Step[] = [
   { do: 'issue', maximum: 1000, minutes: 60 },
   { do: 'authorize', card: 0, amount: 1000 },
 ]
 
-/** Fixed histories that together reach every state, so the test does not depend on the random ones. */
+/** Histories that together reach every transaction status, because random histories alone might not. */
 const fixedHistories: Step[][] = [
   [],
   [{ do: 'capture', transaction: 0, amount: 1000 }],

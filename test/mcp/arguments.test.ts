@@ -24,7 +24,7 @@ afterEach(async () => {
 const card = { merchant: { name: 'Books' }, maximumAmount: 5_000, currency: 'USD' }
 const customerPartyId = `pty_${'ab'.repeat(16)}`
 
-describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $host', ({ open }) => {
+describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ open }) => {
   const openHost = async (options: Parameters<typeof connectHost>[2] = {}) => {
     const connection = await connectHost(world, open, options)
     closing.push(connection.close)
@@ -32,7 +32,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     return connection
   }
 
-  test('arguments that a host adds are dropped', async () => {
+  test('an argument that a host adds for itself, such as wait_for_previous, is dropped', async () => {
     const { host } = await openHost()
     const issued = await host.callTool('issue_agent_card', { ...card, wait_for_previous: true })
     expect(issued.structuredContent).not.toHaveProperty('meta')
@@ -41,7 +41,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     ).not.toHaveProperty('ignoredArguments')
   })
 
-  test('an unknown argument is ignored and reported on reads, and refused with the nearest name on changes', async () => {
+  test('a read ignores and reports an unknown argument; a change refuses it and suggests a similar name', async () => {
     const { host, sent } = await openHost()
     const read = await host.callTool('list_wallets', { customer_party_id: customerPartyId, idempotencyKey: 'k' })
     expect(read.structuredContent?.meta?.ignoredArguments).toEqual(['customer_party_id', 'idempotencyKey'])
@@ -57,7 +57,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(strict.status).toBe(400)
   })
 
-  test('null and "" count as a missing optional argument, and a number may be sent as a string', async () => {
+  test('an optional argument that is null or "" counts as missing, and a number may be sent as a string', async () => {
     const { host } = await openHost()
     const filled = { expiresInMinutes: '', customerPartyId: null, idempotencyKey: '' }
     const issued = await host.callTool('issue_agent_card', { ...card, ...filled, maximumAmount: '5000' })
@@ -70,7 +70,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect((await world.post('/agent-cards', { ...card, maximumAmount: '5000' })).status).toBe(422)
   })
 
-  test('a change empties the fields listed in clear; null empties no field', async () => {
+  test('an update empties the fields that the argument clear lists; null empties no field', async () => {
     const { host } = await openHost({ key: world.apiKey })
     const walletResult = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
     const walletId = walletResult.structuredContent?.data.id
@@ -84,7 +84,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(await update({ clear: ['description'], description: 'x' })).toContain('either set it or clear it')
   })
 
-  test('fields that are deliberately null are named in clear too', async () => {
+  test('a record is created with null in the fields that the argument clear lists', async () => {
     const { host } = await openHost({ key: world.apiKey })
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
     const expiry = async (input: object) => {
@@ -95,7 +95,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(await expiry({ clear: ['expiresInMinutes'] })).toBe(null)
   })
 
-  test('all wrong arguments are reported, and an id of the wrong kind is named', async () => {
+  test('one error reports all wrong arguments, and says what kind of record a wrong id belongs to', async () => {
     const { host } = await openHost()
     const cardId = await world.issueCard()
     const wrong = { cardTransactionId: cardId, amount: -1, currency: 'EUR', colour: 'red' }
@@ -114,7 +114,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     )
   })
 
-  test('the currency may be omitted, and any other than USD is refused', async () => {
+  test('the currency may be omitted, and any currency other than USD is refused', async () => {
     const { host } = await openHost()
     const { currency: _, ...withoutCurrency } = card
     const issued = await host.callTool('issue_agent_card', withoutCurrency)
@@ -123,7 +123,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(refused.detail).toContain('currency must be "USD"')
   })
 
-  test('arguments that the schema does not list are accepted', async () => {
+  test('arguments that the API accepts but the tool schema omits, such as tags, are accepted', async () => {
     const { host } = await openHost()
     const counterparty = { type: 'email', value: 'ann@example.com' }
     const paid = await host.callTool('create_payment', { amount: 1, counterparty, tags: { team: 'blue' } })
@@ -133,7 +133,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 
   test.each(['none', '1', 'purchase-0001', 'abcdefghijklmnopqrstuvwxyz', 7])(
-    'the idempotency key %j is dropped',
+    'the idempotency key %j is refused, and the error advises leaving it out',
     async (key) => {
       const { host, sent } = await openHost()
       const refused = errorOf(await host.callTool('issue_agent_card', { ...card, idempotencyKey: key }))
@@ -148,7 +148,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     },
   )
 
-  test('a replay is marked in a field of the output schema', async () => {
+  test('a call that repeats an idempotency key returns replayed: true, a field of the output schema', async () => {
     const { host } = await openHost()
     const { tools } = await host.listTools()
     const outputOf = (tool: string) => tools.find(({ name }) => name === tool)?.outputSchema?.properties
@@ -164,7 +164,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     expect(second.structuredContent).toEqual({ ...first.structuredContent, replayed: true })
   })
 
-  test('the error for a tool that is not offered names its toolset; for an unknown tool, the nearest name', async () => {
+  test('the error for a tool not offered gives its toolset; for an unknown tool, it lists similar names', async () => {
     const { host } = await openHost({ toolsets: ['default'], actor: 'agent' })
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
@@ -174,7 +174,7 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })
 
-  test('if the connection is refused, the error has the address and asks whether the API is running', async () => {
+  test('if the API refuses the connection, the error advises checking its address and that it runs', async () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     const between = () => {
       throw new TypeError('fetch failed', { cause })
@@ -188,14 +188,14 @@ describe.each(sampleOf(hosts, 2))('arguments as hosts and models send them, $hos
   })
 })
 
-test('REST reports all wrong values too, with the first as the source', async () => {
+test('the REST API also reports all wrong values in one error, and its source is the first of them', async () => {
   const { status, json } = await world.post('/agent-cards', { ...card, maximumAmount: -1, currency: 'EUR' })
   expect(status).toBe(422)
   expect(json.errors[0].source).toEqual({ pointer: '/data/attributes/maximumAmount' })
   expect(json.errors[0].detail).toMatch(/maximumAmount must be more than 0.* currency must be "USD"/)
 })
 
-test('the instructions name offered tools only, and agree with the catalogue', () => {
+test('the instructions mention only offered tools, and their facts about these tools agree with the catalogue', () => {
   const all = Object.values<OperationDefinition>(catalogue)
   for (const tool of namedTools) expect(all.find(({ name }) => name === tool.name)).toMatchObject(tool)
   const names = all.map((operation) => operation.name)

@@ -11,7 +11,7 @@ import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
 const hostPerVersion = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
 const transports = { 'over stdio': connectOverStdio, 'over HTTP': connectOverHttp }
 
-onEachDatabase('a call that meets a fault', (database) => {
+onEachDatabase('calls with an injected fault', (database) => {
   let world: World
   let other: OtherParty
   let amount = 100
@@ -25,7 +25,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Returns the input of a payment with a new amount. `times` counts how often its money arrived. */
+  /** Returns arguments for a payment of an amount not used before. `timesPaid` returns how often the payee got it. */
   const newPayment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -46,8 +46,8 @@ onEachDatabase('a call that meets a fault', (database) => {
         return connection
       }
       /**
-       * Expects that the call was lost. Over HTTP, the host sees that the connection was cut. Over stdio, this call
-       * gets no answer, but other calls do.
+       * Checks that the call got no answer. Over HTTP, it fails, because its connection is cut. Over stdio, it stays
+       * unanswered, although a later call is answered.
        */
       const expectLost = async (connection: FaultyConnection, call: Promise<ToolResult>) => {
         if (transport === 'over HTTP') return expect(call).rejects.toThrow()
@@ -61,7 +61,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(isSettled).toBe(false)
       }
 
-      test('reset: nothing is done, and a repeat of the call is carried out', async () => {
+      test('the fault reset drops the call before the payment is made; a repeat of the call makes it', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         connection.nextFaults.push({ kind: 'reset' })
@@ -72,7 +72,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('effect_then_lost: the payment is made, and a repeat gets the first answer', async () => {
+      test('the fault effect_then_lost makes the payment and loses the answer; a repeat gets this answer', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         connection.nextFaults.push({ kind: 'effect_then_lost' })
@@ -83,7 +83,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('effect_then_503: the payment is made, and the advice in the error leads to the answer', async () => {
+      test('the fault effect_then_503 makes the payment, and its error gives the key to repeat the call', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         connection.nextFaults.push({ kind: 'effect_then_503' })
@@ -97,7 +97,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('effect_then_503 of a refused call: the refusal is returned', async () => {
+      test('the fault effect_then_503 does not hide the refusal of a call that the API refuses', async () => {
         const connection = await connect()
         connection.nextFaults.push({ kind: 'effect_then_503' })
         expect(errorOf(await connection.host.callTool('get_payment', { paymentId: 'pay_unknown' }))).toMatchObject({
@@ -105,7 +105,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         })
       })
 
-      test('error: each code is returned as a refusal, and nothing is done', async () => {
+      test('the fault error returns any error code, and no payment is made', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
@@ -124,7 +124,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('slow: the payment is made, and the answer comes after the specified time', async () => {
+      test('the fault slow makes the payment and delays the answer by the specified time', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         const before = world.system.slept.length
@@ -134,7 +134,7 @@ onEachDatabase('a call that meets a fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('hang: nothing is done, and the call ends when the host cancels or the connection is cut', async () => {
+      test('the fault hang makes no payment; the call ends when it is canceled or its connection is cut', async () => {
         const { input, timesPaid } = await newPayment()
         const waiting = Promise.withResolvers<number>()
         const ended = Promise.withResolvers<void>()
@@ -169,7 +169,7 @@ onEachDatabase('a call that meets a fault', (database) => {
     })
   })
 
-  test('over HTTP, a lost answer cannot be fetched by resuming its stream', async () => {
+  test('over HTTP, an answer lost to a fault cannot be fetched by resuming the stream', async () => {
     const [host] = hostPerVersion
     if (host === undefined) throw new Error('no host')
     const connection = await connectOverHttp({ world, host })
@@ -206,7 +206,7 @@ onEachDatabase('a call that meets a fault', (database) => {
   })
 })
 
-/** Makes another call: its answer arrives after everything that the server sent earlier. */
+/** Makes another call. The server sends its answer after all earlier answers, so these have arrived too. */
 async function awaitEarlierAnswers(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Answers like an API deployment that has no card-details pages. */
+/** Answers as an API without card-details pages does. */
 const answerWithoutPages = ({ url }: Request) => {
   if (!url.endsWith('/details-page')) return undefined
   const errors = [
@@ -54,7 +54,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     return { host, cardId, pages, next: result.structuredContent?.meta?.next }
   }
 
-  test('the person sees the number on a page, the model only its last four digits', async () => {
+  test('the person sees the card number on a page, and the model sees only its last four digits', async () => {
     const who = person([{ action: 'accept' }])
     const { cardId, pages, next, host } = await showDetails(who)
     expect(who.asked).toMatchObject([
@@ -65,7 +65,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     expect(host.getInstructions()).toContain('last four digits')
   })
 
-  test('no number is shown if the person declines, or if the host cannot open pages', async () => {
+  test('no full number is shown if the person declines, the host opens no pages, or the API has no page', async () => {
     expect((await showDetails(person([no]))).next).toContain('did not want to see')
     for (const [who, withPage] of [
       [undefined, true],
@@ -78,7 +78,7 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
     }
   })
 
-  test('no page opens for a missing card', async () => {
+  test('no page opens for a card that does not exist', async () => {
     const who = person([no])
     const { host, close } = await connectHost(world, open, { cardDetails: 'masked', person: who })
     closing.push(close)
@@ -87,14 +87,14 @@ describe.each(hosts)('masked card details, $host', ({ open }) => {
   })
 })
 
-test('the tool describes its behavior in both modes; production masks by default', async () => {
+test('get_agent_card_details is described according to its mode; production masks numbers by default', async () => {
   const detailsTool = (choice: Parameters<typeof toolList>[0]) =>
     toolList(choice).find(({ name }) => name === 'get_agent_card_details')
   const masked = detailsTool({ ...everyTool('production'), cardDetails: 'masked' })
   expect(masked?.description).toContain('last four digits')
   expect(JSON.stringify(masked?.outputSchema)).not.toContain('cvv')
   expect(JSON.stringify(detailsTool(everyTool('production'))?.outputSchema)).toContain('cvv')
-  // Anyone who opens the page as the person sees the number, so the model must not get its address.
+  // The page shows the number to anyone who opens it in the person's name, so the model must not get its address.
   const toolNames = (cardDetails: 'masked' | 'reveal') =>
     toolList({ ...everyTool('sandbox'), cardDetails }).map(({ name }) => name)
   expect(toolNames('reveal')).toContain('create_agent_card_details_page')

@@ -6,14 +6,14 @@ import { hosts } from './hosts.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 0 }
 
-onEachDatabase('the client secret of a subscription,', (database) => {
+onEachDatabase('client secrets over MCP', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
   })
   afterAll(() => world.drop())
 
-  test.each(hosts)('is in no answer over MCP to $host, only the address of the checkout is', async ({ open }) => {
+  test.each(hosts)('$host never gets the client secret of a subscription', async ({ open }) => {
     const { host, close } = await connectHost(world, open)
     const subscription = await host.callTool('create_subscription', monthly)
     const { id } = (subscription.structuredContent as { data: { id: string } }).data

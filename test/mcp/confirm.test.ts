@@ -25,7 +25,7 @@ async function connectTo(world: World, chosen: (typeof hosts)[number], options: 
   return connection
 }
 
-onEachDatabase('a person who must confirm a call', (database) => {
+onEachDatabase('confirmation by a person', (database) => {
   let world: World
   let approvals: ApprovalWorld
   let self: Payer
@@ -46,7 +46,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       return { ...connection, result: await connection.host.callTool('approve_approval', { approvalId }, call) }
     }
 
-    test('sees the amount, the payee and the effect, and approving sends the payment', async () => {
+    test('the person sees the amount, payee and effect, and the payment is sent once they approve it', async () => {
       const { paymentId, approvalId } = await approvals.review(6_000)
       const who = person([yes])
       const { result, sent } = await approving(who, approvalId)
@@ -69,14 +69,14 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test.each([
-      ['by declining', no, 'confirmation_declined'],
-      ['by leaving the box empty', unticked, 'confirmation_declined'],
+      ['a refusal', no, 'confirmation_declined'],
+      ['an unchecked box', unticked, 'confirmation_declined'],
       [
-        'by sending a string instead of a tick',
+        'a string instead of a checked box',
         { action: 'accept', content: { confirm: 'true' } },
         'confirmation_declined',
       ],
-    ] as [string, PersonAnswer, string][])('stops the call %s', async (_, answer, code) => {
+    ] as [string, PersonAnswer, string][])('the approval is not sent if the answer is %s', async (_, answer, code) => {
       const { paymentId, approvalId } = await approvals.review(6_000)
       const { result, sent } = await approving(person([answer]), approvalId)
       expect(errorOf(result)).toEqual({
@@ -89,10 +89,10 @@ onEachDatabase('a person who must confirm a call', (database) => {
     })
 
     test.each([
-      ['cancels', dismissed, false],
+      ['cancels the question', dismissed, false],
       ['declines at once', no, true],
-      ['sends an empty box at once', unticked, true],
-    ] as const)('a host that %s did not show the question', async (_, answer, hasty) => {
+      ['sends an unchecked box at once', unticked, true],
+    ] as const)('if the host %s, the error says that the host did not show the question', async (_, answer, hasty) => {
       const { paymentId, approvalId } = await approvals.review(6_000)
       const options = { hasty, publicUrl: 'https://pay.example' }
       const { result } = await approving(person([answer]), approvalId, options)
@@ -103,7 +103,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 
-    test('cannot be asked by a host without forms, which gets a refusal that says where to decide', async () => {
+    test('if the host cannot ask the person, the error says where the person can decide', async () => {
       const { paymentId, approvalId } = await approvals.review(6_000)
       for (const [options, where] of [
         [{ publicUrl: 'https://pay.example' }, `at https://pay.example/approvals/${approvalId}/review`],
@@ -120,13 +120,13 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('IN_REVIEW')
     })
 
-    test('may decide on a page if the host opens pages but shows no forms', async () => {
+    test('the person decides on a page if the host opens pages but shows no forms', async () => {
       const publicUrl = 'https://pay.example'
       const { paymentId, approvalId } = await approvals.review(6_000)
       const slept: number[] = []
       const sleep = async (ms: number) => {
         slept.push(ms)
-        // The person approves on the page, in the second round.
+        // The person approves on the page after the server has asked a second time.
         if (slept.length === 10) ok(await self.approve(approvalId, { key: world.apiKey }))
       }
       const who = person([{ action: 'accept' }], { url: {} })
@@ -150,7 +150,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(slow.asked).toHaveLength(3)
     })
 
-    test('is not asked about decided or missing records', async () => {
+    test('the person is not asked about an approval that is already decided or does not exist', async () => {
       const { paymentId, approvalId } = await approvals.review(6_000)
       ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
       const who = person([yes])
@@ -162,7 +162,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
     })
 
-    test('is asked about large payments only, and exactly the shown payment is made', async () => {
+    test('the person is asked only about large payments, and exactly the payment shown is made', async () => {
       const who = person([yes])
       const { host } = await connectTo(world, chosen, { key: world.apiKey, person: who })
       const counterparty = { type: 'party_id', value: other.partyId }
@@ -180,12 +180,12 @@ onEachDatabase('a person who must confirm a call', (database) => {
       ])
     })
 
-    test('verifies on the page that an answer 428 names, and the approval continues with a new key', async () => {
+    test('after a 428, the person verifies on a page; the approval is sent with a new idempotency key', async () => {
       const { userId, key } = await approvals.approver()
       const { paymentId, approvalId } = await approvals.review(60_000)
       const slept: number[] = []
       let page = ''
-      // The person finishes on the page while the call waits for the third time.
+      // The person enters the code on the page during the third wait of the call.
       const sleep = async (ms: number) => {
         slept.push(ms)
         if (slept.length === 3) {
@@ -207,7 +207,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
         { key, system: { ...world.system, sleep } },
         {
           onprogress: ({ progress: reported, message }) => {
-            // The v2 SDK also reports its own rounds.
+            // SDK v2 also reports its own progress, which this test ignores.
             if (message?.startsWith('asking')) progress.push(reported)
           },
         },
@@ -224,7 +224,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
       expect(await self.status(paymentId)).toBe('COMPLETED')
     })
 
-    test('without verification nothing is done', async () => {
+    test('the call fails if the person does not complete the verification, or if the host opens no pages', async () => {
       const { key } = await approvals.approver()
       const { approvalId } = await approvals.review(60_000)
       const { result } = await approving(person([yes, no]), approvalId, { key })
@@ -237,11 +237,11 @@ onEachDatabase('a person who must confirm a call', (database) => {
         system: { ...world.system, sleep },
       })
       expect(errorOf(waited.result)).toMatchObject({ code: 'mfa_required', status: 428 })
-      // The server sends the page three times. Each wait is shorter than the minute after which a host gives up.
+      // The server asks three times and waits 45 seconds each time, because a host gives up after a minute.
       expect(late.asked.map(({ mode = 'form' }) => mode)).toEqual(['form', 'url', 'url', 'url'])
       expect(new Set(late.asked.map(({ url }) => url)).size).toBe(4)
       expect(slept.reduce((sum, ms) => sum + ms)).toBe(3 * 45_000)
-      // If the host opens no pages, the refusal contains the address.
+      // If the host opens no pages, the error contains the page's address.
       const { result: refusal } = await approving(person([yes], { form: {} }), approvalId, { key })
       expect(errorOf(refusal)).toMatchObject({ code: 'mfa_required', detail: expect.stringContaining('/verify/mfc_') })
     })
@@ -263,7 +263,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     },
   )
 
-  test('is asked again if the data changed, because an approval counts only for the data shown', async () => {
+  test('the person is asked again if the data changed, because an answer counts only for the data shown', async () => {
     const [, , , pinned] = hosts
     const subscription = ok(
       await world.post('/subscriptions', {
@@ -275,11 +275,11 @@ onEachDatabase('a person who must confirm a call', (database) => {
     ).json.data
     const who = person([yes])
     let reads = 0
-    // The service's data changes while the person thinks.
+    // The amount changes while the person reads the question.
     const between = async (request: Request) => {
       if (request.method !== 'GET' || !request.url.includes(subscription.id)) return undefined
       const answer = await world.service.fetch(request)
-      // biome-ignore lint/suspicious/noExplicitAny: one value of it is changed.
+      // biome-ignore lint/suspicious/noExplicitAny: the test changes one value.
       const json: any = await answer.json()
       if (++reads > 1) json.data.attributes.terms.amount = 3_000
       return Response.json(json)
@@ -293,7 +293,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     ])
   })
 
-  test('pays once even if the answer is sent twice', async () => {
+  test("a payment is made only once even if the host sends the person's answer twice", async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
     const firstAnswer = await call(payment)
@@ -307,7 +307,7 @@ onEachDatabase('a person who must confirm a call', (database) => {
     expect(paid.structuredContent.data.id).toBe(again.structuredContent.data.id)
   })
 
-  test('gives an answer that counts for no other amount, payee, tool or connection, and must be sealed', async () => {
+  test('an answer counts only with the same arguments, connection and sealed state', async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
     const { requestState } = await call(payment)
@@ -329,13 +329,13 @@ onEachDatabase('a person who must confirm a call', (database) => {
     expect(ok(await world.get('/payments?limit=100', { key: world.apiKey })).json.data).toHaveLength(paidBefore)
   })
 
-  /** Connects a host that passes a call's questions to the test instead of a person. */
+  /** Connects a host that returns a call's questions to the test instead of asking a person. */
   async function rawHost(at: World, options: Options = {}) {
     const who: Person = { modes: { form: {} }, answer: () => no }
     const pinned = hosts[3]
     const { host } = await connectTo(at, pinned, { key: at.apiKey, person: who, stateSecrets, ...options })
     const client = host.requests as unknown as Client
-    // biome-ignore lint/suspicious/noExplicitAny: either of two results, compared whole.
+    // biome-ignore lint/suspicious/noExplicitAny: a question or the result of the call.
     const call = (input: object, answer: object = {}): Promise<any> =>
       client.request(
         { method: 'tools/call', params: { name: 'create_payment', arguments: input, ...answer } },

@@ -16,25 +16,25 @@ type ConnectedOptions = Partial<GivenOptions> & {
   person?: Person
   /** Whether the host answers at once by itself, without asking a person. */
   hasty?: boolean
-  /** Intercepts every request to the service. */
+  /** Gets each API request first. If it returns a response, the service does not get the request. */
   between?: (request: Request) => Response | undefined | Promise<Response | undefined>
   system?: System
-  /** Chooses the fault of each call. */
+  /** Chooses the fault to inject into each call. */
   plan?: CallFaults['plan']
-  /** Called when the connection of a call is cut. */
+  /** Called when a fault cuts off a call. */
   onCut?: () => void
 }
 
 export interface Connected {
   host: Host
   server: ReturnType<typeof createMcpServer>
-  /** The requests to the service as `METHOD path`, with their idempotency keys. */
+  /** The API requests that the server sent, each as `METHOD path` and with its idempotency key. */
   sent: { line: string; idempotencyKey: string | null }[]
   logged: object[]
   close(): Promise<void>
 }
 
-/** Connects a host to an MCP server that calls the real service. */
+/** Connects a host over stdio to an MCP server that calls the service of the given world. */
 export async function connectHost(
   world: World,
   open: (typeof hosts)[number]['open'],
@@ -87,7 +87,7 @@ export async function connectHost(
     stdin: toServer,
     stdout: toHost,
   })
-  // A person takes a second to answer; a host that answers by itself takes no time.
+  // A person takes a second to answer. A host that answers by itself takes no time.
   const answer: Person['answer'] = (question) => {
     if (!hasty) world.system.pass(1_000)
     return person?.answer(question) ?? no
@@ -103,9 +103,7 @@ export async function connectHost(
   return { host, server, sent, logged, close }
 }
 
-/**
- * Returns a person who gives these answers in order and then repeats the last one. `asked` has their questions.
- */
+/** Returns a person who gives the answers in order and then repeats the last one. `asked` lists the questions. */
 export function person(
   answers: (PersonAnswer | ((elicitation: Elicitation) => PersonAnswer | Promise<PersonAnswer>))[],
   modes: Person['modes'] = { form: {}, url: {} },
@@ -114,7 +112,7 @@ export function person(
   const answer: Person['answer'] = (question) => {
     elicitations.push(question)
     const next = answers[Math.min(elicitations.length, answers.length) - 1]
-    if (next === undefined) throw new Error('nobody is there')
+    if (next === undefined) throw new Error('The test gave the person no answers.')
     return typeof next === 'function' ? next(question) : next
   }
   return { modes, answer, asked: elicitations }

@@ -10,12 +10,12 @@ import type { World } from '../support/world.ts'
 import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** A host connected to a server, and the faults of its calls. */
+/** A connection of a host to a server that injects faults into calls. */
 export interface FaultyConnection {
   host: Host
-  /** The faults of the next calls, in order; later calls have none. */
+  /** The faults of the next calls, in order. Calls after the last fault have none. */
   nextFaults: (Fault | undefined)[]
-  /** Resolves when the first call is cut. */
+  /** Resolves when a fault first cuts off a call. */
   whenCut: Promise<void>
   close(): Promise<void>
 }

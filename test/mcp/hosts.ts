@@ -11,19 +11,19 @@ import type { Tool, Transport } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { resultValidator } from '../../src/client/result-schemas.ts'
 
-/** The part of a host's client that tests need; both SDKs have it. */
+/** The features of an MCP client that tests need. The clients of both SDKs have them. */
 export interface Host {
   connect(transport: Transport): Promise<void>
   listTools(cursor?: string): Promise<{ tools: Tool[]; nextCursor?: string | undefined }>
   callTool(name: string, input?: object, options?: CallOptions): Promise<ToolResult>
-  /** The request methods that both SDKs' clients have under the same name. */
+  /** The methods that have the same names in the clients of both SDKs. */
   requests: Requests
-  /** Subscribes to changes to these resources and to the lists. */
+  /** Subscribes to changes. `onChange` gets the URI of the changed resource, `tools` or `prompts`. */
   watch(uris: string[], onChange: (change: string) => void): Promise<void>
   /** Sends a request that an extension defines. */
   request(method: string, params?: object): Promise<Record<string, unknown>>
   getInstructions(): string | undefined
-  /** The negotiated protocol version. */
+  /** Returns the negotiated protocol version. */
   version(): string | undefined
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ export interface Person {
 const identity = { name: 'test-host', version: '1' }
 const capabilitiesOf = (person: Person | undefined) => (person === undefined ? {} : { elicitation: person.modes })
 
-/** Creates a host with SDK v1, which supports only the protocol versions of 2025. */
+/** Creates a host with SDK v1, which does not support MCP 2026. */
 function earlierHost(person?: Person): Host {
   const client = new EarlierClient(identity, {
     capabilities: capabilitiesOf(person),
@@ -153,32 +153,32 @@ const page = (cursor: string | undefined) => (cursor === undefined ? {} : { curs
 export const hosts = [
   { host: 'SDK v1', sdk: 'v1', open: earlierHost, version: '2025-11-25' },
   {
-    host: 'SDK v2 as a 2025 host',
+    host: 'SDK v2 with MCP 2025',
     sdk: 'v2',
     open: (person?: Person) => modernHost('legacy', person),
     version: '2025-11-25',
   },
   {
-    host: 'SDK v2 that probes',
+    host: 'SDK v2 that probes for MCP 2026',
     sdk: 'v2',
     open: (person?: Person) => modernHost('auto', person),
     version: '2026-07-28',
   },
   {
-    host: 'SDK v2 pinned',
+    host: 'SDK v2 pinned to MCP 2026',
     sdk: 'v2',
     open: (person?: Person) => modernHost({ pin: '2026-07-28' }, person),
     version: '2026-07-28',
   },
 ] as const
 
-/** Checks that the call failed, and returns the result's `error`. */
+/** Checks that the result is an error, and returns the fields of the error. */
 export function errorOf(result: ToolResult): Record<string, unknown> {
-  if (result.isError !== true || result.structuredContent !== undefined) throw new Error('not a plain error result')
+  if (result.isError !== true || result.structuredContent !== undefined) throw new Error('Expected an error result.')
   const text = result.content[0]?.text ?? ''
-  // The text is a sentence, followed by a line with the fields as JSON.
+  // The text has two lines: the error's detail, and all fields of the error as JSON.
   const [sentence, fields, ...more] = text.split('\n')
   const { error } = JSON.parse(fields ?? '')
-  if (sentence !== error.detail || more.length > 0) throw new Error(`not a sentence and its fields: ${text}`)
+  if (sentence !== error.detail || more.length > 0) throw new Error(`Expected the detail and JSON, got: ${text}`)
   return error
 }

@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close()
 })
 
-/** Connects a host and a server by two pipes, with a scripted API behind the server. */
+/** Connects a host and a server through two in-memory streams. The server gets scripted answers from its API. */
 async function connectHost(
   open: (typeof hosts)[number]['open'],
   steps: Steps,
@@ -64,7 +64,7 @@ async function connectHost(
 const ok = json(200, { data: card, meta: { extra: true } })
 
 describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
-  test('agrees on the era, and reads the instructions and the tool list', async () => {
+  test('the host negotiates its protocol version, and reads the instructions and the tool list', async () => {
     const { host } = await connectHost(open, [ok])
     expect(host.version()).toBe(version)
     expect(host.getInstructions()).toContain('issue_agent_card')
@@ -74,7 +74,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
   })
 
-  test('calls return no icon: it is in the tool list and in the answer to initialize', async () => {
+  test('the result of a call contains no icon; in MCP 2025, the answer to initialize contains it', async () => {
     const { host } = await connectHost(open, [ok])
     const { _meta } = (await host.callTool('issue_agent_card', issue)) as { _meta?: object }
     expect(JSON.stringify(_meta ?? {}).length).toBeLessThan(200)
@@ -82,7 +82,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(icons?.[0]?.sizes).toEqual(version === '2026-07-28' ? undefined : ['any'])
   })
 
-  test('calls a tool, and gets everything as structured content and as text', async () => {
+  test('the result of a call has all data both as structured content and as text', async () => {
     const { host, seen } = await connectHost(open, [ok])
     await host.listTools()
     const result = await host.callTool('issue_agent_card', issue)
@@ -95,7 +95,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(keys(seen)[0]).toMatch(/^idk_/)
   })
 
-  test('gets a refusal as an error result with all its fields', async () => {
+  test('a refusal by the API is returned as an error result with all its fields', async () => {
     const { host } = await connectHost(open, [refusing(409, 'card_purchase_simulation_not_allowed')])
     await host.listTools()
     const error = errorOf(await host.callTool('simulate_card_reversal', { cardTransactionId }))
@@ -108,7 +108,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     })
   })
 
-  test('repeats a call with an unknown outcome with the key from its error', async () => {
+  test('a call with an unknown outcome can be repeated with the idempotency key in its error', async () => {
     const failing = cutConnection('ECONNRESET')
     const { host, seen } = await connectHost(open, [failing, failing, failing, failing, ok])
     const error = errorOf(await host.callTool('issue_agent_card', issue))
@@ -120,7 +120,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(new Set(keys(seen))).toEqual(new Set([idempotencyKey]))
   })
 
-  test('gets wrong arguments as an error result', async () => {
+  test('a call with wrong arguments returns an error result', async () => {
     const { host, seen } = await connectHost(open, [ok])
     const wrong = errorOf(await host.callTool('issue_agent_card', { ...issue, maximumAmount: 'ten' }))
     expect(wrong).toMatchObject({ code: 'invalid_value', source: { pointer: '/data/attributes/maximumAmount' } })
@@ -128,13 +128,13 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(seen).toEqual([])
   })
 
-  test('gets a protocol error for a tool that does not exist', async () => {
+  test('a call of an unknown tool returns a protocol error', async () => {
     const { host } = await connectHost(open, [ok])
     await expect(host.callTool('make_money', {})).rejects.toMatchObject({ code: -32602 })
     await expect(host.callTool('make_money', {})).rejects.toThrow('Unknown tool: "make_money"')
   })
 
-  test('gets attempts and waits as progress', async () => {
+  test('the attempts of a call and the waits between them are reported as progress', async () => {
     const { host } = await connectHost(open, [refusing(429, 'rate_limited', { 'Retry-After': '2' }), ok])
     const messages: (string | undefined)[] = []
     const onprogress = ({ progress, message }: { progress: number; message?: string | undefined }) =>
@@ -147,7 +147,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     ])
   })
 
-  test('cancels a call: the client stops, nothing more is sent, and the connection stays open', async () => {
+  test('when the host cancels a call, its API request is aborted and the connection stays open', async () => {
     let started = () => {}
     const running = new Promise<void>((resolve) => {
       started = resolve
@@ -174,7 +174,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(logged).toEqual([])
   })
 
-  test('finishes running calls when its stdin ends, and closes once', async () => {
+  test('the server finishes running calls after its stdin ends, and then closes once', async () => {
     let answer = (_: Response) => {}
     const slow = () =>
       new Promise<Response>((resolve) => {
@@ -192,7 +192,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
   })
 })
 
-test('a call that never ends does not keep the connection when its stdin ends', async () => {
+test('after stdin ends, the server waits at most 5 seconds for a running call', async () => {
   const slept: number[] = []
   const sleep = async (ms: number) => void slept.push(ms)
   const { host, seen, toServer, closes } = await connectHost(hosts[0].open, [() => new Promise(() => {})], { sleep })
@@ -205,14 +205,14 @@ test('a call that never ends does not keep the connection when its stdin ends', 
   expect(await call).toContain('closed')
 })
 
-test('a line that is not a message is skipped', async () => {
+test('a line that is not a JSON-RPC message is logged and skipped', async () => {
   const { host, toServer, logged } = await connectHost(hosts[0].open, [ok])
   toServer.write('not json\n{"jsonrpc":"1.0"}\n\n')
   expect((await host.callTool('get_agent_card', { cardId })).structuredContent?.data).toEqual(card)
   expect(logged).toHaveLength(1)
 })
 
-test('an internal error is logged, and reported without its text', async () => {
+test('an internal error is logged, and its message is not sent to the host', async () => {
   const steps: Steps = [ok]
   const { client } = scriptedClient(steps)
   const logged: unknown[] = []
@@ -236,7 +236,7 @@ test('an internal error is logged, and reported without its text', async () => {
   await handle.close()
 })
 
-test('production has no simulations', async () => {
+test('in production, the server has no simulation tools', async () => {
   const { client } = scriptedClient([ok])
   const log: Log = { info: () => {}, warn: () => {}, error: () => {} }
   const server = createMcpServer(serverOptions({ client: async () => client, environment: 'production', log }))

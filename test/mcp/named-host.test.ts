@@ -5,7 +5,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
-onEachDatabase('the program that calls', (database) => {
+onEachDatabase('headers of requests to the API', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
@@ -13,7 +13,7 @@ onEachDatabase('the program that calls', (database) => {
   afterAll(() => world.drop())
 
   describe.each(hosts)('$host', ({ host: name, open }) => {
-    test('is named in requests to the API, and so is the call that a call repeats', async () => {
+    test('User-Agent contains the names of server and host, and X-MCP-Repeat marks a repeated call', async () => {
       const seen: { path: string; userAgent: string | null; repeat: string | null }[] = []
       const memory = async () => {
         const { keyId: id, partyId } = await world.whoami()
