@@ -79,7 +79,7 @@ export const snapshot: Maker = async (on) => {
 }
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
 /** Returns a wallet and an agent attached to it. */
-export const walletOfAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
+export const walletAndAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
 /** Makes a wallet that nothing else uses, so that it may be frozen. */
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
   walletId: (await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
@@ -105,7 +105,7 @@ export const transfer: Maker = async (on, place) => ({
     await createAt(on, '/transfers/internal', { amount: 10, ...(await walletPair(on, place)) }, place.apiKey)
   ).id,
 })
-export const agentOf: Maker = async (_, { agentId }) => ({ agentId })
+export const agentOfPlace: Maker = async (_, { agentId }) => ({ agentId })
 export const card: Maker = async (on, place) => ({ cardId: await issue(on, place) })
 export const frozenCard: Maker = async (on, place) => {
   const cardId = await issue(on, place)
@@ -270,7 +270,7 @@ export const trustedIssuer: Maker = async (on, { agentId, apiKey: key }) => {
   return { trustedIssuerId: answer.json.data.id }
 }
 
-export const agentKeyOfAgent: Maker = async (on, place) => ({
+export const agentKeyAndAgent: Maker = async (on, place) => ({
   ...(await agentKey(on, place)),
   agentId: place.agentId,
 })

@@ -63,7 +63,7 @@ export function scopesOfGrant(credential: CredentialKind): readonly OAuthScope[]
   )
 }
 
-const keyKinds = [
+const basicKinds = [
   'party key with all scopes',
   'party key without scopes',
   'agent key',
@@ -77,9 +77,9 @@ const keyKinds = [
   'ended grant',
 ] as const
 
-export type CredentialKind = (typeof keyKinds)[number] | LimitedGrant
+export type CredentialKind = (typeof basicKinds)[number] | LimitedGrant
 
-export const credentialKinds: readonly CredentialKind[] = [...keyKinds, ...limitedGrants]
+export const credentialKinds: readonly CredentialKind[] = [...basicKinds, ...limitedGrants]
 
 export interface Grounds {
   world: World
@@ -178,9 +178,9 @@ async function allCredentials(world: World, ownPlace: Place): Promise<Grounds['c
 /** Creates a grant of each kind, and returns the API's tokens for them. */
 async function grantTokens(world: World, { partyId, agentId }: Place) {
   const { userId } = await addUserToken(world, partyId)
-  const add = (of: CredentialKind) => {
-    const granted = scopesOfGrant(of) ?? scopeNames
-    return addGrant(world, { partyId, userId, agentId: of.startsWith('user') ? null : agentId, scopes: granted })
+  const add = (kind: CredentialKind) => {
+    const granted = scopesOfGrant(kind) ?? scopeNames
+    return addGrant(world, { partyId, userId, agentId: kind.startsWith('user') ? null : agentId, scopes: granted })
   }
   const all = ['agent grant', 'user grant', ...limitedGrants] as const
   const tokens: Partial<Record<CredentialKind, string>> = {}
@@ -193,7 +193,7 @@ async function grantTokens(world: World, { partyId, agentId }: Place) {
 /** Creates a grant as if a user had consented, and a token for it. */
 export async function addGrant(
   { store, system }: Pick<World, 'store' | 'system'>,
-  { scopes: granted, ...of }: { partyId: string; userId: string; agentId: string | null; scopes: readonly string[] },
+  { scopes: granted, ...owner }: { partyId: string; userId: string; agentId: string | null; scopes: readonly string[] },
 ): Promise<{ grantId: string; token: string }> {
   const createdAtMs = system.now()
   const grantId = newId('ogr', system, createdAtMs)
@@ -201,7 +201,7 @@ export async function addGrant(
   const client = { clientId: 'ocl_test', clientName: 'Test Host', payload: '{}' }
   const times = { createdAtMs, lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null }
   await store.transaction(async (tx) => {
-    await insertGrant(tx, { ...of, ...client, ...times, id: grantId, scopes: granted.join(' ') })
+    await insertGrant(tx, { ...owner, ...client, ...times, id: grantId, scopes: granted.join(' ') })
     const id = newId('xtk', system, createdAtMs)
     const expiresAtMs = createdAtMs + 100 * 24 * 60 * 60 * 1000
     await insertGrantToken(tx, { id, grantId, scopes: scopeNames.join(' '), secretHash: sha256(token), expiresAtMs })

@@ -5,20 +5,20 @@ import { noTraces, tracesOf } from '../adversary/traces.ts'
 import type { Visitor } from '../pages/oauth-site.ts'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
-import { type AccountKind, addPlayed, askPayment, invite, payUnknown, type Stage } from './played.ts'
+import { type AccountKind, addPlayed, invite, payUnknown, requestPayment, type Stage } from './played.ts'
 
 /** A page sent to a party, and the fields of an answer to it. */
-interface Answering {
-  path(stage: Stage): Promise<string>
+interface PageAnswer {
+  createPage(stage: Stage): Promise<string>
   fields: { decision: string; [name: string]: string }
   /** Approving needs a password, refusing does not. */
-  isYes: boolean
+  agrees: boolean
 }
 
 const pathOf = (url: unknown) => new URL(String(url)).pathname
-const invitation = async (stage: Stage) => pathOf((await invite(stage)).attributes.url)
-const request = async (stage: Stage) => pathOf((await askPayment(stage)).attributes.paymentLinkUrl)
-const joining = async ({ site: { world }, played, player }: Stage) => {
+const createInvitation = async (stage: Stage) => pathOf((await invite(stage)).attributes.url)
+const createRequest = async (stage: Stage) => pathOf((await requestPayment(stage)).attributes.paymentLinkUrl)
+const createPartyInvitation = async ({ site: { world }, played, player }: Stage) => {
   const invitations = [{ email: played.email, role: 'MEMBER' }]
   const { json } = await world.post('/party-invitations', { invitations }, { key: player.apiKey })
   return pathOf(json.data[0].attributes.url)
@@ -29,23 +29,23 @@ const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
  * Every route with a form, with the answers that it can give for a party, or the reason why it gives none. A new route
  * fails until it has an entry.
  */
-const routes: Record<string, readonly Answering[] | string> = {
+const routes: Record<string, readonly PageAnswer[] | string> = {
   'POST /connect/:token': [
-    { path: invitation, fields: { decision: 'accept' }, isYes: true },
-    { path: invitation, fields: { decision: 'decline' }, isYes: false },
+    { createPage: createInvitation, fields: { decision: 'accept' }, agrees: true },
+    { createPage: createInvitation, fields: { decision: 'decline' }, agrees: false },
   ],
   'POST /claim/:token': [
     {
-      path: async (stage) => pathOf((await payUnknown(stage)).attributes.claimLink),
+      createPage: async (stage) => pathOf((await payUnknown(stage)).attributes.claimLink),
       fields: { decision: 'claim' },
-      isYes: true,
+      agrees: true,
     },
   ],
   'POST /request/:token': [
-    { path: request, fields: { decision: 'card', ...card }, isYes: true },
-    { path: request, fields: { decision: 'decline' }, isYes: false },
+    { createPage: createRequest, fields: { decision: 'card', ...card }, agrees: true },
+    { createPage: createRequest, fields: { decision: 'decline' }, agrees: false },
   ],
-  'POST /join/:token': [{ path: joining, fields: { decision: 'decline' }, isYes: false }],
+  'POST /join/:token': [{ createPage: createPartyInvitation, fields: { decision: 'decline' }, agrees: false }],
   'POST /connect/links/:token': 'a new test customer',
   'POST /checkout/session': 'a payer who is not a party',
   'POST /checkout/pay': 'a payer who is not a party',
@@ -74,8 +74,8 @@ const routes: Record<string, readonly Answering[] | string> = {
   'POST /oauth/consent/:uid': 'the user who is signed in',
 }
 
-const answerings = Object.entries(routes).flatMap(([route, answers]) =>
-  typeof answers === 'string' ? [] : answers.map((one) => [`${route} ${one.fields.decision}`, one] as const),
+const answers = Object.entries(routes).flatMap(([route, entry]) =>
+  typeof entry === 'string' ? [] : entry.map((one) => [`${route} ${one.fields.decision}`, one] as const),
 )
 
 onEachDatabase('a page that is sent to a party', (database) => {
@@ -112,11 +112,11 @@ onEachDatabase('a page that is sent to a party', (database) => {
     expect(Object.keys(routes).sort()).toEqual([...new Set(posts)].sort())
   })
 
-  test.each(answerings)('%s is answered only by its users', async (_, { path: pathIn, fields, isYes }) => {
+  test.each(answers)('%s is answered only by its users', async (_, { createPage, fields, agrees }) => {
     const stage = await stageOf('a user with a password')
     const { user } = stage.played
     if (user === undefined) throw new Error('The party has a user.')
-    const path = await pathIn(stage)
+    const path = await createPage(stage)
     const person = await site.visitor(user)
     const form = { ...(await fieldsOf(person, path)), ...fields }
     expect(form).toHaveProperty('formToken')
@@ -132,7 +132,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
       })
       expect(left, name).toEqual(noTraces)
     }
-    if (isYes) {
+    if (agrees) {
       const setOneClick = (oneClick: 0 | 1) =>
         site.world.store.transaction(async ({ db }) => {
           await db.updateTable('signInSessions').set({ oneClick }).where('userId', '=', user.id).execute()
@@ -148,11 +148,11 @@ onEachDatabase('a page that is sent to a party', (database) => {
     expect((await person.open(path)).text).not.toContain(`action="${path}"`)
   })
 
-  test.each(answerings.filter(([name]) => !name.includes('/join/')))(
+  test.each(answers.filter(([name]) => !name.includes('/join/')))(
     '%s cannot be answered for a party that has only keys',
-    async (_, { path: pathIn, fields }) => {
+    async (_, { createPage, fields }) => {
       const stage = await stageOf('an API key')
-      const path = await pathIn(stage)
+      const path = await createPage(stage)
       for (const visitor of [await site.visitor(), await site.visitor(site.owner)]) {
         expect((await visitor.post(path, fields)).status).toBe(403)
         expect((await visitor.open(path)).text).not.toContain(`action="${path}"`)
@@ -160,13 +160,10 @@ onEachDatabase('a page that is sent to a party', (database) => {
     },
   )
 
-  test.each(answerings)(
-    '%s is answered by anyone with the link, for a party without accounts',
-    async (_, answering) => {
-      const path = await answering.path(await stageOf('nobody'))
-      const visitor = await site.visitor()
-      await visitor.open(path)
-      expect((await visitor.send(path, answering.fields)).status).toBe(303)
-    },
-  )
+  test.each(answers)('%s is answered by anyone with the link, for a party without accounts', async (_, answering) => {
+    const path = await answering.createPage(await stageOf('nobody'))
+    const visitor = await site.visitor()
+    await visitor.open(path)
+    expect((await visitor.send(path, answering.fields)).status).toBe(303)
+  })
 })

@@ -11,7 +11,7 @@ import { type Answer, addParty, type WorldOptions } from '../support/world.ts'
 import { type AccountKind, accounts, addPlayed, type Play, type Player, type Stage, simulations } from './played.ts'
 
 type Row = [OperationKey, Play]
-const playing = Object.entries(simulations).filter((row): row is Row => typeof row[1] === 'function')
+const partySimulations = Object.entries(simulations).filter((row): row is Row => typeof row[1] === 'function')
 
 /** The sender of a simulation. */
 interface Sender {
@@ -35,7 +35,7 @@ const sendersOf = (key: OperationKey) =>
 onEachDatabase('a self-managed party', (database) => {
   let site: PersonSite
 
-  const open = async (options: WorldOptions = {}) => {
+  const createSite = async (options: WorldOptions = {}) => {
     site = await createPersonSite(database, options)
   }
   const manager = async (): Promise<Player> => {
@@ -50,7 +50,7 @@ onEachDatabase('a self-managed party', (database) => {
   })
   /** Sends a simulation of the other party by each kind of sender. Returns the status for each. */
   const statuses = async ([key, play]: Row, player: Player, kind: AccountKind): Promise<Record<string, string>> => {
-    const answered: Record<string, string> = {}
+    const results: Record<string, string> = {}
     for (const [name, { key: keyOf }] of sendersOf(key)) {
       const stage = await stageOf(player, kind)
       const { path, attributes } = await play(stage)
@@ -62,19 +62,20 @@ onEachDatabase('a self-managed party', (database) => {
       for (const { status, json } of answers) {
         const refusal = status === 409 ? String(json.errors[0].detail) : ''
         if (status === 409) expect(left, name).toEqual(noTraces)
-        answered[name] = / cannot be simulated: .*( [Ss]end |To end it|sign in and do it at )/.test(refusal)
+        results[name] = / cannot be simulated: .*( [Ss]end |To end it|sign in and do it at )/.test(refusal)
           ? 'refused'
           : `${status} ${refusal}`.trim()
       }
     }
-    return answered
+    return results
   }
-  const each = (words: string, key: OperationKey) => Object.fromEntries(sendersOf(key).map(([name]) => [name, words]))
+  const forAll = (result: string, key: OperationKey) =>
+    Object.fromEntries(sendersOf(key).map(([name]) => [name, result]))
 
   describe('in a sandbox', () => {
     let other: Player
     beforeAll(async () => {
-      await open()
+      await createSite()
       other = await addParty(site.world)
     })
     afterAll(() => site.world.drop())
@@ -89,27 +90,31 @@ onEachDatabase('a self-managed party', (database) => {
       expect(Object.keys(simulations)).toEqual(expect.arrayContaining(sandboxOnly.map(([key]) => key)))
     })
 
-    test.each(sampleOf(playing, 8))(
+    test.each(sampleOf(partySimulations, 8))(
       "can be simulated not by %s, but by an API key of the sandbox's manager",
       async (...row) => {
         const player = await manager()
         for (const kind of accounts) {
-          const answered = await statuses(row, player, kind)
-          const expected = kind === 'nobody' ? each('200', row[0]) : { ...each('refused', row[0]), 'an API key': '200' }
-          expect(answered, kind).toEqual(expected)
+          const results = await statuses(row, player, kind)
+          const expected =
+            kind === 'nobody' ? forAll('200', row[0]) : { ...forAll('refused', row[0]), 'an API key': '200' }
+          expect(results, kind).toEqual(expected)
         }
       },
     )
 
-    test.each(sampleOf(playing, 8, 2))('cannot be simulated by %s, nor by any other sender', async (...row) => {
-      for (const kind of accounts) {
-        expect(await statuses(row, other, kind), kind).toEqual(each(kind === 'nobody' ? '200' : 'refused', row[0]))
-      }
-    })
+    test.each(sampleOf(partySimulations, 8, 2))(
+      'cannot be simulated by %s, nor by any other sender',
+      async (...row) => {
+        for (const kind of accounts) {
+          expect(await statuses(row, other, kind), kind).toEqual(forAll(kind === 'nobody' ? '200' : 'refused', row[0]))
+        }
+      },
+    )
   })
 
   test('an agent can simulate a connected customer without accounts, from the invitation to the disconnection', async () => {
-    await open()
+    await createSite()
     const { world } = site
     const { agentId } = await manager()
     const post = async (path: string, attributes?: object) => {
@@ -148,7 +153,7 @@ onEachDatabase('a self-managed party', (database) => {
     ['where others reach the service', { publicUrl: () => 'https://sandbox.example' }, 'public'],
   ])('%s', (_, options, kindOfWorld) => {
     beforeAll(async () => {
-      await open(options)
+      await createSite(options)
       if (kindOfWorld !== 'rehearsal') return
       await site.world.store.transaction(async ({ db }) => {
         await db.updateTable('world').set({ isRehearsal: 1 }).execute()
@@ -156,10 +161,10 @@ onEachDatabase('a self-managed party', (database) => {
     })
     afterAll(() => site.world.drop())
 
-    test.each(sampleOf(playing, 8, 5))(
+    test.each(sampleOf(partySimulations, 8, 5))(
       "cannot be simulated by %s, nor by an API key of the sandbox's manager",
       async (...row) => {
-        expect(await statuses(row, await manager(), 'an API key')).toEqual(each('refused', row[0]))
+        expect(await statuses(row, await manager(), 'an API key')).toEqual(forAll('refused', row[0]))
       },
     )
   })

@@ -49,18 +49,18 @@ export async function addPlayed({ world, addUser }: PersonSite, kind: AccountKin
   return { partyId: id, email, user }
 }
 
-const done = (answer: Answer) => {
+const dataOf = (answer: Answer) => {
   if (answer.status >= 300) throw new Error(answer.text)
   return answer.json.data
 }
 
 /** Returns a function that sends a request with the player's agent key or API key. */
-const as =
+const postWith =
   (key: 'agentKey' | 'apiKey') =>
   async ({ site: { world }, player }: Stage, path: string, attributes: object, sent: Sent = {}) =>
-    done(await world.post(path, attributes, { key: player[key], ...sent }))
-const asAgent = as('agentKey')
-const asParty = as('apiKey')
+    dataOf(await world.post(path, attributes, { key: player[key], ...sent }))
+const postAsAgent = postWith('agentKey')
+const postAsParty = postWith('apiKey')
 
 async function connect({ site: { world }, player, played }: Stage, more: { limits?: string } = {}) {
   const { partyId: agentPartyId, agentId } = player
@@ -69,35 +69,37 @@ async function connect({ site: { world }, player, played }: Stage, more: { limit
 
 export async function invite(stage: Stage) {
   const { player, played } = stage
-  const [invitation] = await asParty(stage, '/customers/invitations', {
+  const [invitation] = await postAsParty(stage, '/customers/invitations', {
     recipients: [{ type: 'party_id', value: played.partyId }],
     agents: [{ agentId: player.agentId, permissions: delegable }],
   })
   return invitation
 }
 
-async function reviewed(stage: Stage): Promise<string> {
+async function newApproval(stage: Stage): Promise<string> {
   const { site, player, played } = stage
   await connect(stage, { limits: JSON.stringify({ perTransaction: 100 }) })
   const payee = { type: 'party_id', value: player.partyId }
   const acting = { amount: 500, counterparty: payee, customerPartyId: played.partyId }
-  const { id } = await asAgent(stage, '/payments', acting)
-  const list = done(await site.world.get(`/approvals?customerPartyId=${played.partyId}`, { key: player.agentKey })) as {
+  const { id } = await postAsAgent(stage, '/payments', acting)
+  const list = dataOf(
+    await site.world.get(`/approvals?customerPartyId=${played.partyId}`, { key: player.agentKey }),
+  ) as {
     id: string
     attributes: { target: { id: string } }
   }[]
   return list.find(({ attributes }) => attributes.target.id === id)?.id ?? ''
 }
 
-export async function askPayment(stage: Stage) {
+export async function requestPayment(stage: Stage) {
   const payer = { type: 'party_id', value: stage.played.partyId }
-  return asAgent(stage, '/payment-requests', { amount: 700, payer })
+  return postAsAgent(stage, '/payment-requests', { amount: 700, payer })
 }
 
 /** Pays an unused address, which then becomes the played party's. */
 export async function payUnknown(stage: Stage) {
   const value = `claims${people++}@example.com`
-  const payment = await asAgent(stage, '/payments', { amount: 300, counterparty: { type: 'email', value } })
+  const payment = await postAsAgent(stage, '/payments', { amount: 300, counterparty: { type: 'email', value } })
   await stage.site.world.store.transaction(async ({ db }) => {
     await db.updateTable('parties').set({ email: value }).where('id', '=', stage.played.partyId).execute()
   })
@@ -127,13 +129,13 @@ export const simulations: Record<SimulationKey, Play | string> = {
     await connect(stage)
     return { path: `/simulations/customers/${stage.played.partyId}/disconnect` }
   },
-  simulateCustomerApproval: async (stage) => ({ path: `/simulations/approvals/${await reviewed(stage)}/approve` }),
-  simulateCustomerDenial: async (stage) => ({ path: `/simulations/approvals/${await reviewed(stage)}/deny` }),
+  simulateCustomerApproval: async (stage) => ({ path: `/simulations/approvals/${await newApproval(stage)}/approve` }),
+  simulateCustomerDenial: async (stage) => ({ path: `/simulations/approvals/${await newApproval(stage)}/deny` }),
   simulatePaymentRequestFulfillment: async (stage) => ({
-    path: `/simulations/payment-requests/${(await askPayment(stage)).id}/fulfill`,
+    path: `/simulations/payment-requests/${(await requestPayment(stage)).id}/fulfill`,
   }),
   simulatePaymentRequestDecline: async (stage) => ({
-    path: `/simulations/payment-requests/${(await askPayment(stage)).id}/decline`,
+    path: `/simulations/payment-requests/${(await requestPayment(stage)).id}/decline`,
   }),
   simulatePaymentClaim: async (stage) => ({
     path: `/simulations/payments/${(await payUnknown(stage)).id}/complete-claim`,

@@ -26,13 +26,13 @@ export interface ProbeRequest {
   /** The party named as the customer to act for. */
   acting?: string | undefined
   /** The parameter that names the customer. Reads accept both. */
-  word?: 'customerPartyId' | 'partyId'
+  customerParameter?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string
   headers?: Record<string, string>
 }
 
-const actedFor: Partial<Record<Target, PlaceName>> = {
+const namedCustomers: Partial<Record<Target, PlaceName>> = {
   granted: 'granted',
   ungranted: 'ungranted',
   'own, naming a customer': 'granted',
@@ -56,26 +56,26 @@ export async function prober(database: TestDatabase): Promise<Prober> {
   const describe = ({ operation, credential, target, filter }: Cell) =>
     `${operation.name}, ${credential}, ${target}${filter === undefined ? '' : ` by ${filter}`}`
 
-  const cell: Prober['cell'] = async (of) => {
-    const { operation, sample, credential, target, filter, expected } = of
+  const probeCell: Prober['cell'] = async (cell) => {
+    const { operation, sample, credential, target, filter, expected } = cell
     const place = placeOf(target)
-    const acting = sample.reach === 'acting' && filter === undefined ? actedFor[target] : undefined
+    const acting = sample.reach === 'acting' && filter === undefined ? namedCustomers[target] : undefined
     const needsNewSample = operation.effect !== 'read' && expected < 300
     const ids = needsNewSample ? await sample.make(on, places[place]) : (shared[place].get(sample) ?? {})
     const query = filter === undefined ? {} : { [filter]: ids[filter] ?? '' }
-    const word = target.endsWith('by partyId') ? 'partyId' : 'customerPartyId'
+    const customerParameter = target.endsWith('by partyId') ? 'partyId' : 'customerPartyId'
     const request: ProbeRequest = {
       key: credentials[credential],
       ids,
       query,
-      word,
+      customerParameter,
       acting: acting && places[acting].partyId,
     }
     const answer = await ask(operation, sample, request)
     const wrong: string[] = []
     if (answer.status !== expected) wrong.push(`expected ${expected}, got ${answer.status} ${answer.text}`)
     if (operation.result === 'page' && answer.status === 200) {
-      wrong.push(...leaks(answer, operation, sample, target), ...lacks(answer, sample, target, filter, ids))
+      wrong.push(...findForeign(answer, operation, sample, target), ...findAbsent(answer, sample, target, filter, ids))
     }
     if (target !== 'own' && (filter !== undefined || expected === 404 || expected === 403)) {
       // A party may know whether somebody is its customer, and the customer's grant; it may not even know that a
@@ -83,16 +83,16 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       const unknown = missing(on, { ...ids, acting: request.acting ?? '' })
       const actingId = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
-      const toNothing = await ask(operation, sample, { ...request, ids: unknown, acting: actingId, query: narrowed })
-      if (maskIds(answer) !== maskIds(toNothing)) {
-        wrong.push(`a missing record gets ${maskIds(toNothing)}, this one ${maskIds(answer)}`)
+      const compared = await ask(operation, sample, { ...request, ids: unknown, acting: actingId, query: narrowed })
+      if (maskIds(answer) !== maskIds(compared)) {
+        wrong.push(`a missing record gets ${maskIds(compared)}, this one ${maskIds(answer)}`)
       }
     }
-    return wrong.map((what) => `${describe(of)}: ${what}`)
+    return wrong.map((what) => `${describe(cell)}: ${what}`)
   }
 
   /** Returns the foreign ids in a list. In a customer's activity, the agent's purchases in its name are allowed. */
-  const leaks = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
+  const findForeign = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
     const mine = target.startsWith('granted') && sample.reach === 'acting' ? 'granted' : 'own'
     const others = (Object.keys(places) as PlaceName[]).filter((name) => name !== mine)
     const customers = new Set(others.filter((name) => name !== 'stranger').flatMap((name) => customersAt(name)))
@@ -113,15 +113,15 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       [customerId, partyId].filter((id) => id !== undefined),
     )
 
-  const lacks = (answer: Answer, sample: Sample, target: Target, filter: string | undefined, ids: Ids): string[] => {
+  const findAbsent = (answer: Answer, sample: Sample, target: Target, filter: string | undefined, ids: Ids) => {
     if (filter !== undefined) return answer.json.data.length === 0 ? [] : ['a foreign filter finds something']
     if (target !== 'own' && !target.startsWith('granted')) return []
     const shown = sample.shown ?? Object.keys(ids)
     return shown.filter((name) => !answer.text.includes(ids[name] ?? '')).map((name) => `does not show ${name}`)
   }
 
-  const cursor: Prober['cursor'] = async (of) => {
-    const { operation, sample, credential, expected } = of
+  const probeCursor: Prober['cursor'] = async (cell) => {
+    const { operation, sample, credential, expected } = cell
     const { agentId, walletId, apiKey } = places.stranger
     const theirs = await ask(operation, sample, {
       key: apiKey,
@@ -129,20 +129,20 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       query: { limit: '1' },
     })
     const { nextCursor } = theirs.json.meta.pagination
-    if (nextCursor === null) return [`${describe(of)}: the stranger's list has one page only`]
+    if (nextCursor === null) return [`${describe(cell)}: the stranger's list has one page only`]
     const ids = { agentId: places.own.agentId, walletId: places.own.walletId, ...shared.own.get(sample) }
     const to = { key: credentials[credential], ids }
     const answer = await ask(operation, sample, { ...to, query: { cursor: nextCursor } })
     const madeUp = `cur_${Buffer.from(`000000000000 ${theirs.json.data[0].id}`).toString('base64url')}`
-    const toMadeUp = await ask(operation, sample, { ...to, query: { cursor: madeUp } })
+    const compared = await ask(operation, sample, { ...to, query: { cursor: madeUp } })
     const wrong = answer.status === expected ? [] : [`a foreign cursor: expected ${expected}, got ${answer.text}`]
-    if (maskIds(answer) !== maskIds(toMadeUp)) wrong.push(`a foreign cursor gets another answer than a made-up one`)
-    return wrong.map((what) => `${describe(of)}: ${what}`)
+    if (maskIds(answer) !== maskIds(compared)) wrong.push(`a foreign cursor gets another answer than a made-up one`)
+    return wrong.map((what) => `${describe(cell)}: ${what}`)
   }
 
   let replays = 0
-  const replay: Prober['replay'] = async (of) => {
-    const { operation, sample, credential, target, expected } = of
+  const probeReplay: Prober['replay'] = async (cell) => {
+    const { operation, sample, credential, target, expected } = cell
     const { stranger } = places
     const idempotencyKey = `shared key ${replays++}`
     const ids = await sample.make(on, stranger)
@@ -152,18 +152,18 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
     const theirs = await ask(operation, same, { key, ids, idempotencyKey })
     if (theirs.status !== permittedStatus(operation, sample))
-      return [`${describe(of)}: the stranger itself got ${theirs.text}`]
+      return [`${describe(cell)}: the stranger itself got ${theirs.text}`]
     const answer = await ask(operation, same, { key: credentials[credential], ids, idempotencyKey })
     const wrong = answer.status === expected ? [] : [`expected ${expected}, got ${answer.status} ${answer.text}`]
     if (answer.headers.get('x-idempotency-replayed') !== null) wrong.push('was answered as a replay')
     if (target === 'stranger' && expected >= 400) {
-      const toNothing = await ask(operation, sample, { key: credentials[credential], ids: missing(on, ids) })
-      if (maskIds(answer) !== maskIds(toNothing))
+      const compared = await ask(operation, sample, { key: credentials[credential], ids: missing(on, ids) })
+      if (maskIds(answer) !== maskIds(compared))
         wrong.push(`${answer.text} differs from the answer for a missing record`)
     } else if (answer.status < 300 && [answer.json.data].flat()[0].id === [theirs.json.data].flat()[0].id) {
       wrong.push("shows the stranger's")
     }
-    return wrong.map((what) => `${describe(of)}, with the stranger's key: ${what}`)
+    return wrong.map((what) => `${describe(cell)}, with the stranger's key: ${what}`)
   }
 
   /**
@@ -177,7 +177,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       .filter((row) => row.includes(places.stranger.partyId))
       .sort()
   const volatile = ['lastUsedAtMs', 'lastActiveAtMs']
-  return { on, cell, cursor, replay, strangersRows, strangersRowsBefore: await strangersRows() }
+  const probes = { cell: probeCell, cursor: probeCursor, replay: probeReplay }
+  return { on, ...probes, strangersRows, strangersRowsBefore: await strangersRows() }
 }
 
 /**
@@ -203,9 +204,9 @@ export async function send(
   sample: Sample,
   request: ProbeRequest,
 ) {
-  const { key, ids, acting, idempotencyKey, word = 'customerPartyId' } = request
+  const { key, ids, acting, idempotencyKey, customerParameter = 'customerPartyId' } = request
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? sample.named?.[name] ?? '')
-  const customer = acting === undefined ? {} : { [word]: acting }
+  const customer = acting === undefined ? {} : { [customerParameter]: acting }
   const attributes = operation.attributes && { ...sample.attributes?.(ids, { world, ...on }) }
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
   const query = new URLSearchParams({ ...sample.query, ...request.query, ...(inBody ? {} : customer) })

@@ -37,8 +37,8 @@ export function expectedStatus(
   if (sample.who === 'agents' && !isAgent) return 403
   if (sample.who !== 'anyone' && credential === 'party key without scopes') return 403
   const permitted = permittedStatus(operation, sample)
-  if (sample.reach === 'connected') return ofCustomer(sample, target, permitted)
-  if (target === 'own') return lacksPermission(scopesOfGrant(credential), sample.gives) ? 403 : permitted
+  if (sample.reach === 'connected') return statusForConnection(sample, target, permitted)
+  if (target === 'own') return lacksScope(scopesOfGrant(credential), sample.neededScope) ? 403 : permitted
   if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404
   if (target === 'stranger' || target === 'granted, unnamed') return 404
   // Only an agent acts for a customer, with that customer's grant, and on that customer's records.
@@ -49,15 +49,15 @@ export function expectedStatus(
 }
 
 /** Returns the status for reading or ending a connection, which any grant of the customer permits. */
-function ofCustomer({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
+function statusForConnection({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
 }
 
 /** Returns whether a caller lacks the permission that its request would give, or ask a customer for. */
-function lacksPermission(scopes: readonly OAuthScope[] | undefined, gives: OAuthScope | undefined): boolean {
-  if (scopes === undefined || gives === undefined) return false
-  return !scopes.some((scope) => scope === gives || (oauthScopes[scope].includes as readonly string[]).includes(gives))
+function lacksScope(scopes: readonly OAuthScope[] | undefined, needed: OAuthScope | undefined): boolean {
+  if (scopes === undefined || needed === undefined) return false
+  return !scopes.some((held) => held === needed || (oauthScopes[held].includes as readonly string[]).includes(needed))
 }
 
 /**
@@ -68,6 +68,6 @@ function isAllowed(scopes: readonly string[] | undefined, { name, permission }: 
   if (scopes === undefined) return true
   if (/card/.test(name) && !/subscription/.test(name)) return scopes.includes('cards:agent')
   const { oauth } = permissions[permission]
-  const having = scopes.flatMap((scope) => [scope, ...oauthScopes[scope as keyof typeof oauthScopes].includes])
-  return oauth === 'any' || (oauth !== null && having.includes(oauth))
+  const granted = scopes.flatMap((scope) => [scope, ...oauthScopes[scope as keyof typeof oauthScopes].includes])
+  return oauth === 'any' || (oauth !== null && granted.includes(oauth))
 }

@@ -24,7 +24,7 @@ export interface Sample {
   /** The required attributes; by default none. */
   attributes?: (ids: Ids, on: Grounds) => object
   /** The scope that an application needs to ask a customer for the requested permissions. */
-  gives?: OAuthScope
+  neededScope?: OAuthScope
   /** The query for every target. */
   query?: Record<string, string>
   /** The status for an agent whose customer granted something else, if not 403. */
@@ -61,7 +61,7 @@ const acting = (grant: Delegable, maker: Maker, more: Partial<Sample> = {}): Sam
   make: maker,
   ...more,
 })
-const ofParty = (maker: Maker, more: Partial<Sample> = {}): Sample => ({
+const party = (maker: Maker, more: Partial<Sample> = {}): Sample => ({
   who: 'scoped',
   reach: 'party',
   make: maker,
@@ -73,7 +73,7 @@ const connected = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
   make: make.customer,
   ...more,
 })
-const owners = (maker: Maker, more: Partial<Sample> = {}): Sample => ofParty(maker, { who: 'owners', ...more })
+const owners = (maker: Maker, more: Partial<Sample> = {}): Sample => party(maker, { who: 'owners', ...more })
 const self = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
   who,
   reach: 'self',
@@ -91,9 +91,9 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   setDefaultWallet: owners(make.wallet),
   freezeWallet: owners(make.emptyWallet),
   unfreezeWallet: owners(make.emptyWallet),
-  listWalletAgents: owners(make.walletOfAgent, { shown: ['agentId'] }),
-  attachWalletAgent: owners(make.walletOfAgent, { attributes: ({ agentId }) => ({ agentId }) }),
-  setAgentDefaultWallet: owners(make.walletOfAgent),
+  listWalletAgents: owners(make.walletAndAgent, { shown: ['agentId'] }),
+  attachWalletAgent: owners(make.walletAndAgent, { attributes: ({ agentId }) => ({ agentId }) }),
+  setAgentDefaultWallet: owners(make.walletAndAgent),
   detachWalletAgent: owners(make.attachment),
   createPayment: acting('payments.create', make.wallet, {
     attributes: ({ walletId }, { shop }) => ({
@@ -105,7 +105,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   getPayment: acting('payments.read', make.payment),
   listPayments: acting('payments.read', make.payment),
   cancelPayment: acting('payments.create', make.unclaimedPayment),
-  simulatePaymentClaim: ofParty(make.unclaimedPayment),
+  simulatePaymentClaim: party(make.unclaimedPayment),
   createPaymentRequest: acting('payments.create', make.wallet, {
     attributes: ({ walletId }, { shop }) => ({
       ...purchased,
@@ -121,8 +121,8 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   }),
   declinePaymentRequest: acting('payments.create', make.receivedRequest),
   cancelPaymentRequest: acting('payments.create', make.sentRequest),
-  simulatePaymentRequestFulfillment: ofParty(make.sentRequest),
-  simulatePaymentRequestDecline: ofParty(make.sentRequest),
+  simulatePaymentRequestFulfillment: party(make.sentRequest),
+  simulatePaymentRequestDecline: party(make.sentRequest),
   createWire: acting('payments.create', make.nothing, { attributes: () => ({ ...purchased, beneficiary }) }),
   createInternalTransfer: acting('wallets.transfer', make.walletPair, {
     attributes: ({ sourceWalletId, destWalletId }) => ({ amount: 10, sourceWalletId, destWalletId }),
@@ -133,9 +133,9 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   createWithdrawal: acting('wallets.withdraw', make.walletAndBank, {
     attributes: ({ walletId, externalAccountId }) => ({ amount: 10, walletId, externalAccountId }),
   }),
-  simulateTransferSettlement: ofParty(make.withdrawal),
-  simulateTransferFailure: ofParty(make.withdrawal),
-  simulateTransferReturn: ofParty(make.settledWithdrawal),
+  simulateTransferSettlement: party(make.withdrawal),
+  simulateTransferFailure: party(make.withdrawal),
+  simulateTransferReturn: party(make.settledWithdrawal),
   listTransfers: acting('wallets.read', make.transfer),
   getTransfer: acting('wallets.read', make.transfer),
   fundSandboxWallet: connected('scoped', { attributes: () => ({ amount: 10 }), ownParty: 200 }),
@@ -157,39 +157,39 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   }),
   deleteExternalAccount: owners(make.externalAccount),
   simulateBankAccountLink: self('scoped'),
-  simulateBankAccountDisconnection: ofParty(make.externalAccount),
+  simulateBankAccountDisconnection: party(make.externalAccount),
   getTransaction: acting('payments.read', make.transaction),
   listApprovals: acting('payments.read', make.approval),
   getApproval: acting('payments.read', make.approval),
-  approveApproval: ofParty(make.approval),
-  denyApproval: ofParty(make.approval),
-  simulateCustomerApproval: ofParty(make.customerApproval),
-  simulateCustomerDenial: ofParty(make.customerApproval),
-  listCustomers: ofParty(make.nothing),
-  createCustomerInvitation: ofParty(make.agentOf, {
+  approveApproval: party(make.approval),
+  denyApproval: party(make.approval),
+  simulateCustomerApproval: party(make.customerApproval),
+  simulateCustomerDenial: party(make.customerApproval),
+  listCustomers: party(make.nothing),
+  createCustomerInvitation: party(make.agentOfPlace, {
     attributes: ({ agentId }) => ({ recipients: recipients(), agents: [{ agentId, permissions }] }),
-    gives: 'payments:read',
+    neededScope: 'payments:read',
     otherAgent: 403,
   }),
-  listCustomerInvitations: ofParty(make.invitation),
-  revokeCustomerInvitation: ofParty(make.invitation),
+  listCustomerInvitations: party(make.invitation),
+  revokeCustomerInvitation: party(make.invitation),
   listInvitationLinks: owners(make.link),
-  createInvitationLink: owners(make.agentOf, {
+  createInvitationLink: owners(make.agentOfPlace, {
     attributes: ({ agentId }) => ({ name: 'Anyone', proposedAgents: [{ agentId, permissions }] }),
-    gives: 'payments:read',
+    neededScope: 'payments:read',
   }),
   getInvitationLink: owners(make.link),
   revokeInvitationLink: owners(make.link),
   getCustomer: connected('scoped'),
   removeCustomer: connected('owners'),
   removeCustomerAgent: connected('owners'),
-  simulateCustomerInvitation: ofParty(make.agentOf, {
+  simulateCustomerInvitation: party(make.agentOfPlace, {
     attributes: ({ agentId }) => ({ agentIds: [agentId] }),
-    gives: 'payments:write',
+    neededScope: 'payments:write',
     otherAgent: 403,
   }),
-  simulateInvitationAcceptance: ofParty(make.invitation),
-  simulateInvitationDecline: ofParty(make.invitation),
+  simulateInvitationAcceptance: party(make.invitation),
+  simulateInvitationDecline: party(make.invitation),
   simulateAgentRevocation: connected('scoped'),
   simulateCustomerDisconnection: connected('owners'),
   issueAgentCard: acting('cards.read', make.nothing, {
@@ -232,15 +232,15 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   simulateSubscriptionCard: acting('payments.create', make.activeSubscription, {
     attributes: () => ({ behavior: 'declines' }),
   }),
-  listAgentInvitations: ofParty(make.invitation),
-  revokeAgentInvitation: ofParty(make.invitation),
-  listAgentCustomers: ofParty(make.agentOf, { shown: [] }),
-  createAgentCustomerInvitation: ofParty(make.agentOf, {
+  listAgentInvitations: party(make.invitation),
+  revokeAgentInvitation: party(make.invitation),
+  listAgentCustomers: party(make.agentOfPlace, { shown: [] }),
+  createAgentCustomerInvitation: party(make.agentOfPlace, {
     attributes: () => ({ recipients: recipients(), permissions }),
-    gives: 'payments:read',
+    neededScope: 'payments:read',
   }),
   removeAgentCustomer: connected('owners'),
-  listAgents: owners(make.agentOf),
+  listAgents: owners(make.agentOfPlace),
   createAgent: owners(make.wallet, { attributes: ({ walletId }) => ({ name: 'Clerk', walletId }) }),
   getAgent: owners(make.agent),
   updateAgent: owners(make.agent, { attributes: () => ({ name: 'Clerk 2' }) }),
@@ -249,22 +249,22 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listApiKeys: owners(make.apiKey),
   getApiKey: owners(make.apiKey),
   revokeApiKey: owners(make.apiKey),
-  createApplication: owners(make.agentOf, { attributes: () => ({ name: 'Worker' }) }),
+  createApplication: owners(make.agentOfPlace, { attributes: () => ({ name: 'Worker' }) }),
   listApplications: owners(make.application),
   updateApplication: owners(make.application, { attributes: () => ({ scopes: ['payments:read'] }) }),
   revokeApplication: owners(make.application),
-  createTrustedIssuer: owners(make.agentOf, {
+  createTrustedIssuer: owners(make.agentOfPlace, {
     attributes: ({ agentId }) => ({ ...trust, agents: [{ claim: 'sub', value: 'clerk', agentId }] }),
   }),
   listTrustedIssuers: owners(make.trustedIssuer),
   updateTrustedIssuer: owners(make.trustedIssuer, { attributes: () => ({ scopes: ['payments:read'] }) }),
   revokeTrustedIssuer: owners(make.trustedIssuer),
-  createAgentKey: owners(make.agentOf),
-  listAgentKeys: owners(make.agentKeyOfAgent, { filters: ['agentId'] }),
+  createAgentKey: owners(make.agentOfPlace),
+  listAgentKeys: owners(make.agentKeyAndAgent, { filters: ['agentId'] }),
   rotateAgentKey: owners(make.agentKey, { attributes: () => ({ expiresInSeconds: 60 }) }),
   revokeAgentKey: owners(make.agentKey),
-  listActivity: ofParty(make.recordedAction, { filters: ['resourceId', 'agentId'], query: { limit: '100' } }),
-  listSandboxMessages: ofParty(make.paymentByEmail, { shown: ['resourceId'] }),
+  listActivity: party(make.recordedAction, { filters: ['resourceId', 'agentId'], query: { limit: '100' } }),
+  listSandboxMessages: party(make.paymentByEmail, { shown: ['resourceId'] }),
   getParty: self('scoped'),
   updateParty: self('owners', { attributes: () => ({ displayName: 'Renamed' }) }),
   setPartyHandle: self('owners', { attributes: () => ({ handle: make.unusedHandle() }) }),

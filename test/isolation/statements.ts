@@ -20,19 +20,19 @@ export function recordStatements(): { texts: ReadonlySet<string>; stop(): void }
 
 /** Returns the tables with parties' rows that a statement reads without naming the party. */
 export function tablesWithoutParty(text: string): string[] {
-  const named = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
-  return named.flatMap(([, verb, table = '', alias = table]) => {
+  const uses = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
+  return uses.flatMap(([, verb, table = '', alias = table]) => {
     const declared: Table | undefined = tables[table as keyof typeof tables]
-    const by = declared && keyOf('postgres', declared)[0]
-    if (by === undefined || !/partyId$/i.test(by)) return []
-    const column = `(?:"${alias}"\\.)?"${by}"`
+    const partyColumn = declared && keyOf('postgres', declared)[0]
+    if (partyColumn === undefined || !/partyId$/i.test(partyColumn)) return []
+    const column = `(?:"${alias}"\\.)?"${partyColumn}"`
     const pattern = verb === 'into' ? `"${table}" \\([^)]*${column}` : `${column} (?:=|in) |= ${column}`
     return new RegExp(pattern).test(text) ? [] : [table]
   })
 }
 
 /** The queries that may read all parties' rows, each with its reason. All of them use an index. */
-const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = [
+const unrestrictedStatements: readonly (readonly [beginning: RegExp, reason: string])[] = [
   [/^select "clock"\."offsetMs"/, 'the clock, and what is due next, are common to all'],
   [
     /^select "partyId" from \(select \* from \(\(select "id", "partyId", "(holdExpiresAtMs|nextEventAtMs)"/,
@@ -92,7 +92,7 @@ const ofAllParties: readonly (readonly [beginning: RegExp, reason: string])[] = 
 export function faults(texts: Iterable<string>): string[] {
   return [...texts].flatMap((text) => {
     const tables = tablesWithoutParty(text)
-    const isKnown = ofAllParties.some(([beginning]) => beginning.test(text))
-    return tables.length === 0 || isKnown ? [] : [`${tables.join(', ')} of which party? ${text}`]
+    const isListed = unrestrictedStatements.some(([beginning]) => beginning.test(text))
+    return tables.length === 0 || isListed ? [] : [`${tables.join(', ')} of which party? ${text}`]
   })
 }

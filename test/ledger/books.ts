@@ -42,18 +42,18 @@ export async function proveBooks(store: Store): Promise<Books> {
   }
   for (const wallet of wallets) {
     const walletEntries = entries.filter((entry) => entry.walletId === wallet.id)
-    const fold = {
+    const ledgerSums = {
       availableCents: sum(walletEntries.filter((entry) => entry.account === 'available')),
       heldCents: sum(walletEntries.filter((entry) => entry.account === 'held')),
     }
-    expect({ availableCents: wallet.availableCents, heldCents: wallet.heldCents }).toEqual(fold)
-    const takenBack = walletEntries.filter(
+    expect({ availableCents: wallet.availableCents, heldCents: wallet.heldCents }).toEqual(ledgerSums)
+    const returnedDeposits = walletEntries.filter(
       ({ account, reason }) => account === 'available' && reason === 'deposit_returned',
     )
-    expect(wallet.returnedCents).toBe(0 - sum(takenBack))
-    expect(fold.availableCents).toBeGreaterThanOrEqual(-wallet.returnedCents)
+    expect(wallet.returnedCents).toBe(0 - sum(returnedDeposits))
+    expect(ledgerSums.availableCents).toBeGreaterThanOrEqual(-wallet.returnedCents)
     const holds = [...transactions, ...payments].filter(({ walletId }) => walletId === wallet.id)
-    expect(fold.heldCents).toBe(holds.reduce((total, { heldCents }) => total + heldCents, 0))
+    expect(ledgerSums.heldCents).toBe(holds.reduce((total, { heldCents }) => total + heldCents, 0))
   }
   const refundsOf = Map.groupBy(transactions, ({ purchaseId }) => purchaseId)
   const entriesOf = Map.groupBy(entries, ({ sourceId }) => sourceId)
@@ -70,18 +70,18 @@ export async function proveBooks(store: Store): Promise<Books> {
       .filter(({ account }) => account === 'card_network')
     expect(sum(network)).toBe(purchase.capturedCents - purchase.refundedCents)
   }
-  for (const row of payments.filter(isAtBank)) proveAtBank(row, entries)
+  for (const row of payments.filter(isBankTransfer)) proveBankTransfer(row, entries)
   await proveTotals(store, books)
   return books
 }
 
 /** Checks that the ledger has exactly the bank entries and holds that the state of a payment or transfer requires. */
-function proveAtBank({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
-  const on = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
+function proveBankTransfer({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
+  const sumOf = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
   const sent = kind === 'withdrawal' ? amountCents : -amountCents
-  const holds = kind === 'withdrawal' && status === 'PROCESSING' ? amountCents : 0
-  const at = { bank: status === 'COMPLETED' ? sent : 0, held: holds }
-  expect({ bank: on('bank_network'), held: on('held') }, `${id} at its bank`).toEqual(at)
+  const held = kind === 'withdrawal' && status === 'PROCESSING' ? amountCents : 0
+  const required = { bank: status === 'COMPLETED' ? sent : 0, held }
+  expect({ bank: sumOf('bank_network'), held: sumOf('held') }, `${id} at its bank`).toEqual(required)
 }
 
 /** Checks that each stored spending total equals the sum of the day's or month's payments and purchases. */
@@ -93,7 +93,7 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
   const agentOf = new Map(cards.map(({ id, agentId }) => [id, agentId]))
   const spent = [
     ...payments
-      .filter((row) => (row.kind === 'payment' && row.method !== 'card') || row.kind === 'wire' || isAtBank(row))
+      .filter((row) => (row.kind === 'payment' && row.method !== 'card') || row.kind === 'wire' || isBankTransfer(row))
       .filter(({ status }) => !['FAILED', 'CANCELED', 'APPROVAL_DENIED', 'IN_REVIEW', 'RETURNED'].includes(status))
       .map((row) => ({ ...row, agentId: row.agentId ?? '', cents: row.amountCents })),
     ...transactions
@@ -120,7 +120,7 @@ async function proveTotals(store: Store, { payments, transactions, spending }: B
   })
 }
 
-const isAtBank = ({ externalAccountId }: PaymentRow) => externalAccountId !== null
+const isBankTransfer = ({ externalAccountId }: PaymentRow) => externalAccountId !== null
 
 function sum(entries: readonly LedgerEntryRow[]): number {
   return entries.reduce((total, { amountCents }) => total + amountCents, 0)

@@ -20,10 +20,10 @@ const workers = 16
 const calls = Number(process.env.CRASH_CALLS ?? (isDeep ? 450 : 160))
 const kills = Number(process.env.CRASH_KILLS ?? (isDeep ? 3 : 2))
 /** Limits the calls of a round: each refund is one cent larger than the last, and may not exceed a purchase. */
-const maxCallsOfRound = 3_000
-const callsOfRound = Math.ceil(calls / kills)
-if (!(callsOfRound >= 1 && callsOfRound <= maxCallsOfRound))
-  throw new Error(`CRASH_CALLS / CRASH_KILLS is ${calls / kills}; it must be 1 to ${maxCallsOfRound}.`)
+const maxCallsPerRound = 3_000
+const callsPerRound = Math.ceil(calls / kills)
+if (!(callsPerRound >= 1 && callsPerRound <= maxCallsPerRound))
+  throw new Error(`CRASH_CALLS / CRASH_KILLS is ${calls / kills}; it must be 1 to ${maxCallsPerRound}.`)
 /** A run of 100,000 calls takes hours on a busy machine. */
 const timeout = kills > 10 ? 14_400_000 : 300_000
 
@@ -75,7 +75,7 @@ async function fund(url: string): Promise<void> {
 }
 
 /** Checks that every activity chain is intact, and that no party's events have a gap. */
-async function expectWholeRecords(databaseUrl: string): Promise<void> {
+async function expectCompleteRecords(databaseUrl: string): Promise<void> {
   const findings = await checkActivity(databaseUrl, undefined)
   expect(findings.map(({ is, says }) => [is, says])).toEqual([['ok', expect.any(String)]])
   const store = await openStore({ url: databaseUrl, system: realSystem })
@@ -111,13 +111,13 @@ onEachDatabase('a service that is killed while it handles requests', (database) 
           const response = await perform(server.url, intent)
           const text = await response.text()
           if (response.status !== 200) throw new Error(`${intent.path} answered ${response.status}: ${text}`)
-          if (journal.acknowledged >= callsOfRound - 1) server.process.kill('SIGKILL')
+          if (journal.acknowledged >= callsPerRound - 1) server.process.kill('SIGKILL')
           return text
         })
         journals.push(journal)
         await Promise.all(Array.from({ length: workers }, () => work(journal)))
         expect((await exited)[1]).toBe('SIGKILL')
-        expect(journal.acknowledged).toBeGreaterThanOrEqual(callsOfRound)
+        expect(journal.acknowledged).toBeGreaterThanOrEqual(callsPerRound)
       }
       const restarted = await serve(url)
       try {
@@ -127,7 +127,7 @@ onEachDatabase('a service that is killed while it handles requests', (database) 
       }
       const effects = await readEffects(url)
       for (const journal of journals) journal.expectOneOfEach(effects)
-      await expectWholeRecords(url)
+      await expectCompleteRecords(url)
     } finally {
       await drop()
     }

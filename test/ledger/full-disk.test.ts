@@ -7,13 +7,13 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 
-const roomBytes = 8 * 1024 * 1024
+const diskBytes = 8 * 1024 * 1024
 
 /** Mounts a small separate disk and returns its path, or `undefined` if this user may not mount disks. */
 function mountDisk(): string | undefined {
   const disk = mkdtempSync(join(tmpdir(), 'payments-mcp-disk-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${roomBytes}`, 'tmpfs', disk], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskBytes}`, 'tmpfs', disk], { stdio: 'ignore' })
     return disk
   } catch {
     rmdirSync(disk)
@@ -43,7 +43,7 @@ test.skipIf(disk === undefined)(
       await world.issueCard()
       expect(await health()).toBe(200)
       try {
-        writeFileSync(filler, Buffer.alloc(roomBytes, 1))
+        writeFileSync(filler, Buffer.alloc(diskBytes, 1))
       } catch {
         // The write fails once the file has taken all remaining space.
       }

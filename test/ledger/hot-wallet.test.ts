@@ -22,7 +22,7 @@ onEachDatabase('a hot wallet', (database) => {
     const cards = await Promise.all(Array.from({ length: many }, () => world.issueCard()))
     const other = await addParty(world)
     let waiting = many
-    const hot = cards.map(async (cardId) => {
+    const authorizations = cards.map(async (cardId) => {
       const { status } = await world.authorize(cardId, 100)
       waiting -= 1
       return status
@@ -41,6 +41,6 @@ onEachDatabase('a hot wallet', (database) => {
       // SQLite has one writer, which serves the requests in order.
       if (database.name === 'postgres') expect(waiting).toBeGreaterThan(0)
     }
-    expect(await Promise.all(hot)).toEqual(Array(many).fill(200))
+    expect(await Promise.all(authorizations)).toEqual(Array(many).fill(200))
   })
 })
