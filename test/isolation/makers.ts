@@ -7,6 +7,7 @@ import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } fro
 
 /** The ids that a request about a resource needs, by parameter name. */
 export type Ids = Record<string, string>
+/** Creates or finds the resource of a sample request that belongs to the party of `place`, and returns the ids. */
 export type Maker = (on: Grounds, place: Place) => Promise<Ids>
 
 let counter = 0
@@ -67,26 +68,24 @@ export const shopOrder: Maker = async (on, place) => {
 }
 
 export const nothing: Maker = async () => ({})
-/** Makes the present state the one that a reset restores. */
+/** Makes later resets restore the current state. */
 export const currentStateAsResetPoint: Maker = async ({ world: { store, system } }) => {
   await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
   return {}
 }
-/** Saves a snapshot of the present state. */
+/** Saves a snapshot of the current state. */
 export const snapshot: Maker = async (on) => {
   const { attributes } = await createAt(on, '/simulations/snapshots', { name: 'as-it-is' }, on.world.apiKey)
   return { name: attributes.name }
 }
 export const wallet: Maker = async (_, { walletId }) => ({ walletId })
-/** Returns a wallet and an agent attached to it. */
+/** Returns the party's wallet and the agent that is attached to it. */
 export const walletAndAgent: Maker = async (_, { walletId, agentId }) => ({ walletId, agentId })
-/** Makes a wallet that nothing else uses, so that it may be frozen. */
+/** Creates a wallet that no other request uses, so that it can be frozen. */
 export const emptyWallet: Maker = async (on, { apiKey }) => ({
   walletId: (await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)).id,
 })
-/**
- * Attaches the agent to another wallet, from which it can be detached, because the agent does not need that wallet.
- */
+/** Attaches the agent to a second wallet, from which it can be detached without losing its first. */
 export const attachment: Maker = async (on, place) => {
   const { agentId, apiKey } = place
   const { id } = await createAt(on, '/wallets', { displayName: 'Other' }, apiKey)
@@ -99,7 +98,7 @@ export const walletPair: Maker = async (on, { walletId, agentId, apiKey }) => {
   await createAt(on, `/wallets/${id}/agents`, { agentId }, apiKey)
   return { sourceWalletId: walletId, destWalletId: id }
 }
-/** Makes a transfer within the party, from the wallet that its agent may use. */
+/** Makes an internal transfer between two wallets that the party's agent may use. */
 export const transfer: Maker = async (on, place) => ({
   transferId: (
     await createAt(on, '/transfers/internal', { amount: 10, ...(await walletPair(on, place)) }, place.apiKey)
@@ -139,19 +138,19 @@ export const event: Maker = async (on, place) => {
   const { eventId = '' } = await paymentAndEvent(on, place)
   return { eventId }
 }
-/** Links the party's two bank accounts, and returns the first. */
+/** Links two bank accounts, and returns the first. */
 export const externalAccount: Maker = async (on, { apiKey }) => {
   const processorToken = 'processor-sandbox-accounts'
   const [{ id }] = await createAt(on, '/external-accounts/processor-token', { processorToken }, apiKey)
   return { externalAccountId: id }
 }
 
-/** Links a bank account, and returns the wallet that the place's agent may use. */
+/** Links a bank account, and returns it with the party's wallet. */
 export const walletAndBank: Maker = async (on, place) => ({
   ...(await externalAccount(on, place)),
   walletId: place.walletId,
 })
-/** Makes a withdrawal that its bank has not settled. */
+/** Makes a withdrawal that the bank has not settled yet. */
 export const withdrawal: Maker = async (on, place) => ({
   transferId: (
     await createAt(on, '/transfers/withdraw', { amount: 10, ...(await walletAndBank(on, place)) }, place.apiKey)
@@ -176,7 +175,7 @@ export const transactionAndWallet: Maker = async (on, place) => ({
   walletId: place.walletId,
 })
 
-/** Makes a payment request to an unknown payer, whom the sandbox may play. */
+/** Requests a payment from a payer without an account, for whom simulations may act. */
 export const sentRequest: Maker = async (on, { apiKey }) => ({
   paymentRequestId: await requestPayment(on, { type: 'email', value: unusedEmail() }, apiKey),
 })
@@ -192,9 +191,7 @@ async function requestPayment(on: Grounds, payer: object, key: string): Promise<
   return (await createAt(on, '/payment-requests', { amount: 10, payer }, key)).id
 }
 
-/**
- * Makes the party pay an amount that needs approval, and returns the approval. The party's agent may decide it too.
- */
+/** Makes a payment that needs the party's approval, and returns the approval. */
 export const approval: Maker = async (on, place) => {
   // An earlier test may have cleared the limits that send the payment to review.
   const limits = { key: place.apiKey, attributes: { perTransaction: limitCents } }
@@ -207,8 +204,8 @@ export const approval: Maker = async (on, place) => {
 }
 
 /**
- * Creates an approval of a payment by the place's agent for its customer. For the two `Place`s that are customers, the
- * party itself makes the payment.
+ * Makes the party's agent pay for a new customer, and returns the approval that this payment needs. For the places
+ * `granted` and `ungranted`, the party pays for itself instead.
  */
 export const customerApproval: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)
@@ -276,8 +273,8 @@ export const agentKeyAndAgent: Maker = async (on, place) => ({
 })
 
 /**
- * Connects a customer to the place's agent. For the two `Place`s that are customers, connects it to the agent of the
- * calling party.
+ * Returns the customer that a request is about. For `own`, that is the calling party itself. For `stranger`, it is a
+ * new customer of the stranger; for `granted` and `ungranted`, a new customer of the calling party with such a grant.
  */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }
@@ -288,10 +285,10 @@ export const customer: Maker = async ({ world, places }, place) => {
   return { customerId: partyId, agentId }
 }
 
-/** Returns the party whose compliance case is requested: the caller's own, or a customer. */
+/** Returns the party whose compliance case is requested. It is the same party as in `customer`. */
 export const partyOfCase: Maker = async (on, place) => ({ partyId: (await customer(on, place)).customerId ?? '' })
 
-/** Adds another person to the party. */
+/** Adds another user to the party. */
 export const member: Maker = async ({ world }, { partyId }) => ({
   userId: (await addUserToken(world, partyId)).userId,
 })
@@ -301,38 +298,35 @@ export const partyInvitation: Maker = async (on, { apiKey }) => {
   return { invitationId: (await createAt(on, '/party-invitations', { invitations }, apiKey))[0].id }
 }
 
-/** Returns an unused handle. */
 export const unusedHandle = () => `handle${counter++}`
 
-/** Returns a card of the calling agent; at the other places, a payment by the party itself. */
+/** Does something that the activity records: for `own`, the agent issues a card; otherwise the party pays. */
 export const recordedAction: Maker = async (on, place) =>
   place.name === 'own'
     ? { resourceId: await issue(on, place), agentId: place.agentId }
     : { resourceId: (await payShop(on, place)).id, agentId: place.agentId }
 
-/** Pays a recipient without an account, who gets a message. At the caller's own place, its agent pays. */
+/** Pays a recipient without an account, who gets a message. For `own` the agent pays, otherwise the party. */
 export const paymentByEmail: Maker = async (on, place) => {
   const attributes = { amount: 10, counterparty: { type: 'email', value: unusedEmail() } }
   const isOwn = place.name === 'own'
   return { resourceId: (await createAt(on, '/payments', attributes, isOwn ? place.agentKey : place.apiKey)).id }
 }
 
-/** Returns well-formed ids of records that don't exist. */
+/** Replaces ids by well-formed ids of records that don't exist. */
 export function missing({ world: { system } }: Grounds, ids: Ids): Ids {
   const unknown = (id: string) => (id.includes('_') ? newId(id.slice(0, 3), system, system.now()) : id)
   return Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, unknown(id)]))
 }
 
-/**
- * Creates a webhook, or reuses one if the party has three, because a party can have at most a hundred.
- */
+/** Creates a webhook, or reuses one if the party has three, because a party can have at most 100. */
 export const webhook: Maker = async (on, { apiKey }) => {
   const found = (await on.world.get('/webhooks?status=ENABLED&limit=3', { key: apiKey })).json.data
   if (found.length === 3) return { webhookId: found[0].id }
   const attributes = { url: 'https://hooks.example.com/in', enabledEvents: ['*'] }
   return { webhookId: (await createAt(on, '/webhooks', attributes, apiKey)).id }
 }
-/** Creates a webhook with a waiting delivery. */
+/** Creates a webhook with a pending delivery. */
 export const webhookWithPendingDelivery: Maker = async (on, place) => {
   const { webhookId } = await webhook(on, place)
   await sendTestEvent(on, String(webhookId), place)

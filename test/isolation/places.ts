@@ -19,13 +19,14 @@ import {
 } from '../support/world.ts'
 
 /**
- * The owner of the requested resource, from the requesting party's point of view: itself, a customer, or a stranger.
+ * The owner of the requested resource, as the calling party sees it: itself, a customer that granted everything or
+ * almost nothing, or a stranger.
  */
 export type PlaceName = 'own' | 'granted' | 'ungranted' | 'stranger'
 
 /**
- * A party, and the keys that create its resources. For the customer that granted everything, that is the key of the
- * agent that acts for it; otherwise the party's own.
+ * A party, and the keys that create its resources. The keys are the party's own, with one exception: the `agentKey` of
+ * `granted` belongs to the calling party's agent, which acts for that customer.
  */
 export interface Place {
   name: PlaceName
@@ -34,24 +35,24 @@ export interface Place {
   agentId: string
   apiKey: string
   agentKey: string
-  /** The additional parameters with which the agent acts for this party. */
+  /** The parameter that names this party as the customer to act for; empty unless the place is `granted`. */
   acting: { customerPartyId?: string }
 }
 
 const scopeNames = Object.keys(oauthScopes) as OAuthScope[]
 const grantActors = ['agent grant', 'user grant'] as const
 
-/** The names of grants without some scopes. */
+/** The names of the grants that lack some or all scopes. */
 export type LimitedGrant =
   `${(typeof grantActors)[number]} ${`${'with only' | 'without'} ${OAuthScope}` | 'without scopes'}`
 
-/** The names of an agent's and a user's grants with only one scope, with all but one, and with none. */
+/** The limited grants of an agent and of a user: without scopes, with only one scope, and with all scopes but one. */
 export const limitedGrants: readonly LimitedGrant[] = grantActors.flatMap((actor) => [
   `${actor} without scopes` as const,
   ...scopeNames.flatMap((scope) => [`${actor} with only ${scope}`, `${actor} without ${scope}`] as const),
 ])
 
-/** Returns the scopes of a grant by its name; undefined if the credential is not a grant. */
+/** Returns the scopes of a grant, which its name states, or undefined if the credential is not a grant. */
 export function scopesOfGrant(credential: CredentialKind): readonly OAuthScope[] | undefined {
   const [, limit] = /^(?:agent|user) grant(?: (.*))?$/.exec(credential) ?? [undefined, undefined]
   if (!/^(agent|user) grant/.test(credential)) return undefined
@@ -89,26 +90,22 @@ export interface Grounds {
   shop: OtherParty
 }
 
-/** The permissions of a customer that grants almost nothing. */
+/** The permissions that the customer `ungranted` grants, as JSON. They are useless for almost every request. */
 export const uselessGrant = JSON.stringify(['party.read'])
-/**
- * The amount in cents above which a party's payments wait for an approval, and an amount above it that needs no second
- * factor.
- */
+/** The amount in cents above which a party's payments need an approval. */
 export const limitCents = 40_000
+/** An amount in cents above that limit. Approving it needs no second factor. */
 export const reviewedCents = 45_000
 
-/**
- * Creates the calling party with its agent, two of its customers (one with a useless grant), a stranger, and a shop.
- */
+/** Creates a world with the calling party and its agent, two customers, a stranger, and a shop. */
 export async function grounds(database: TestDatabase, options?: WorldOptions): Promise<Grounds> {
   return groundsIn(await createWorld(database, options))
 }
 
-/** Creates these parties in an existing world. */
+/** Creates the customers, the stranger and the shop for the seeded party of an existing world. */
 export async function groundsIn(world: World): Promise<Grounds> {
   const { partyId, agentId } = await world.whoami()
-  if (agentId === null) throw new Error('The seeded key is an agent key.')
+  if (agentId === null) throw new Error('The seeded key is not an agent key.')
   const walletId = (await world.get('/wallets')).json.data[0].id as string
   const { agentKey, apiKey } = world
   const ownPlace: Place = { name: 'own', partyId, agentId, walletId, agentKey, apiKey, acting: {} }
@@ -130,10 +127,10 @@ export async function groundsIn(world: World): Promise<Grounds> {
   for (const place of Object.values(places)) {
     const path = `/simulations/customers/${place.partyId}/transfers/deposit`
     await world.post(path, { amount: 90_000_000 }, { key: place.apiKey })
-    // A second agent of the wallet, so that its list has another page.
+    // A second agent of the wallet, so that the list of the wallet's agents can have a second page.
     await addAgent(world, place.partyId, place.walletId, [])
     await world.store.transaction(async ({ db }) => {
-      // A second wallet, so that its list has another page.
+      // A second wallet, so that the party's list of wallets can have a second page.
       const wallet = await db
         .selectFrom('wallets')
         .selectAll()
@@ -175,7 +172,7 @@ async function allCredentials(world: World, ownPlace: Place): Promise<Grounds['c
   }
 }
 
-/** Creates a grant of each kind, and returns the API's tokens for them. */
+/** Creates a grant of each kind, and returns an access token for each. */
 async function grantTokens(world: World, { partyId, agentId }: Place) {
   const { userId } = await addUserToken(world, partyId)
   const add = (kind: CredentialKind) => {
@@ -190,7 +187,7 @@ async function grantTokens(world: World, { partyId, agentId }: Place) {
   return { ...(tokens as Record<(typeof all)[number], string>), 'ended grant': ended.token }
 }
 
-/** Creates a grant as if a user had consented, and a token for it. */
+/** Creates the grant that a user's consent would create, and an access token for it. */
 export async function addGrant(
   { store, system }: Pick<World, 'store' | 'system'>,
   { scopes: granted, ...owner }: { partyId: string; userId: string; agentId: string | null; scopes: readonly string[] },
@@ -209,7 +206,7 @@ export async function addGrant(
   return { grantId, token }
 }
 
-/** Adds a key whose hash is in the database, so that only its environment is wrong. */
+/** Adds a production key to the sandbox database, so that its environment is the only reason to refuse it. */
 async function addProductionKey({ store, system }: World, partyId: string, agentId: string): Promise<string> {
   const credential = `ak_ntl_prod_${newId('test', system, system.now())}`
   const row = { partyId, agentId, name: null, scopes: null, seeded: 0, revokedAtMs: null, expiresAtMs: null } as const

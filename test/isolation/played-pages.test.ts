@@ -7,11 +7,12 @@ import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { type AccountKind, addPlayed, invite, payUnknown, requestPayment, type Stage } from './played.ts'
 
-/** A page sent to a party, and the fields of an answer to it. */
+/** A page that is sent to a party, and a form that answers it. */
 interface PageAnswer {
+  /** Creates the page and returns its path. */
   createPage(stage: Stage): Promise<string>
   fields: { decision: string; [name: string]: string }
-  /** Approving needs a password, refusing does not. */
+  /** True if the answer agrees, which needs a sign-in with a password. */
   agrees: boolean
 }
 
@@ -26,8 +27,8 @@ const createPartyInvitation = async ({ site: { world }, played, player }: Stage)
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '123' }
 
 /**
- * Every route with a form, with the answers that it can give for a party, or the reason why it gives none. A new route
- * fails until it has an entry.
+ * For each route that accepts a form, the answers that a visitor can give there for a party, or a string that says for
+ * whom the route acts instead. A test fails if a route has no entry.
  */
 const routes: Record<string, readonly PageAnswer[] | string> = {
   'POST /connect/:token': [
@@ -50,11 +51,11 @@ const routes: Record<string, readonly PageAnswer[] | string> = {
   'POST /checkout/session': 'a payer who is not a party',
   'POST /checkout/pay': 'a payer who is not a party',
   'POST /checkout/stop': 'a payer who is not a party',
-  'POST /shops/:shopId': 'the party whose agent buys, by the secret of its checkout',
-  'POST /shops/checkouts/:token': 'the party whose agent buys, by the secret of its checkout',
-  'POST /shops/orders/:token': 'the party whose agent bought, by the secret of its order',
-  'POST /sign-in': 'the user whose password it takes',
-  'POST /sign-in/once/:code': 'the owner for whom a command on the machine made the link',
+  'POST /shops/:shopId': 'the party whose agent buys, identified by the token of the checkout',
+  'POST /shops/checkouts/:token': 'the party whose agent buys, identified by the token of the checkout',
+  'POST /shops/orders/:token': 'the party whose agent bought, identified by the token of the order',
+  'POST /sign-in': 'the user whose password is entered',
+  'POST /sign-in/once/:code': 'the owner for whom the command line created the link',
   'POST /sign-out': 'the user who is signed in',
   'POST /verify/:challenge': 'the user who is signed in',
   'POST /second-factor': 'the user who is signed in',
@@ -70,15 +71,15 @@ const routes: Record<string, readonly PageAnswer[] | string> = {
   'POST /oauth/introspect': 'an application',
   'POST /oauth/revoke': 'an application',
   'POST /oauth/device/authorize': 'an application',
-  'POST /oauth/device': 'whoever has a device',
+  'POST /oauth/device': 'the user who enters the code of a device',
   'POST /oauth/consent/:uid': 'the user who is signed in',
 }
 
 const answers = Object.entries(routes).flatMap(([route, entry]) =>
-  typeof entry === 'string' ? [] : entry.map((one) => [`${route} ${one.fields.decision}`, one] as const),
+  typeof entry === 'string' ? [] : entry.map((one) => [`decision=${one.fields.decision} to ${route}`, one] as const),
 )
 
-onEachDatabase('a page that is sent to a party', (database) => {
+onEachDatabase('pages that are sent to a party', (database) => {
   let site: PersonSite
   beforeAll(async () => {
     site = await createPersonSite(database)
@@ -100,7 +101,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
     return Object.fromEntries([...hidden].map(([, name = '', value = '']) => [name, value]))
   }
 
-  test('every route with a form has an entry', () => {
+  test('every route that accepts a form has an entry in the table', () => {
     const operations = new Set(
       Object.values<OperationDefinition>(catalogue).map(
         ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
@@ -112,17 +113,17 @@ onEachDatabase('a page that is sent to a party', (database) => {
     expect(Object.keys(routes).sort()).toEqual([...new Set(posts)].sort())
   })
 
-  test.each(answers)('%s is answered only by its users', async (_, { createPage, fields, agrees }) => {
+  test.each(answers)("only a self-managed party's own users can send %s", async (_, { createPage, fields, agrees }) => {
     const stage = await stageOf('a user with a password')
     const { user } = stage.played
-    if (user === undefined) throw new Error('The party has a user.')
+    if (user === undefined) throw new Error('The party has no user.')
     const path = await createPage(stage)
     const person = await site.visitor(user)
     const form = { ...(await fieldsOf(person, path)), ...fields }
     expect(form).toHaveProperty('formToken')
     const strangers = {
-      nobody: await site.visitor(),
-      'the owner of the party that asks': await site.visitor(site.owner),
+      'a visitor who is not signed in': await site.visitor(),
+      'the owner of the party that sent the page': await site.visitor(site.owner),
     }
     for (const [name, visitor] of Object.entries(strangers)) {
       const page = await visitor.open(path)
@@ -149,7 +150,7 @@ onEachDatabase('a page that is sent to a party', (database) => {
   })
 
   test.each(answers.filter(([name]) => !name.includes('/join/')))(
-    '%s cannot be answered for a party that has only keys',
+    'nobody can send %s for a party that has only an API key',
     async (_, { createPage, fields }) => {
       const stage = await stageOf('an API key')
       const path = await createPage(stage)
@@ -160,10 +161,13 @@ onEachDatabase('a page that is sent to a party', (database) => {
     },
   )
 
-  test.each(answers)('%s is answered by anyone with the link, for a party without accounts', async (_, answering) => {
-    const path = await answering.createPage(await stageOf('nobody'))
-    const visitor = await site.visitor()
-    await visitor.open(path)
-    expect((await visitor.send(path, answering.fields)).status).toBe(303)
-  })
+  test.each(answers)(
+    'anyone with the link can send %s for a party without accounts',
+    async (_, { createPage, fields }) => {
+      const path = await createPage(await stageOf('nobody'))
+      const visitor = await site.visitor()
+      await visitor.open(path)
+      expect((await visitor.send(path, fields)).status).toBe(303)
+    },
+  )
 })

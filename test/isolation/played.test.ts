@@ -13,7 +13,7 @@ import { type AccountKind, accounts, addPlayed, type Play, type Player, type Sta
 type Row = [OperationKey, Play]
 const partySimulations = Object.entries(simulations).filter((row): row is Row => typeof row[1] === 'function')
 
-/** The sender of a simulation. */
+/** A kind of credential that can send a simulation. */
 interface Sender {
   key(stage: Stage): Promise<string>
   isAgent: boolean
@@ -28,11 +28,11 @@ const senders = {
   'an API key': { key: async ({ player }) => player.apiKey, isAgent: false },
 } as const satisfies Record<string, Sender>
 
-/** Agents can only send what their policy allows. */
+/** Returns the senders that may call an operation: agents only if the agent policy permits it. */
 const sendersOf = (key: OperationKey) =>
   Object.entries<Sender>(senders).filter(([, { isAgent }]) => !isAgent || permissions[catalogue[key].permission].agent)
 
-onEachDatabase('a self-managed party', (database) => {
+onEachDatabase('simulations of other parties', (database) => {
   let site: PersonSite
 
   const createSite = async (options: WorldOptions = {}) => {
@@ -48,7 +48,7 @@ onEachDatabase('a self-managed party', (database) => {
     player,
     played: await addPlayed(site, kind),
   })
-  /** Sends a simulation of the other party by each kind of sender. Returns the status for each. */
+  /** Sends a simulation with each kind of credential, each time for a new party. Returns `refused` or each status. */
   const statuses = async ([key, play]: Row, player: Player, kind: AccountKind): Promise<Record<string, string>> => {
     const results: Record<string, string> = {}
     for (const [name, { key: keyOf }] of sendersOf(key)) {
@@ -80,7 +80,7 @@ onEachDatabase('a self-managed party', (database) => {
     })
     afterAll(() => site.world.drop())
 
-    test('has an entry for every simulation', () => {
+    test('every simulation has an entry in the table', () => {
       const all = Object.entries<OperationDefinition>(catalogue)
       const simulating = all.filter(
         ([, one]) => one.path.startsWith('/simulations/') || one.name.startsWith('simulate_'),
@@ -91,7 +91,7 @@ onEachDatabase('a self-managed party', (database) => {
     })
 
     test.each(sampleOf(partySimulations, 8))(
-      "can be simulated not by %s, but by an API key of the sandbox's manager",
+      "%s acts for a self-managed party only with an API key of the sandbox's manager",
       async (...row) => {
         const player = await manager()
         for (const kind of accounts) {
@@ -104,7 +104,7 @@ onEachDatabase('a self-managed party', (database) => {
     )
 
     test.each(sampleOf(partySimulations, 8, 2))(
-      'cannot be simulated by %s, nor by any other sender',
+      '%s never acts for a self-managed party if its sender does not manage the sandbox',
       async (...row) => {
         for (const kind of accounts) {
           expect(await statuses(row, other, kind), kind).toEqual(forAll(kind === 'nobody' ? '200' : 'refused', row[0]))
@@ -113,7 +113,7 @@ onEachDatabase('a self-managed party', (database) => {
     )
   })
 
-  test('an agent can simulate a connected customer without accounts, from the invitation to the disconnection', async () => {
+  test('an agent can simulate a customer without accounts, from the invitation to the disconnection', async () => {
     await createSite()
     const { world } = site
     const { agentId } = await manager()
@@ -142,15 +142,15 @@ onEachDatabase('a self-managed party', (database) => {
     })
     await post(`/simulations/payment-requests/${paymentRequest.data.id}/fulfill`)
     await post(`/simulations/customers/${customerPartyId}/agents/${agentId}/revoke`)
-    // The seeded customer has no accounts, like `nobody`.
+    // The seeded customer has no accounts either.
     const seeded = (await world.get('/customers')).json.data[0].id
     await post(`/simulations/customers/${seeded}/agents/${agentId}/revoke`)
     await world.drop()
   })
 
   describe.each<[string, WorldOptions, string]>([
-    ['where an agent is rehearsed', {}, 'rehearsal'],
-    ['where others reach the service', { publicUrl: () => 'https://sandbox.example' }, 'public'],
+    ['in a rehearsal', {}, 'rehearsal'],
+    ['in a sandbox with a public address', { publicUrl: () => 'https://sandbox.example' }, 'public'],
   ])('%s', (_, options, kindOfWorld) => {
     beforeAll(async () => {
       await createSite(options)
@@ -162,7 +162,7 @@ onEachDatabase('a self-managed party', (database) => {
     afterAll(() => site.world.drop())
 
     test.each(sampleOf(partySimulations, 8, 5))(
-      "cannot be simulated by %s, nor by an API key of the sandbox's manager",
+      "%s never acts for a self-managed party, not even with an API key of the sandbox's manager",
       async (...row) => {
         expect(await statuses(row, await manager(), 'an API key')).toEqual(forAll('refused', row[0]))
       },

@@ -5,20 +5,20 @@ import type { Catalogue, OperationKey } from '../../tools/index.ts'
 import type { PersonSite } from '../pages/person-site.ts'
 import { type Answer, addDelegation, addKey, addPlainParty, type Sent } from '../support/world.ts'
 
-/** The accounts that may act for a party. */
+/** The kinds of account that a party can have; `nobody` means none. An account makes the party self-managed. */
 export const accounts = ['an API key', 'a user with a password', 'nobody'] as const
 
 export type AccountKind = (typeof accounts)[number]
 
-/** The party that a simulation plays. */
+/** The party that a simulation acts for. */
 export interface Played {
   partyId: string
   email: string
-  /** The user who signs in for it. */
+  /** The party's user, if it has one. */
   user: UserRow | undefined
 }
 
-/** The party that runs the simulation, with its agent. */
+/** The party that sends the simulation, and its agent. */
 export interface Player {
   partyId: string
   agentId: string
@@ -32,12 +32,12 @@ export interface Stage {
   played: Played
 }
 
-/** A request that plays another party, sent with the player's agent key or API key. */
+/** Prepares a simulation of the played party, and returns the request that the player then sends. */
 export type Play = (stage: Stage) => Promise<{ path: string; attributes?: object }>
 
 let people = 0
 
-/** Creates a funded party with an account of that kind. */
+/** Creates a funded party with an account of the given kind. */
 export async function addPlayed({ world, addUser }: PersonSite, kind: AccountKind): Promise<Played> {
   const email = `played${people++}@example.com`
   const party = { partyType: 'PERSON', displayName: 'Ann', email } as const
@@ -54,7 +54,7 @@ const dataOf = (answer: Answer) => {
   return answer.json.data
 }
 
-/** Returns a function that sends a request with the player's agent key or API key. */
+/** Returns a function that sends a request with one of the player's keys. */
 const postWith =
   (key: 'agentKey' | 'apiKey') =>
   async ({ site: { world }, player }: Stage, path: string, attributes: object, sent: Sent = {}) =>
@@ -76,15 +76,15 @@ export async function invite(stage: Stage) {
   return invitation
 }
 
+/** Makes a payment for the played party that needs its approval, and returns the id of the approval. */
 async function newApproval(stage: Stage): Promise<string> {
   const { site, player, played } = stage
   await connect(stage, { limits: JSON.stringify({ perTransaction: 100 }) })
   const payee = { type: 'party_id', value: player.partyId }
   const acting = { amount: 500, counterparty: payee, customerPartyId: played.partyId }
   const { id } = await postAsAgent(stage, '/payments', acting)
-  const list = dataOf(
-    await site.world.get(`/approvals?customerPartyId=${played.partyId}`, { key: player.agentKey }),
-  ) as {
+  const path = `/approvals?customerPartyId=${played.partyId}`
+  const list = dataOf(await site.world.get(path, { key: player.agentKey })) as {
     id: string
     attributes: { target: { id: string } }
   }[]
@@ -96,7 +96,7 @@ export async function requestPayment(stage: Stage) {
   return postAsAgent(stage, '/payment-requests', { amount: 700, payer })
 }
 
-/** Pays an unused address, which then becomes the played party's. */
+/** Pays an email address without an account, and then gives that address to the played party. */
 export async function payUnknown(stage: Stage) {
   const value = `claims${people++}@example.com`
   const payment = await postAsAgent(stage, '/payments', { amount: 300, counterparty: { type: 'email', value } })
@@ -111,8 +111,8 @@ type SimulationKey = {
 }[OperationKey]
 
 /**
- * Every simulation with the request by which it plays another party, or a text that says whom it plays instead. A new
- * simulation does not compile until it has an entry.
+ * For each simulation, the request in which it acts for another party, or a string that says what it simulates instead.
+ * The compiler rejects a new simulation without an entry.
  */
 export const simulations: Record<SimulationKey, Play | string> = {
   simulateInvitationAcceptance: async (stage) => ({
@@ -145,19 +145,19 @@ export const simulations: Record<SimulationKey, Play | string> = {
     const path = `/simulations/parties/${stage.played.partyId}/compliance`
     return { path, attributes: { status: 'rejected' } }
   },
-  getSandboxClock: 'nobody: it reads',
+  getSandboxClock: 'nothing: it only reads',
   advanceSandboxClock: 'time',
   setSandboxFault: 'the connections between programs',
-  listSandboxFaults: 'nobody: it reads',
+  listSandboxFaults: 'nothing: it only reads',
   clearSandboxFaults: 'the connections between programs',
-  resetSandbox: 'nobody: it is for managers of the sandbox',
-  saveSandbox: 'nobody: it is for managers of the sandbox',
-  listSandboxSnapshots: 'nobody: it reads',
-  restoreSandbox: 'nobody: it is for managers of the sandbox',
-  deleteSandboxSnapshot: 'nobody: it is for managers of the sandbox',
-  listSandboxMessages: 'nobody: it reads',
+  resetSandbox: 'nothing: it manages the sandbox',
+  saveSandbox: 'nothing: it manages the sandbox',
+  listSandboxSnapshots: 'nothing: it only reads',
+  restoreSandbox: 'nothing: it manages the sandbox',
+  deleteSandboxSnapshot: 'nothing: it manages the sandbox',
+  listSandboxMessages: 'nothing: it only reads',
   simulateCustomerInvitation: 'a new test customer without an account',
-  fundSandboxWallet: 'the test bank, which only brings money',
+  fundSandboxWallet: 'the test bank, which only adds money',
   simulateBankAccountLink: 'the bank',
   simulateBankAccountDisconnection: 'the bank',
   simulateTransferSettlement: 'the bank',
@@ -170,10 +170,10 @@ export const simulations: Record<SimulationKey, Play | string> = {
   simulateCardRefund: 'a merchant that is not a party',
   simulateSubscriptionCheckout: 'a payer who is not a party',
   simulateSubscriptionCard: 'a payer who is not a party',
-  listShops: 'nobody: it reads',
-  getShop: 'nobody: it reads',
+  listShops: 'nothing: it only reads',
+  getShop: 'nothing: it only reads',
   startShopCheckout: 'a shop that is not a party',
   payShopCheckout: 'a shop that is not a party',
-  getShopOrder: 'nobody: it reads',
+  getShopOrder: 'nothing: it only reads',
   returnShopOrder: 'a shop that is not a party',
 }

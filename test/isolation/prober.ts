@@ -9,7 +9,7 @@ import { type Grounds, grounds, type Place, type PlaceName } from './places.ts'
 import type { Target } from './rules.ts'
 import { permittedStatus, type Sample, samples } from './samples.ts'
 
-/** Sends the requests of the table and describes each fault. */
+/** Sends the requests of the table. Each method returns a message for every wrong answer. */
 export interface Prober {
   on: Grounds
   cell(cell: Cell): Promise<string[]>
@@ -23,15 +23,16 @@ export interface ProbeRequest {
   /** `null` sends no credential. */
   key: string | null
   ids: Ids
-  /** The party named as the customer to act for. */
+  /** The id of the party that the request names as the customer to act for. */
   acting?: string | undefined
-  /** The parameter that names the customer. Reads accept both. */
+  /** The parameter that names the customer. Reads accept both; the default is `customerPartyId`. */
   customerParameter?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string
   headers?: Record<string, string>
 }
 
+/** The party that a request about a target names as the customer to act for. */
 const namedCustomers: Partial<Record<Target, PlaceName>> = {
   granted: 'granted',
   ungranted: 'ungranted',
@@ -78,20 +79,23 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       wrong.push(...findForeign(answer, operation, sample, target), ...findAbsent(answer, sample, target, filter, ids))
     }
     if (target !== 'own' && (filter !== undefined || expected === 404 || expected === 403)) {
-      // A party may know whether somebody is its customer, and the customer's grant; it may not even know that a
-      // stranger exists.
+      // The caller may learn that a customer exists and what it granted, but not that a stranger exists. So the
+      // compared request names an unknown customer only in place of a stranger.
       const unknown = missing(on, { ...ids, acting: request.acting ?? '' })
       const actingId = request.acting && places[place].name === 'stranger' ? unknown.acting : request.acting
       const narrowed = filter === undefined ? query : { [filter]: unknown[filter] ?? '' }
       const compared = await ask(operation, sample, { ...request, ids: unknown, acting: actingId, query: narrowed })
       if (maskIds(answer) !== maskIds(compared)) {
-        wrong.push(`a missing record gets ${maskIds(compared)}, this one ${maskIds(answer)}`)
+        wrong.push(`the answer is ${maskIds(answer)}, but for a missing record ${maskIds(compared)}`)
       }
     }
     return wrong.map((what) => `${describe(cell)}: ${what}`)
   }
 
-  /** Returns the foreign ids in a list. In a customer's activity, the agent's purchases in its name are allowed. */
+  /**
+   * Returns the foreign ids in a list: those of other parties. The caller's activity may contain ids of the customer
+   * `granted`, because it includes what the caller's agent did for that customer.
+   */
   const findForeign = (answer: Answer, operation: OperationDefinition, sample: Sample, target: Target): string[] => {
     const mine = target.startsWith('granted') && sample.reach === 'acting' ? 'granted' : 'own'
     const others = (Object.keys(places) as PlaceName[]).filter((name) => name !== mine)
@@ -103,7 +107,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
         ['walletId', places[name].walletId] as const,
         ...(name === 'stranger' ? [['partyId', places[name].partyId] as const] : []),
       ])
-      // A party may see its customers' ids.
+      // A party may see the ids of its customers, and of agents.
       .filter(([kind, id]) => !['customerId', 'agentId'].includes(kind) && !customers.has(id) && id.includes('_'))
     return foreign.filter(([, id]) => answer.text.includes(id)).map(([kind, id]) => `shows a foreign ${kind} ${id}`)
   }
@@ -114,7 +118,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     )
 
   const findAbsent = (answer: Answer, sample: Sample, target: Target, filter: string | undefined, ids: Ids) => {
-    if (filter !== undefined) return answer.json.data.length === 0 ? [] : ['a foreign filter finds something']
+    if (filter !== undefined) return answer.json.data.length === 0 ? [] : ['a filter by a foreign id finds records']
     if (target !== 'own' && !target.startsWith('granted')) return []
     const shown = sample.shown ?? Object.keys(ids)
     return shown.filter((name) => !answer.text.includes(ids[name] ?? '')).map((name) => `does not show ${name}`)
@@ -129,14 +133,14 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       query: { limit: '1' },
     })
     const { nextCursor } = theirs.json.meta.pagination
-    if (nextCursor === null) return [`${describe(cell)}: the stranger's list has one page only`]
+    if (nextCursor === null) return [`${describe(cell)}: the stranger's list has only one page`]
     const ids = { agentId: places.own.agentId, walletId: places.own.walletId, ...shared.own.get(sample) }
     const to = { key: credentials[credential], ids }
     const answer = await ask(operation, sample, { ...to, query: { cursor: nextCursor } })
     const madeUp = `cur_${Buffer.from(`000000000000 ${theirs.json.data[0].id}`).toString('base64url')}`
     const compared = await ask(operation, sample, { ...to, query: { cursor: madeUp } })
     const wrong = answer.status === expected ? [] : [`a foreign cursor: expected ${expected}, got ${answer.text}`]
-    if (maskIds(answer) !== maskIds(compared)) wrong.push(`a foreign cursor gets another answer than a made-up one`)
+    if (maskIds(answer) !== maskIds(compared)) wrong.push('a foreign cursor is not answered like a made-up one')
     return wrong.map((what) => `${describe(cell)}: ${what}`)
   }
 
@@ -146,7 +150,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const { stranger } = places
     const idempotencyKey = `shared key ${replays++}`
     const ids = await sample.make(on, stranger)
-    // Both requests have the same body, including its generated addresses.
+    // Both requests must have the same body, so its random addresses are generated only once.
     const attributes = sample.attributes?.(ids, on)
     const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey
@@ -155,20 +159,20 @@ export async function prober(database: TestDatabase): Promise<Prober> {
       return [`${describe(cell)}: the stranger itself got ${theirs.text}`]
     const answer = await ask(operation, same, { key: credentials[credential], ids, idempotencyKey })
     const wrong = answer.status === expected ? [] : [`expected ${expected}, got ${answer.status} ${answer.text}`]
-    if (answer.headers.get('x-idempotency-replayed') !== null) wrong.push('was answered as a replay')
+    if (answer.headers.get('x-idempotency-replayed') !== null) wrong.push('the answer is marked as a replay')
     if (target === 'stranger' && expected >= 400) {
       const compared = await ask(operation, sample, { key: credentials[credential], ids: missing(on, ids) })
       if (maskIds(answer) !== maskIds(compared))
         wrong.push(`${answer.text} differs from the answer for a missing record`)
     } else if (answer.status < 300 && [answer.json.data].flat()[0].id === [theirs.json.data].flat()[0].id) {
-      wrong.push("shows the stranger's")
+      wrong.push("the answer has the id of the stranger's record")
     }
-    return wrong.map((what) => `${describe(cell)}, with the stranger's key: ${what}`)
+    return wrong.map((what) => `${describe(cell)}, with the stranger's idempotency key: ${what}`)
   }
 
   /**
-   * Returns every row that names the stranger, except for the last use of its credentials and the records of its own
-   * requests.
+   * Returns every row that contains the stranger's id, without the times of last use. Rows of snapshots and runs are
+   * omitted.
    */
   const strangersRows = async () =>
     (await readAllRows(world.store))
@@ -182,8 +186,8 @@ export async function prober(database: TestDatabase): Promise<Prober> {
 }
 
 /**
- * Creates a resource of each kind at each place, which only a bug would change, and a second one of the stranger's, so
- * that its lists have another page.
+ * Creates a resource for each sample and place. The requests share these resources, because only a bug would change
+ * them. The stranger gets two of each, so that its lists have a second page.
  */
 async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample, Ids>>> {
   const all = {} as Record<PlaceName, Map<Sample, Ids>>
@@ -197,7 +201,7 @@ async function sharedTargets(on: Grounds): Promise<Record<PlaceName, Map<Sample,
   return all
 }
 
-/** Sends an operation's request, with the ids where the operation takes them, and the customer if it accepts one. */
+/** Sends a sample request with the ids in its path and relationships, and with the customer to act for, if any. */
 export async function send(
   { world, ...on }: Grounds,
   operation: OperationDefinition,
@@ -221,7 +225,8 @@ export async function send(
 }
 
 /**
- * Returns an answer as text. Ids are cut to their prefix: the caller sent some of them, and support ids always differ.
+ * Returns an answer as a string with each id reduced to its prefix. The compared requests contain different ids, and
+ * every error has its own support id.
  */
 function maskIds({ status, json }: Answer): string {
   return `${status} ${JSON.stringify(json).replaceAll(/\b([a-z]{3})_[0-9a-f]{32}\b/g, '$1')}`

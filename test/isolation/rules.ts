@@ -4,10 +4,10 @@ import { type CredentialKind, scopesOfGrant } from './places.ts'
 import { permittedStatus, type Sample } from './samples.ts'
 
 /**
- * The target of a request. `own` to `stranger` are resources of the party itself, of its customers, or of strangers; a
- * request about a customer's resource names the customer. Operations that may name a customer have three more targets:
- * a customer's resource without naming the customer, an own resource while naming a customer, and a stranger named as
- * the customer. The published client's reads name the customer as `partyId`.
+ * The target of a request: the owner of the resource, and, if an operation can act for customers, the customer that the
+ * request names. `own`, `stranger` and `granted, unnamed` name none. `own, naming a customer` names `granted`. All
+ * others name the owner. `by partyId` means that the parameter is `partyId` instead of `customerPartyId`, as in reads
+ * of the published client.
  */
 export const targets = [
   'own',
@@ -23,7 +23,7 @@ export const targets = [
 
 export type Target = (typeof targets)[number]
 
-/** Returns the status by docs/service.md#credential-modes, #api-keys, #agent-policy and #resources-of-others. */
+/** Returns the status under docs/service.md#credential-modes, #api-keys, #agent-policy and #resources-of-others. */
 export function expectedStatus(
   credential: CredentialKind,
   sample: Sample,
@@ -41,20 +41,20 @@ export function expectedStatus(
   if (target === 'own') return lacksScope(scopesOfGrant(credential), sample.neededScope) ? 403 : permitted
   if (sample.reach === 'party') return isAgent ? (sample.otherAgent ?? 404) : 404
   if (target === 'stranger' || target === 'granted, unnamed') return 404
-  // Only an agent acts for a customer, with that customer's grant, and on that customer's records.
+  // Only an agent may act for a customer. It needs that customer's grant, and can reach only that customer's records.
   if (!isAgent) return 403
   if (target === 'granted' || target === 'granted, by partyId') return permitted
   if (target === 'ungranted') return sample.ungranted ?? 403
   return target === 'own, naming a customer' ? 404 : 403
 }
 
-/** Returns the status for reading or ending a connection, which any grant of the customer permits. */
+/** Returns the status of a request about a connected customer itself. Any grant from that customer permits it. */
 function statusForConnection({ ownParty = 404 }: Sample, target: Target, permitted: number): number {
   if (target === 'own') return ownParty
   return target === 'stranger' ? 404 : permitted
 }
 
-/** Returns whether a caller lacks the permission that its request would give, or ask a customer for. */
+/** Returns whether the scopes of a grant lack a scope that the request needs because it asks for permissions. */
 function lacksScope(scopes: readonly OAuthScope[] | undefined, needed: OAuthScope | undefined): boolean {
   if (scopes === undefined || needed === undefined) return false
   return !scopes.some((held) => held === needed || (oauthScopes[held].includes as readonly string[]).includes(needed))

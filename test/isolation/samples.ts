@@ -6,38 +6,39 @@ import type { Ids, Maker } from './makers.ts'
 import * as make from './makers.ts'
 import { type Grounds, limitCents } from './places.ts'
 
-/**
- * A request about a resource, and its permitted senders by docs/service.md. They are anyone with a working credential;
- * anyone with the scope, including agents and users; agents only; or the party's own keys and users, never an agent.
- */
+/** A request about a resource, and who may send it according to docs/service.md. */
 export interface Sample {
+  /**
+   * `anyone`: every valid credential. `scoped`: every credential with the scope. `agents`: agents only. `owners`: the
+   * party's keys and users with the scope, never an agent.
+   */
   who: 'anyone' | 'scoped' | 'agents' | 'owners'
   /**
-   * `self`: it concerns only the caller. `party`: its target must be the caller's own. `acting`: it may name a customer
-   * to act for, whose grant must then include `grant`. `connected`: it names a customer itself.
+   * `self`: the request needs no target. `party`: the target must belong to the caller. `acting`: it must belong to the
+   * caller or to the customer that the request names, whose grant must include `grant`. `connected`: it is a customer.
    */
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable
   make: Maker
-  /** Ids in its path that all targets share. */
+  /** Path parameters that are the same for every target. */
   named?: Ids
   /** The required attributes; by default none. */
   attributes?: (ids: Ids, on: Grounds) => object
-  /** The scope that an application needs to ask a customer for the requested permissions. */
+  /** The scope that a sign-in grant also needs, because the request asks a customer for that permission. */
   neededScope?: OAuthScope
-  /** The query for every target. */
+  /** The query parameters for every target. */
   query?: Record<string, string>
-  /** The status for an agent whose customer granted something else, if not 403. */
+  /** The status for an agent whose customer granted it other permissions; by default 403. */
   ungranted?: number
-  /** The created ids by which a list can be filtered. */
+  /** The names of the created ids by which a list can be filtered. */
   filters?: readonly string[]
-  /** The created ids that the caller's own list shows; by default all. */
+  /** The names of the created ids that the caller's own list shows; by default all. */
   shown?: readonly string[]
-  /** The status of a permitted request, if it differs from the declared one. */
+  /** The status of a permitted request; by default the one that the operation declares. */
   permitted?: number
-  /** The status if a request names the caller's own party as its customer, if not 404. */
+  /** The status if the target is the caller's own party instead of a customer; by default 404. */
   ownParty?: number
-  /** The status for an agent that names another agent, if not 404: it may act for itself only. */
+  /** The status if an agent's request names another party's agent; by default 404. */
   otherAgent?: number
 }
 
@@ -81,7 +82,7 @@ const self = (who: Sample['who'], more: Partial<Sample> = {}): Sample => ({
   ...more,
 })
 
-/** A sample request for each operation. A new operation does not compile, or fails, until it has one. */
+/** A sample request for each operation. The compiler rejects a new operation without one. */
 export const samples: Readonly<Record<OperationKey, Sample>> = {
   whoami: self('anyone'),
   listWallets: acting('wallets.read', make.wallet),
@@ -143,12 +144,12 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
     filters: ['walletId'],
     shown: ['transactionId'],
   }),
-  // Reading a customer's events needs their type.
+  // A request for a customer's events must state an event type.
   listEvents: acting('payments.read', make.paymentAndEvent, {
     query: { eventType: 'payment.created' },
     shown: ['eventId', 'paymentId'],
   }),
-  // The event's type decides which permission is needed.
+  // If the customer's grant does not let the agent read the event, the event looks missing.
   getEvent: acting('payments.read', make.event, { ungranted: 404 }),
   listExternalAccounts: acting('wallets.read', make.externalAccount),
   getExternalAccount: acting('wallets.read', make.externalAccount),
@@ -223,7 +224,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   listSubscriptions: acting('payments.read', make.pendingSubscription),
   listSubscriptionPayments: acting('payments.read', make.activeSubscription, { shown: ['subscriptionId'] }),
   cancelSubscription: acting('payments.create', make.pendingSubscription),
-  // This subscription needs no attention, hence 409; the permission is checked earlier.
+  // The permission is checked first. Then the request gets 409, because an active subscription cannot be resumed.
   resumeSubscription: acting('payments.create', make.activeSubscription, { permitted: 409 }),
   markSubscriptionPaymentPaid: acting('payments.create', make.activeSubscription),
   simulateSubscriptionCheckout: acting('payments.create', make.pendingSubscription, {
@@ -273,7 +274,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   clearPartyLimits: self('owners'),
   listPartyMembers: owners(make.member),
   removePartyMember: owners(make.member),
-  // The grant that is useless for everything else suffices here.
+  // Any grant from the customer suffices here, even the test's grant that permits none of the other requests.
   getPartyCompliance: connected('scoped', { make: make.partyOfCase, ownParty: 200 }),
   simulateComplianceDecision: connected('owners', {
     make: make.partyOfCase,
@@ -296,7 +297,7 @@ export const samples: Readonly<Record<OperationKey, Sample>> = {
   sendTestEvent: owners(make.webhook),
   getSandboxClock: self('anyone'),
   advanceSandboxClock: self('anyone', { attributes: () => ({ seconds: 1 }) }),
-  // The calling party is the first of its world, so it manages the sandbox.
+  // The calling party is the first party of the world, so it manages the sandbox.
   setSandboxFault: self('anyone', { attributes: () => ({ id: 'nowhere', path: '/nowhere', fault: 'reset' }) }),
   listSandboxFaults: self('anyone'),
   clearSandboxFaults: self('anyone'),

@@ -18,7 +18,7 @@ export function recordStatements(): { texts: ReadonlySet<string>; stop(): void }
   }
 }
 
-/** Returns the tables with parties' rows that a statement reads without naming the party. */
+/** Returns the tables of parties' rows that a statement uses without their party column. */
 export function tablesWithoutParty(text: string): string[] {
   const uses = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
   return uses.flatMap(([, verb, table = '', alias = table]) => {
@@ -31,31 +31,31 @@ export function tablesWithoutParty(text: string): string[] {
   })
 }
 
-/** The queries that may read all parties' rows, each with its reason. All of them use an index. */
+/** The statements that may use the rows of any party, each with the reason. */
 const unrestrictedStatements: readonly (readonly [beginning: RegExp, reason: string])[] = [
-  [/^select "clock"\."offsetMs"/, 'the clock, and what is due next, are common to all'],
+  [/^select "clock"\."offsetMs"/, 'the clock and the time of the next due effect are common to all parties'],
   [
     /^select "partyId" from \(select \* from \(\(select "id", "partyId", "(holdExpiresAtMs|nextEventAtMs)"/,
     'finds the parties with due effects',
   ],
-  [/^select "credentials"\.\*.* where "(secretHash|credentials"\."id)" = \?$/, 'a credential names its party'],
-  [/^select "oauthGrants"\.\*.* where "oauthGrants"\."(id|userId)" = \?/, 'a token names its grant'],
+  [/^select "credentials"\.\*.* where "(secretHash|credentials"\."id)" = \?$/, 'a credential determines the party'],
+  [/^select "oauthGrants"\.\*.* where "oauthGrants"\."(id|userId)" = \?/, 'a grant determines the party'],
   [
     /^select \* from "(users|agents)" where "(id|handle|email)" = \?$/,
-    'they are on every machine, found by other parties too',
+    'a user who signs in, or an agent of another party, is looked up',
   ],
-  [/^select \* from "payments" where "id" = \?$/, 'the recipient of a payment asks for it by its id only'],
+  [/^select \* from "payments" where "id" = \?$/, 'the recipient of a payment reads it by its id only'],
   [
     /^select \* from "paymentRequests" where "(id" = \?$|payerValue")/,
-    'the payer asks for a request by its id, or as a new party by its address',
+    'a payer reads a request by its id, and a new party finds the requests to its address',
   ],
-  [/^select \* from "paymentRequests" where "\w+"\."id" in \(select/, 'a list of the requests to one payer'],
+  [/^select \* from "paymentRequests" where "\w+"\."id" in \(select/, 'a payer lists the requests from all parties'],
   [/^select \* from "users" where "email" = \? and "status" = \?$/, 'a person signs in before their party is known'],
-  [/^(delete from "oauthRecords"|update "oauthGrants") .*"userId" = \?/, 'the grants of a member who is removed'],
-  [/^update "webhookDeliveries" set .* where "dueAtMs" is not null$/, 'a reset cancels the pending deliveries'],
+  [/^(delete from "oauthRecords"|update "oauthGrants") .*"userId" = \?/, 'removing a user ends their grants'],
+  [/^update "webhookDeliveries" set .* where "dueAtMs" is not null$/, 'a reset cancels all pending deliveries'],
   [
     /^select sum\("heldCents"\).* from "payments" where "claimant" in/,
-    'payments of all parties to one person without an account',
+    'the payments of all parties to one person without an account are added up',
   ],
   [
     /^select \* from "transactions" where "(id|sourcePartyId|destinationPartyId)" = \?/,
@@ -63,32 +63,32 @@ const unrestrictedStatements: readonly (readonly [beginning: RegExp, reason: str
   ],
   [
     /^select (distinct )?.* from "delegations" where \(?"agentPartyId" = \?/,
-    'an agent asks for its customers, whoever they are',
+    'an agent lists its customers, which are other parties',
   ],
   [
     /^select \* from "(transactions|agentCards|cardTransactions)" where "\w+"\."id" in \(select/,
-    'a list is walked by the wallets and agents of its party, whose ids were read with it',
+    'a list is read by the ids of wallets and agents, which were found by their party',
   ],
   [
     /^select distinct "customerPartyId" as "id" from "delegations"/,
-    'an agent asks for its customers, whoever they are',
+    'an agent lists its customers, which are other parties',
   ],
-  [/^insert into "snapshotRows" .* select|^delete from "\w+"$/, 'the whole world is saved, or deleted for another'],
+  [/^insert into "snapshotRows" .* select|^delete from "\w+"$/, 'the whole world is saved, or deleted by a restore'],
   [/^insert into "\w+" \(.*\) select .* from "snapshotRows" as part/, 'the whole world is restored'],
-  [/^select "one"\."recipient"/, 'an agent asks for the recipients that it invited'],
-  [/^update "delegations" .* where "id" in \(select/, 'an agent that is deleted loses its customers, whoever they are'],
-  [/^update "agentCards" .* where "agentId" = \?/, 'an agent that is deleted loses its cards, whoever pays them'],
+  [/^select "one"\."recipient"/, 'an agent lists the recipients that it invited'],
+  [/^update "delegations" .* where "id" in \(select/, 'deleting an agent ends its grants from all customers'],
+  [/^update "agentCards" .* where "agentId" = \?/, 'deleting an agent ends its cards, whichever party pays for them'],
   [
     /^update "\w+" set "last(Used|Active)AtMs" = \? where "id" = \?/,
-    'the last use of a key, which is on every machine',
+    'the last use of a credential or agent is recorded by its id',
   ],
-  [/^update "oauthGrants" .* where "id" = \?/, 'a grant that ends, which is on every machine'],
+  [/^update "oauthGrants" .* where "id" = \?/, 'a grant is changed or ended by its id'],
   [/^select \* from "\w+"( where "seeded" = 1)?$/, 'the seeded records of the sandbox, and rows that tests read'],
-  [/^delete from "earlierStates"$/, 'the states for stale reads are deleted with the last rule for them'],
+  [/^delete from "earlierStates"$/, 'the states for stale reads are deleted with the last fault rule that needs them'],
   [/^update "credentials" set "\w+" = \? where "id" = \?$|^select \* from "wallets" where "id" = \?$/, 'tests only'],
 ]
 
-/** Returns the statements that read parties' rows without naming a party or being listed. */
+/** Returns a message for each statement that uses parties' rows without naming the party, and is not listed above. */
 export function faults(texts: Iterable<string>): string[] {
   return [...texts].flatMap((text) => {
     const tables = tablesWithoutParty(text)

@@ -64,7 +64,7 @@ export async function proveBooks(store: Store): Promise<Books> {
     expect(purchase.refundedCents).toBe(refunds.reduce((total, { amountCents }) => total + amountCents, 0))
     expect(purchase.heldCents).toBe(purchase.status === 'authorized' ? purchase.amountCents : 0)
     const purchaseEntries = (entriesOf.get(purchase.id) ?? []).filter(({ account }) => account === 'held')
-    expect(sum(purchaseEntries), `the hold of ${purchase.id} is released once`).toBe(purchase.heldCents)
+    expect(sum(purchaseEntries), `held ledger entries of ${purchase.id}`).toBe(purchase.heldCents)
     const network = [purchase, ...refunds]
       .flatMap(({ id }) => entriesOf.get(id) ?? [])
       .filter(({ account }) => account === 'card_network')
@@ -75,16 +75,16 @@ export async function proveBooks(store: Store): Promise<Books> {
   return books
 }
 
-/** Checks that the ledger has exactly the bank entries and holds that the state of a payment or transfer requires. */
+/** Checks that a bank transfer has exactly the bank entries and the hold that its status requires. */
 function proveBankTransfer({ id, kind, status, amountCents }: PaymentRow, entries: readonly LedgerEntryRow[]): void {
   const sumOf = (account: string) => sum(entries.filter((entry) => entry.sourceId === id && entry.account === account))
   const sent = kind === 'withdrawal' ? amountCents : -amountCents
   const held = kind === 'withdrawal' && status === 'PROCESSING' ? amountCents : 0
   const required = { bank: status === 'COMPLETED' ? sent : 0, held }
-  expect({ bank: sumOf('bank_network'), held: sumOf('held') }, `${id} at its bank`).toEqual(required)
+  expect({ bank: sumOf('bank_network'), held: sumOf('held') }, `bank transfer ${id}`).toEqual(required)
 }
 
-/** Checks that each stored spending total equals the sum of the day's or month's payments and purchases. */
+/** Checks that the stored spending of each agent and party equals its payments and purchases of the day and month. */
 async function proveTotals(store: Store, { payments, transactions, spending }: Books): Promise<void> {
   const { nowMs, cards } = await store.transaction(async (tx) => ({
     ...(await readTimes(tx)),
@@ -131,7 +131,7 @@ export async function readAllRows(store: Store): Promise<Record<string, unknown>
   return [...(await readAllTables(store)).values()].flat()
 }
 
-/** Returns the rows of every table, by the table's name. */
+/** Returns the rows of every table, by table name. */
 export async function readAllTables(store: Store): Promise<Map<string, Record<string, unknown>[]>> {
   return store.transaction(async ({ db }) => {
     const names =

@@ -14,12 +14,12 @@ const cli = await runResource('cli')
 const workers = 16
 
 /**
- * `npm run crash-calls` makes 10,000 calls with 20 kills on each database. CRASH_CALLS and CRASH_KILLS set the numbers.
- * Each call is also repeated once; the repeats are not counted.
+ * `npm run crash-calls` makes 10,000 calls with 20 kills on each database. CRASH_CALLS and CRASH_KILLS change
+ * these numbers. Each call is also repeated once; the repeats are not counted.
  */
 const calls = Number(process.env.CRASH_CALLS ?? (isDeep ? 450 : 160))
 const kills = Number(process.env.CRASH_KILLS ?? (isDeep ? 3 : 2))
-/** Limits the calls of a round: each refund is one cent larger than the last, and may not exceed a purchase. */
+/** With more calls, refunds would exceed their 900-cent purchases: each refund is one cent larger than the last. */
 const maxCallsPerRound = 3_000
 const callsPerRound = Math.ceil(calls / kills)
 if (!(callsPerRound >= 1 && callsPerRound <= maxCallsPerRound))
@@ -46,7 +46,7 @@ async function serve(databaseUrl: string): Promise<Server> {
     const url = /listening on (http:\/\/\S+)/.exec(line)?.[1]
     if (url !== undefined) return { url, process: child }
   }
-  throw new Error('The server ended before it listened.')
+  throw new Error('The server exited before it was listening.')
 }
 
 async function kill({ process: child }: Server): Promise<void> {
@@ -65,16 +65,16 @@ async function work(journal: Journal): Promise<void> {
   }
 }
 
-/** Deposits the largest amount that one call may deposit, which is enough for all purchases. */
+/** Makes the largest deposit that one call can make, which is enough for all purchases. */
 async function fund(url: string): Promise<void> {
   const response = await fetch(`${url}/whoami`, { headers: { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}` } })
   const { data } = (await response.json()) as { data: { attributes: { partyId: string } } }
   const path = `/simulations/customers/${data.attributes.partyId}/transfers/deposit`
-  const { status } = await perform(url, { key: 'the money for all', path, attributes: { amount: 99_999_999 } })
+  const { status } = await perform(url, { key: 'deposit for all purchases', path, attributes: { amount: 99_999_999 } })
   expect(status).toBe(200)
 }
 
-/** Checks that every activity chain is intact, and that no party's events have a gap. */
+/** Checks that every activity chain is intact, and that the sequence numbers of each party's events have no gap. */
 async function expectCompleteRecords(databaseUrl: string): Promise<void> {
   const findings = await checkActivity(databaseUrl, undefined)
   expect(findings.map(({ is, says }) => [is, says])).toEqual([['ok', expect.any(String)]])
@@ -94,8 +94,8 @@ async function expectCompleteRecords(databaseUrl: string): Promise<void> {
   }
 }
 
-onEachDatabase('a service that is killed while it handles requests', (database) => {
-  test('loses no acknowledged request, and carries out each request completely and only once', {
+onEachDatabase('kills during requests', (database) => {
+  test('a killed service loses no acknowledged request, and carries out each request completely and only once', {
     timeout,
   }, async () => {
     const beganAtMs = performance.now()

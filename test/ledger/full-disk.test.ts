@@ -9,7 +9,7 @@ import { createWorld } from '../support/world.ts'
 
 const diskBytes = 8 * 1024 * 1024
 
-/** Mounts a small separate disk and returns its path, or `undefined` if this user may not mount disks. */
+/** Mounts a small RAM disk and returns its path, or `undefined` if this user may not mount disks. */
 function mountDisk(): string | undefined {
   const disk = mkdtempSync(join(tmpdir(), 'payments-mcp-disk-'))
   try {
@@ -22,7 +22,7 @@ function mountDisk(): string | undefined {
 }
 
 const disk = mountDisk()
-if (disk === undefined) console.info('Skipped the test of a full disk: this user may not mount disks.')
+if (disk === undefined) console.info('Skipped the test of a full disk, because this user may not mount disks.')
 
 test.skipIf(disk === undefined)(
   'the service refuses changes and reports itself unhealthy while the disk is full',
@@ -45,11 +45,11 @@ test.skipIf(disk === undefined)(
       try {
         writeFileSync(filler, Buffer.alloc(diskBytes, 1))
       } catch {
-        // The write fails once the file has taken all remaining space.
+        // The write fails when the disk is full.
       }
       const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
       let refused: number | undefined
-      // The first requests fill the free space within the database's files.
+      // The first requests succeed: they use free space inside the database's files.
       for (let count = 0; count < 2_000 && refused === undefined; count++) {
         const { status } = await world.post('/agent-cards', card, { idempotencyKey: `full disk ${count}` })
         if (status !== 200) refused = status

@@ -7,7 +7,7 @@ import { proveBooks } from './books.ts'
 /** The number of simultaneous requests, which is much larger than the number of database connections. */
 const many = isDeep ? 500 : 100
 
-onEachDatabase('a hot wallet', (database) => {
+onEachDatabase('many simultaneous authorizations on one wallet', (database) => {
   let world: World
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ onEachDatabase('a hot wallet', (database) => {
     await world.drop()
   })
 
-  test(`answers health checks and other parties during ${many} simultaneous authorizations`, async () => {
+  test(`the service answers health checks and other parties during ${many} authorizations`, async () => {
     const cards = await Promise.all(Array.from({ length: many }, () => world.issueCard()))
     const other = await addParty(world)
     let waiting = many
@@ -38,7 +38,7 @@ onEachDatabase('a hot wallet', (database) => {
     ].map(async (answer) => ({ status: (await answer).status, waiting }))
     for (const { status, waiting } of await Promise.all(answers)) {
       expect(status).toBe(200)
-      // SQLite has one writer, which serves the requests in order.
+      // SQLite has one writer, which serves requests in order, so the authorizations may all end first.
       if (database.name === 'postgres') expect(waiting).toBeGreaterThan(0)
     }
     expect(await Promise.all(authorizations)).toEqual(Array(many).fill(200))
