@@ -164,7 +164,7 @@ export class Announcer {
 
 /** Lists the sessions whose host is listening, or was listening and may resume. */
 function listeningOf(sessions: Sessions): Session[] {
-  return [...sessions.here()].filter(({ streams }) => streams.listened(false) !== undefined)
+  return [...sessions.local()].filter(({ streams }) => streams.generalStream(false) !== undefined)
 }
 
 /** Notifies an MCP 2025 host of a change, if its server declared that it sends such notifications. */

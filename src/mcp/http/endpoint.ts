@@ -22,10 +22,10 @@ import { classify } from './classify.ts'
 import { preflight, withCors } from './cors.ts'
 import { createHeartbeats, type Heartbeats } from './heartbeats.ts'
 import type { HostContext, Principal } from './host-context.ts'
-import { chosenInstanceId, steadyInstanceId } from './instance-id.ts'
+import { chosenInstanceId, stableInstanceId } from './instance-id.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { createModernEra, type ModernEra } from './modern.ts'
-import { methodNotAllowed, notAcceptable, refusedVersion, stoppingResponse, tooMany } from './refusals.ts'
+import { methodNotAllowed, notAcceptable, stoppingResponse, tooManyRequests, unsupportedVersion } from './refusals.ts'
 import { refusalResponse, rpc, sessionNotFound } from './responses.ts'
 import { type Session, Sessions } from './sessions.ts'
 import { type Surface, surfaceOf } from './surface.ts'
@@ -114,10 +114,10 @@ export class McpEndpoint {
 
   /** Returns how many sessions this process serves, and how many of their streams hosts are reading. */
   load(): { sessions: number; streams: number } {
-    const localSessions = [...this.#sessions.here()]
+    const localSessions = [...this.#sessions.local()]
     return {
       sessions: localSessions.length,
-      streams: localSessions.reduce((sum, { streams }) => sum + streams.open(), 0),
+      streams: localSessions.reduce((sum, { streams }) => sum + streams.openCount(), 0),
     }
   }
 
@@ -126,7 +126,7 @@ export class McpEndpoint {
     if (this.#closing) return
     this.#closing = true
     const timer = new AbortController()
-    const idle = [this.#modern.idle(), ...[...this.#sessions.here()].map(({ transport }) => transport.idle())]
+    const idle = [this.#modern.idle(), ...[...this.#sessions.local()].map(({ transport }) => transport.idle())]
     const drained = this.#dependencies.system.sleep(this.#limits.drainMs, timer.signal).catch(() => {})
     await Promise.race([Promise.all(idle), drained])
     timer.abort()
@@ -152,7 +152,7 @@ export class McpEndpoint {
     const principal = credential === undefined ? undefined : await authorize(credential)
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
     const { headers, failure } = await limit(principal)
-    if (failure !== undefined) return tooMany(failure, headers)
+    if (failure !== undefined) return tooManyRequests(failure, headers)
     if (request.method === 'POST') return this.#post(request, principal, surface, arriving)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
     // MCP 2026 has neither GET nor DELETE.
@@ -200,8 +200,8 @@ export class McpEndpoint {
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
     if (requestIdOf(message) === null) return session.transport.receive(message)
-    const how = { primed: isPrimed(request.headers), characters: body.characters, request }
-    return session.transport.request(message as JSONRPCRequest, how)
+    const withFirstEvent = understandsEmptyEvents(request.headers)
+    return session.transport.request(message as JSONRPCRequest, request, body.characters, withFirstEvent)
   }
 
   #serveModern(request: Request, message: JSONRPCMessage, principal: Principal, surface: Surface) {
@@ -209,7 +209,7 @@ export class McpEndpoint {
     const chosen = chosenInstanceId(request.headers, params)
     if ('problem' in chosen) return badInstanceId(chosen.problem, message)
     const clientInfo = params?._meta?.[CLIENT_INFO_META_KEY]
-    const instanceId = chosen.id ?? steadyInstanceId(principal, clientInfo)
+    const instanceId = chosen.id ?? stableInstanceId(principal, clientInfo)
     const isOneRun = chosen.id !== undefined
     const context = { ...surface, principal: () => principal, instanceId, isOneRun }
     return this.#modern.fetch(request, message, context)
@@ -240,7 +240,7 @@ export class McpEndpoint {
     }
     const session = await this.#sessions.find(id, principal)
     if (session === undefined) return sessionNotFound()
-    return refusedVersion(headers.get('mcp-protocol-version')) ?? session
+    return unsupportedVersion(headers.get('mcp-protocol-version')) ?? session
   }
 }
 
@@ -279,7 +279,7 @@ function requestIdOf(message: unknown): RequestId | null {
 
 async function listen(request: Request, { streams }: Session): Promise<Response> {
   if (!request.headers.get('accept')?.includes('text/event-stream')) return notAcceptable('text/event-stream')
-  return streams.listen(request.headers.get('last-event-id'), isPrimed(request.headers))
+  return streams.listen(request.headers.get('last-event-id'), understandsEmptyEvents(request.headers))
 }
 
 function acceptsBoth(headers: Headers): boolean {
@@ -288,10 +288,10 @@ function acceptsBoth(headers: Headers): boolean {
 }
 
 /** Returns whether the host understands events without data (since 2025-11-25). */
-function isPrimed(headers: Headers): boolean {
+function understandsEmptyEvents(headers: Headers): boolean {
   return (headers.get('mcp-protocol-version') ?? '') >= '2025-11-25'
 }
 
-function badInstanceId(message: string, of: JSONRPCMessage): Response {
-  return refusalResponse({ status: 400, code: rpc.invalidRequest, message, id: requestIdOf(of) })
+function badInstanceId(problem: string, request: JSONRPCMessage): Response {
+  return refusalResponse({ status: 400, code: rpc.invalidRequest, message: problem, id: requestIdOf(request) })
 }

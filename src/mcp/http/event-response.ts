@@ -56,7 +56,7 @@ export class EventResponse {
   }
 
   /** Resolves when the reader has taken everything, or the response has ended. */
-  async taken(): Promise<void> {
+  async untilTaken(): Promise<void> {
     if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
   }
 

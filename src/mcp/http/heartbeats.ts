@@ -17,7 +17,7 @@ export function createHeartbeats(everyMs: number, beat: () => void) {
     if (responses.size > 0) timer = deadline(everyMs, tick)
   }
   return {
-    keep: (response: EventResponse) => {
+    add: (response: EventResponse) => {
       responses.add(response)
       response.ended.addEventListener('abort', () => responses.delete(response), { once: true })
       timer ??= deadline(everyMs, tick)

@@ -22,7 +22,7 @@ export function chosenInstanceId(headers: Headers, params: unknown): { id: strin
  * Returns the instance id for MCP 2026 requests, which have no session. It is always the same for a principal and its
  * client.
  */
-export function steadyInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
+export function stableInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
   const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }
   const client = clientId === undefined ? ['info', name, version] : ['client', clientId]
   return `run_${sha256(JSON.stringify([id, ...client])).slice(0, 32)}`

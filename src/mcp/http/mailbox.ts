@@ -40,18 +40,18 @@ export class Mailbox {
    * Returns the id under which the host sees a request of this process. No other process uses this id, and it cannot be
    * guessed.
    */
-  outwardId(id: RequestId): string {
+  idForHost(id: RequestId): string {
     return this.#withSeal(`${this.#tag}.${id}`)
   }
 
   /** Polls the mailbox until the returned function is called. */
   wait(): () => void {
     const { system } = this.#dependencies
-    const who = { sinceMs: system.elapsed() }
-    this.#waiting = [...this.#waiting, who]
+    const wait = { sinceMs: system.elapsed() }
+    this.#waiting = [...this.#waiting, wait]
     this.#poll()
     return () => {
-      this.#waiting = this.#waiting.filter((other) => other !== who)
+      this.#waiting = this.#waiting.filter((other) => other !== wait)
     }
   }
 
@@ -80,8 +80,8 @@ export class Mailbox {
     this.#stop = polling
     try {
       while (this.#waiting.length > 0) {
-        const isCalled = await this.#pause(polling.signal)
-        await this.#readMail(isCalled)
+        const isNotified = await this.#pause(polling.signal)
+        await this.#readMail(isNotified)
       }
     } catch (error) {
       if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
@@ -93,21 +93,21 @@ export class Mailbox {
   /** Waits until the next poll. Resolves earlier, and with true, if another process reports mail. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
-    const called = Promise.withResolvers<boolean>()
-    const deaf = store.onMail(idHash, () => called.resolve(true))
+    const notified = Promise.withResolvers<boolean>()
+    const stopListening = store.onMail(idHash, () => notified.resolve(true))
     try {
-      return await Promise.race([system.sleep(limits.pollMs, signal).then(() => false), called.promise])
+      return await Promise.race([system.sleep(limits.pollMs, signal).then(() => false), notified.promise])
     } finally {
-      deaf()
+      stopListening()
     }
   }
 
-  async #readMail(isCalled: boolean): Promise<void> {
+  async #readMail(isNotified: boolean): Promise<void> {
     const { system, limits, store, idHash, receive } = this.#dependencies
     const [longest] = this.#waiting
     // Most calls are answered before any mail for them could arrive.
     if (longest === undefined) return
-    if (!isCalled && system.elapsed() - longest.sinceMs < limits.pollMs) return
+    if (!isNotified && system.elapsed() - longest.sinceMs < limits.pollMs) return
     for (const mail of await store.takeMail(idHash, this.#tag)) {
       if (this.#seen?.has(mail.id)) continue
       this.#seen ??= new Set()

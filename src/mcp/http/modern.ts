@@ -65,8 +65,8 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       if ('method' in message && message.method === 'subscriptions/listen') {
         if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
         await begin(principal.partyId)
-        return carryRequest(
-          await bus.as({ principal, uris: new Set(listenedAddresses(message)) }, () =>
+        return carryResponse(
+          await bus.runAs({ principal, uris: new Set(listenedAddresses(message)) }, () =>
             serve(request, message, context),
           ),
           limits,
@@ -77,7 +77,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       const connection = new Connection(onClose)
       const { cut } = connection
       return connection.unlessCut(async () =>
-        carryRequest(await serve(request, message, context, cut), limits, connection),
+        carryResponse(await serve(request, message, context, cut), limits, connection),
       )
     },
     /** Notifies the subscribers of one principal, or all subscribers, of a change. */
@@ -97,13 +97,13 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
 /** The connection over which a request is answered. */
 class Connection {
   /** Called once, when the connection is over. */
-  readonly #over: () => void
+  readonly #onOver: () => void
   readonly #cut = Promise.withResolvers<never>()
   #events: EventResponse | undefined
   #isOver = false
 
-  constructor(over: () => void) {
-    this.#over = over
+  constructor(onOver: () => void) {
+    this.#onOver = onOver
   }
 
   readonly cut = (): void => {
@@ -116,38 +116,38 @@ class Connection {
     try {
       return await Promise.race([answer(), this.#cut.promise])
     } catch (error) {
-      this.ended()
+      this.end()
       throw error
     }
   }
 
-  streams(events: EventResponse): void {
+  attachStream(events: EventResponse): void {
     this.#events = events
-    events.ended.addEventListener('abort', () => this.ended(), { once: true })
+    events.ended.addEventListener('abort', () => this.end(), { once: true })
   }
 
-  ended(): void {
+  end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#over()
+    this.#onOver()
   }
 }
 
 /** Limits how many bytes of the SDK's response may wait unread. Calls `over` when the response is over. */
-async function carryRequest(
+async function carryResponse(
   response: Response,
   { unreadBytes }: Limits,
-  over: Partial<Pick<Connection, 'streams' | 'ended'>>,
+  connection: Partial<Pick<Connection, 'attachStream' | 'end'>>,
 ): Promise<Response> {
   const { status, body } = response
   if (body !== null && response.headers.get('content-type') === 'text/event-stream') {
     const events = eventResponseFrom(body, unreadBytes)
-    over.streams?.(events)
+    connection.attachStream?.(events)
     return streamResponse(events.body)
   }
   // The HTTP layer writes a string at once, but a stream only over several turns of the event loop.
   const text = body === null ? null : await response.text()
-  over.ended?.()
+  connection.end?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })
 }
 
@@ -155,27 +155,27 @@ async function carryRequest(
  * Distributes events to subscriptions, each of which belongs to one principal: changes for one are not sent to others.
  */
 function createBus() {
-  const subscriber = new AsyncLocalStorage<Subscriber>()
+  const current = new AsyncLocalStorage<Subscriber>()
   const listeners = new Map<(event: ServerEvent) => void, Subscriber | undefined>()
   const publish = (event: ServerEvent, principalId?: string) => {
-    for (const [listener, one] of listeners) {
-      if (principalId === undefined || one?.principal.id === principalId) listener(event)
+    for (const [listener, host] of listeners) {
+      if (principalId === undefined || host?.principal.id === principalId) listener(event)
     }
   }
   return {
     handlerBus: {
       publish: (event: ServerEvent) => publish(event),
       subscribe: (listener: (event: ServerEvent) => void) => {
-        listeners.set(listener, subscriber.getStore())
+        listeners.set(listener, current.getStore())
         return () => void listeners.delete(listener)
       },
     },
     publish,
-    listening: () => [...listeners.values()].flatMap((one) => one?.principal ?? []),
+    listening: () => [...listeners.values()].flatMap((host) => host?.principal ?? []),
     subscribed: (uri: string) =>
-      [...listeners].flatMap(([notify, one]) => (one?.uris.has(uri) ? [{ principal: one.principal, notify }] : [])),
-    as: <T>(one: Subscriber, work: () => T): T => subscriber.run(one, work),
-    count: (principalId: string) => [...listeners.values()].filter((one) => one?.principal.id === principalId).length,
+      [...listeners].flatMap(([notify, host]) => (host?.uris.has(uri) ? [{ principal: host.principal, notify }] : [])),
+    runAs: <T>(host: Subscriber, work: () => T): T => current.run(host, work),
+    count: (principalId: string) => [...listeners.values()].filter((host) => host?.principal.id === principalId).length,
   }
 }
 

@@ -2,18 +2,18 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
 import { type Failure, show } from '../../core/errors.ts'
 import { refusalResponse, rpc } from './responses.ts'
 
-export function refusedVersion(version: string | null): Response | undefined {
+export function unsupportedVersion(version: string | null): Response | undefined {
   if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined
   const accepts = SUPPORTED_PROTOCOL_VERSIONS.join(', ')
   const message = `Mcp-Protocol-Version got ${show(version)}; a session accepts ${accepts}.`
   return refusalResponse({ status: 400, code: rpc.server, message })
 }
 
-export function tooMany(
+export function tooManyRequests(
   { message, status, retryAfterSeconds = 1 }: Failure,
-  limit: Readonly<Record<string, string>>,
+  limitHeaders: Readonly<Record<string, string>>,
 ): Response {
-  const headers = { ...limit, 'Retry-After': String(retryAfterSeconds) }
+  const headers = { ...limitHeaders, 'Retry-After': String(retryAfterSeconds) }
   return refusalResponse({ status, code: rpc.server, message, headers })
 }
 

@@ -54,7 +54,7 @@ export class SessionStream {
       if (isSecret && !last) keepNewest(this.#held, String(number), text, limits.eventsPerStream)
       // The event is stored before it is sent, because a host that is not reading now may resume later.
       const stored = reason === undefined ? text : JSON.stringify(standIn(message, reason))
-      const event = messageEvent(text, await this.#keep(number, stored))
+      const event = messageEvent(text, await this.#store(number, stored))
       this.#response?.write(event)
       if (!last) return
       this.#response?.delivered.then((isDelivered) => isDelivered && onDelivered(number))
@@ -73,7 +73,7 @@ export class SessionStream {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) response.write(messageEvent(text, eventId(this.id, sequence)))
         // Writes at the reader's pace: all events at once might exceed the limit of unread bytes.
-        await response.taken()
+        await response.untilTaken()
       }
       if (this.#ended) response.end()
     })
@@ -85,7 +85,7 @@ export class SessionStream {
     this.#sequence += 1
     const number = this.#sequence
     this.#next(async () => {
-      await this.#keep(number, canceled)
+      await this.#store(number, canceled)
       this.end()
     })
   }
@@ -103,7 +103,7 @@ export class SessionStream {
   }
 
   /** Stores an event. Returns the id to resume after; undefined if it could not be stored. */
-  async #keep(sequence: number, message: string): Promise<string | undefined> {
+  async #store(sequence: number, message: string): Promise<string | undefined> {
     const { idHash, store, system, log } = this.#dependencies
     const { eventsPerStream, eventsPerSession, eventCharactersPerSession } = this.#dependencies.limits
     const event = { idHash, streamId: this.id, sequence, message, sentAtMs: system.now() }

@@ -14,11 +14,11 @@ interface StreamsDependencies {
   system: System
   limits: Limits
   heartbeats: Heartbeats
-  sweeper: Pick<Sweeper, 'delivered'>
+  sweeper: Pick<Sweeper, 'recordDelivery'>
   log: Log
 }
 
-type EventPlace = NonNullable<ReturnType<typeof parseEventId>>
+type EventPosition = NonNullable<ReturnType<typeof parseEventId>>
 
 /** The event streams of one session in this process. */
 export class SessionStreams {
@@ -35,16 +35,16 @@ export class SessionStreams {
   }
 
   /** Opens a stream for the messages of a request, and the response that carries it. */
-  openForRequest(primed: boolean): { stream: SessionStream; response: Response } {
+  openForRequest(withFirstEvent: boolean): { stream: SessionStream; response: Response } {
     const stream = this.#create('p')
     const response = this.#open()
-    if (primed) response.write(firstEvent(eventId(stream.id, 0)))
+    if (withFirstEvent) response.write(firstEvent(eventId(stream.id, 0)))
     stream.attach(response, 0)
     return { stream, response: streamResponse(response.body) }
   }
 
   /** Serves a GET: a new stream for messages that belong to no request, or the resumption of an interrupted stream. */
-  async listen(lastEventId: string | null, primed: boolean): Promise<Response> {
+  async listen(lastEventId: string | null, withFirstEvent: boolean): Promise<Response> {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
     if (lastEventId !== null && after === undefined) return badEventId()
@@ -59,7 +59,7 @@ export class SessionStreams {
     }
     const response = this.#open()
     if (after !== undefined && interrupted !== undefined) interrupted.attach(response, after.sequence)
-    else await this.#listenOnNewStream(response, after, primed)
+    else await this.#listenAnew(response, after, withFirstEvent)
     return streamResponse(response.body)
   }
 
@@ -67,13 +67,13 @@ export class SessionStreams {
    * Returns the stream for messages that belong to no request. With `isRead`, returns only a stream that the host is
    * reading.
    */
-  listened(isRead: boolean): SessionStream | undefined {
+  generalStream(mustBeRead: boolean): SessionStream | undefined {
     const read = this.#listening.findLast((stream) => stream.isRead())
-    return read ?? (isRead ? undefined : this.#listening.at(-1))
+    return read ?? (mustBeRead ? undefined : this.#listening.at(-1))
   }
 
   /** Returns how many streams are being read. */
-  open(): number {
+  openCount(): number {
     return this.#responses.length
   }
 
@@ -89,7 +89,7 @@ export class SessionStreams {
       this.#responses = this.#responses.filter((other) => other !== response)
     }
     response.ended.addEventListener('abort', forget, { once: true })
-    heartbeats.keep(response)
+    heartbeats.add(response)
     return response
   }
 
@@ -100,13 +100,13 @@ export class SessionStreams {
     const onEnd = () => {
       this.#streams = this.#streams.filter((other) => other.id !== id)
     }
-    const onDelivered = (sequence: number) => sweeper.delivered(idHash, id, sequence)
+    const onDelivered = (sequence: number) => sweeper.recordDelivery(idHash, id, sequence)
     const stream = new SessionStream({ ...this.#dependencies, id, onEnd, onDelivered })
     this.#streams = [...this.#streams, stream]
     return stream
   }
 
-  async #listenOnNewStream(response: EventResponse, after: EventPlace | undefined, primed: boolean): Promise<void> {
+  async #listenAnew(response: EventResponse, after: EventPosition | undefined, withFirstEvent: boolean): Promise<void> {
     const { idHash, store } = this.#dependencies
     // Events that the host missed stay in the store, for a later resumption.
     for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()
@@ -116,7 +116,7 @@ export class SessionStreams {
       const missed = await store.readEvents(idHash, after.streamId, after.sequence)
       for (const event of missed) response.write(messageEvent(event.message, eventId(after.streamId, event.sequence)))
     }
-    if (primed) response.write(firstEvent(eventId(stream.id, 0)))
+    if (withFirstEvent) response.write(firstEvent(eventId(stream.id, 0)))
     stream.attach(response, 0)
   }
 }
@@ -154,7 +154,7 @@ async function follow(
     while (!response.ended.aborted) {
       for (const { sequence, message } of await store.readEvents(idHash, streamId, after)) {
         if (message !== '') response.write(messageEvent(message, eventId(streamId, sequence)))
-        await response.taken()
+        await response.untilTaken()
         after = sequence
         if (isLast(message)) return
       }

@@ -58,7 +58,7 @@ export class SessionTransport implements Transport {
     if (!('method' in message)) {
       const exchange = message.id === undefined ? undefined : this.#exchanges.get(message.id)
       if (exchange === undefined || message.id === undefined) return
-      const answer = 'result' in message ? await this.#noteSubscription(exchange.request, message) : message
+      const answer = 'result' in message ? await this.#storeSubscription(exchange.request, message) : message
       this.#settle(message.id, exchange)
       exchange.answer(answer)
       return
@@ -81,19 +81,19 @@ export class SessionTransport implements Transport {
    * Serves a POST with a request. Answers with JSON if there is only an answer, or with events if other messages come
    * first.
    */
-  request(message: JSONRPCRequest, how: { primed: boolean; characters: number; request: Request }): Promise<Response> {
+  request(message: JSONRPCRequest, http: Request, characters: number, withFirstEvent: boolean): Promise<Response> {
     const { streams, limits } = this.#dependencies
     if (this.#closed) return Promise.resolve(sessionNotFound())
-    const refusal = refusedRequest(message, how.characters, this.#exchanges, limits)
+    const refusal = findRefusal(message, characters, this.#exchanges, limits)
     if (refusal !== undefined) return Promise.resolve(refusal)
     return new Promise((resolve, reject) => {
       const openStream = () => {
-        const { stream, response } = streams.openForRequest(how.primed)
+        const { stream, response } = streams.openForRequest(withFirstEvent)
         resolve(response)
         return stream
       }
       const exchange: Omit<Exchange, 'request' | 'stopWaiting'> = {
-        characters: how.characters,
+        characters,
         openStream,
         answer: (answer) => this.#answer(message, answer, exchange.stream, resolve),
         drop: (error) => {
@@ -102,7 +102,7 @@ export class SessionTransport implements Transport {
           else resolve(this.#closed ? sessionNotFound() : acceptedResponse())
         },
       }
-      this.#begin(message, exchange, how.request)
+      this.#begin(message, exchange, http)
     })
   }
 
@@ -163,7 +163,7 @@ export class SessionTransport implements Transport {
   }
 
   /** Stores the host's subscriptions, so that any process can notify it. Refused subscriptions are not stored. */
-  #noteSubscription(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
+  #storeSubscription(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
     if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
     const { store, idHash, log } = this.#dependencies
     return store
@@ -209,12 +209,12 @@ export class SessionTransport implements Transport {
   #outgoing(message: JSONRPCMessage): JSONRPCMessage {
     if (!('method' in message)) return message
     if ('id' in message) {
-      const id = this.#mailbox.outwardId(message.id)
+      const id = this.#mailbox.idForHost(message.id)
       this.#asked.set(id, { id: message.id, stopWaiting: this.#mailbox.wait() })
       return { ...message, id }
     }
     if (message.method !== 'notifications/cancelled') return message
-    const requestId = this.#mailbox.outwardId(message.params?.requestId as RequestId)
+    const requestId = this.#mailbox.idForHost(message.params?.requestId as RequestId)
     this.#asked.get(requestId)?.stopWaiting()
     this.#asked.delete(requestId)
     return { ...message, params: { ...message.params, requestId } }
@@ -224,8 +224,8 @@ export class SessionTransport implements Transport {
   #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream | undefined {
     if (related !== undefined) return streamOf(this.#exchanges.get(related))
     const isRequest = 'id' in message
-    const listened = this.#dependencies.streams.listened(isRequest)
-    if (listened !== undefined || !isRequest) return listened
+    const stream = this.#dependencies.streams.generalStream(isRequest)
+    if (stream !== undefined || !isRequest) return stream
     // A host that listens on no stream still reads the stream of its call. So if only one call runs, its stream carries
     // the request.
     return this.#exchanges.size === 1 ? streamOf(this.#exchanges.values().next().value) : undefined
@@ -253,7 +253,7 @@ function withSubscription({ method, params }: JSONRPCRequest, subscribed: readon
   return fits ? [...subscribed, uri] : subscribed
 }
 
-function refusedRequest(
+function findRefusal(
   { id }: JSONRPCRequest,
   characters: number,
   running: ReadonlyMap<RequestId, Exchange>,

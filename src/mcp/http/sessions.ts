@@ -35,7 +35,7 @@ interface SessionsDependencies {
   system: System
   limits: Limits
   heartbeats: Heartbeats
-  sweeper: Pick<Sweeper, 'delivered'>
+  sweeper: Pick<Sweeper, 'recordDelivery'>
   /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
   /** The secret with which processes recognize the questions that they asked. All processes have the same secret. */
@@ -69,7 +69,7 @@ const stateLimit = 32 * 1024
 /** The sessions that this process serves. Any of them may have begun in another process of the same store. */
 export class Sessions {
   readonly #dependencies: SessionsDependencies
-  readonly #here = new Map<string, Live>()
+  readonly #local = new Map<string, Live>()
   readonly #building = new Map<string, Promise<Live>>()
 
   constructor(dependencies: SessionsDependencies) {
@@ -100,12 +100,12 @@ export class Sessions {
     }
     try {
       const ended = await store.create(record, { ...limits, usedSinceMs: nowMs - limits.idleMs })
-      for (const idHash of ended) await this.#dropHere(idHash)
+      for (const idHash of ended) await this.#dropLocal(idHash)
     } catch (error) {
       await live.server.close()
       throw error
     }
-    this.#here.set(record.idHash, live)
+    this.#local.set(record.idHash, live)
     return jsonResponseWith(answer, { 'Mcp-Session-Id': id })
   }
 
@@ -115,13 +115,13 @@ export class Sessions {
     const { store, system } = this.#dependencies
     const idHash = sha256(id)
     const nowMs = system.now()
-    let live = this.#here.get(idHash)
+    let live = this.#local.get(idHash)
     if (live !== undefined && live.principalId !== principal.id) return undefined
     if (live === undefined || nowMs - live.checkedAtMs >= recheckMs) {
       const record = await store.find(idHash)
       if (record !== undefined && record.principalId !== principal.id) return undefined
       if (record === undefined || this.#isOver(record, live, nowMs)) {
-        await this.#dropHere(idHash)
+        await this.#dropLocal(idHash)
         if (record !== undefined) await store.remove(idHash)
         return undefined
       }
@@ -135,40 +135,40 @@ export class Sessions {
 
   async end({ idHash }: Session): Promise<void> {
     await this.#dependencies.store.remove(idHash)
-    await this.#dropHere(idHash)
+    await this.#dropLocal(idHash)
   }
 
   /** Ends this process's sessions that have been idle for too long; sessions in use stay. */
   sweep(): void {
     const { system, log } = this.#dependencies
     const nowMs = system.now()
-    for (const live of [...this.#here.values()]) {
+    for (const live of [...this.#local.values()]) {
       if (isInUse(live)) this.#touch(live, nowMs)
       else if (this.#isOver(live, live, nowMs)) {
-        this.#dropHere(live.idHash).catch((error: unknown) => log.warn({ err: error }, 'session'))
+        this.#dropLocal(live.idHash).catch((error: unknown) => log.warn({ err: error }, 'session'))
       }
     }
   }
 
   /** Closes the streams of credentials that are no longer valid. A host with a newer credential can resume them. */
   async recheck(isValid: (credential: string) => Promise<boolean>, principals?: ReadonlySet<string>): Promise<void> {
-    for (const { streams, latest, principalId } of [...this.#here.values()]) {
+    for (const { streams, latest, principalId } of [...this.#local.values()]) {
       if (principals?.has(principalId) === false) continue
-      if (streams.open() > 0 && !(await isValid(latest.principal.credential))) streams.close()
+      if (streams.openCount() > 0 && !(await isValid(latest.principal.credential))) streams.close()
     }
   }
 
-  here(): Iterable<Session> {
-    return this.#here.values()
+  local(): Iterable<Session> {
+    return this.#local.values()
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#here.keys()].map((idHash) => this.#dropHere(idHash)))
+    await Promise.all([...this.#local.keys()].map((idHash) => this.#dropLocal(idHash)))
   }
 
-  async #dropHere(idHash: string): Promise<void> {
-    const live = this.#here.get(idHash)
-    this.#here.delete(idHash)
+  async #dropLocal(idHash: string): Promise<void> {
+    const live = this.#local.get(idHash)
+    this.#local.delete(idHash)
     await live?.server.close()
   }
 
@@ -206,13 +206,13 @@ export class Sessions {
     const live = await connect(this.#dependencies, record, state, principal)
     await live.transport.ask({ jsonrpc: '2.0', id: 'replayed', method: 'initialize', params: state.initialize })
     await live.transport.receive({ jsonrpc: '2.0', method: 'notifications/initialized' })
-    this.#here.set(record.idHash, live)
+    this.#local.set(record.idHash, live)
     return live
   }
 }
 
 function isInUse({ transport, streams }: Session): boolean {
-  return transport.running() > 0 || streams.open() > 0
+  return transport.running() > 0 || streams.openCount() > 0
 }
 
 async function connect(

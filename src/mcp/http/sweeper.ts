@@ -49,7 +49,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   timer = deadline(0, tick)
   return {
     /** Records that a stream was delivered up to an event. */
-    delivered: (...stream: Delivered) => {
+    recordDelivery: (...stream: Delivered) => {
       if (delivered.length < maxDelivered) delivered.push(stream)
     },
     close: async () => {
