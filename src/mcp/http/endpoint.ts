@@ -34,27 +34,27 @@ import { createSweeper, type Sweeper } from './sweeper.ts'
 export interface EndpointDependencies {
   /** Returns the holder of a bearer credential; undefined if it is not valid. Called for every request. */
   authorize(credential: string): Promise<Principal | undefined>
-  /** Counts a request of the principal; `failure` is set if the request exceeds the limit. */
+  /** Counts a request from the principal; `failure` is set if the request exceeds the rate limit. */
   limit(principal: Principal): Promise<{ headers: Readonly<Record<string, string>>; failure: Failure | undefined }>
-  /** Creates the MCP server of one MCP 2025 session or one MCP 2026 request. */
+  /** Creates the MCP server for one MCP 2025 session or one MCP 2026 request. */
   createServer(context: HostContext): Server
-  /** The store of the sessions. */
   sessions: SessionStore
-  /** The sources of changes by any process. */
+  /** The feeds of changes, including changes made by other processes. */
   changes: Changes
-  /** Returns the data that a host needs to sign in, for the address that it used. */
+  /** Returns the data that a host needs to sign in at the address that it requested. */
   challenge(request: Request): Challenge
   /** Returns the OAuth scopes that a JSON-RPC message needs, if any. */
   scopesFor(message: unknown): readonly string[]
   /**
-   * Returns whether a message to a host must not be stored for a resumption; `request` is the request that it answers.
+   * Returns whether a message to a host must not be stored for resuming a stream. If the message is an answer,
+   * `request` is the request that it answers.
    */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret with which processes that share a store recognize the questions that they asked. */
+  /** The secret that signs the ids of requests to hosts. All processes that share a store need the same secret. */
   sealKey: string
   /**
-   * Returns whether pages of that origin may read the answers. The listener has already refused origins that may not
-   * send requests.
+   * Returns whether pages from the origin may read the responses. The listener has already refused requests from
+   * origins that may not send any.
    */
   allowsOrigin: (origin: string) => boolean
   system: System
@@ -62,7 +62,7 @@ export interface EndpointDependencies {
   limits?: Partial<Limits>
 }
 
-/** MCP over streamable HTTP, at one address for both eras: 2026-07-28 without sessions, earlier versions with them. */
+/** MCP over Streamable HTTP. One address serves MCP 2026, which has no sessions, and MCP 2025, which has sessions. */
 export class McpEndpoint {
   readonly #dependencies: EndpointDependencies
   readonly #limits: Limits
@@ -90,7 +90,7 @@ export class McpEndpoint {
   }
 
   /**
-   * Answers a request.
+   * Serves a request.
    * @param arriving Counts the body while it arrives; undefined if the body is already in this process's memory.
    */
   async fetch(request: Request, arriving?: ArrivingBody): Promise<Response> {
@@ -107,12 +107,12 @@ export class McpEndpoint {
     this.#announcer.notify(event, principalId)
   }
 
-  /** Looks for changes soon, because something may have changed, and notifies listeners. */
+  /** Checks for changes soon instead of at the next poll, and notifies hosts that listen. */
   wake(): void {
     this.#announcer.wake()
   }
 
-  /** Returns how many sessions this process serves, and how many of their streams hosts are reading. */
+  /** Counts the sessions that this process serves, and the streams of those sessions that hosts are reading. */
   load(): { sessions: number; streams: number } {
     const localSessions = [...this.#sessions.local()]
     return {
@@ -121,7 +121,7 @@ export class McpEndpoint {
     }
   }
 
-  /** Waits a limited time for running requests, and closes the streams. */
+  /** Waits a limited time for running requests, then closes the streams. */
   async close(): Promise<void> {
     if (this.#closing) return
     this.#closing = true
@@ -136,7 +136,7 @@ export class McpEndpoint {
 
   #beat(): void {
     this.#sessions.sweep()
-    // A stream is requested once and read for hours, so its credential is checked at intervals.
+    // A host opens a stream once and may read it for hours, so its credential is checked again at intervals.
     this.#announcer.recheck()
   }
 
@@ -147,7 +147,7 @@ export class McpEndpoint {
     if ('problem' in surface) {
       return refusalResponse({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
     }
-    // A credential is accepted only in the header: a URL gets into logs.
+    // A credential is accepted only in the header, because URLs end up in logs.
     const credential = bearerOf(request.headers.get('authorization'))
     const principal = credential === undefined ? undefined : await authorize(credential)
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
@@ -155,7 +155,7 @@ export class McpEndpoint {
     if (failure !== undefined) return tooManyRequests(failure, headers)
     if (request.method === 'POST') return this.#post(request, principal, surface, arriving)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
-    // MCP 2026 has neither GET nor DELETE.
+    // GET and DELETE exist only in MCP 2025, whose sessions have an id.
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
@@ -222,7 +222,7 @@ export class McpEndpoint {
     surface: Surface,
   ): Promise<Response> | Response {
     if (request.headers.has('mcp-session-id')) {
-      const words = 'initialize starts a session: send it without Mcp-Session-Id.'
+      const words = 'initialize starts a new session. Send it without Mcp-Session-Id.'
       return refusalResponse({ status: 400, code: rpc.invalidRequest, message: words, id: message.id })
     }
     const chosen = chosenInstanceId(request.headers, message.params)
@@ -235,7 +235,7 @@ export class McpEndpoint {
   async #sessionOf({ headers }: Request, principal: Principal): Promise<Session | Response> {
     const id = headers.get('mcp-session-id')
     if (id === null) {
-      const message = 'Mcp-Session-Id is missing: send the one from the answer to initialize.'
+      const message = 'Mcp-Session-Id is missing. Send the session id from the response to initialize.'
       return refusalResponse({ status: 400, code: rpc.server, message })
     }
     const session = await this.#sessions.find(id, principal)
@@ -244,12 +244,15 @@ export class McpEndpoint {
   }
 }
 
-/** Answers a request. An unexpected failure is logged, and answered without its details. @throws ConnectionCutError */
+/**
+ * Serves a request. Logs an unexpected error, and responds without its details.
+ * @throws ConnectionCutError if the connection must be cut without a response.
+ */
 async function serveOrRefuse(serve: () => Promise<Response>, log: Log): Promise<Response> {
   try {
     return await serve()
   } catch (error) {
-    // The caller of `fetch` cuts the connection, so there is no answer.
+    // The caller of `fetch` catches this error and cuts the connection.
     if (error instanceof ConnectionCutError) throw error
     log.error({ err: error }, 'MCP request failed')
     const [status, message] = isBusy(error)
@@ -259,12 +262,12 @@ async function serveOrRefuse(serve: () => Promise<Response>, log: Log): Promise<
   }
 }
 
-/** Recognizes the store's busy error by name, because the MCP server does not import the store. */
+/** Recognizes the store's busy error by name, because code in src/mcp must not import the store. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && error.name === 'StoreBusyError'
 }
 
-/** Returns the path of an absolute URL, without the cost of parsing all of it. */
+/** Returns the path of an absolute URL. Parsing the whole URL would take longer. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
@@ -287,7 +290,7 @@ function acceptsBoth(headers: Headers): boolean {
   return accept.includes('application/json') && accept.includes('text/event-stream')
 }
 
-/** Returns whether the host understands events without data (since 2025-11-25). */
+/** Returns whether the host understands events without data, which MCP 2025-11-25 introduced. */
 function understandsEmptyEvents(headers: Headers): boolean {
   return (headers.get('mcp-protocol-version') ?? '') >= '2025-11-25'
 }

@@ -1,10 +1,10 @@
 const encoder = new TextEncoder()
-/** A comment of the event stream, which hosts skip. */
+/** A comment line of an event stream. Clients ignore such lines. */
 const heartbeat = ': \n\n'
 
 /**
- * An HTTP response of server-sent events. Events that its reader has not read yet wait here. Beyond `unreadBytes` the
- * response ends, so that a client that never reads cannot fill the memory.
+ * An HTTP response that carries server-sent events. It buffers the events that the client has not read yet. If more
+ * than `unreadBytes` are buffered, it ends, so that a client that never reads cannot fill the memory.
  */
 export class EventResponse {
   readonly body: ReadableStream<Uint8Array>
@@ -32,19 +32,19 @@ export class EventResponse {
     })
   }
 
-  /** Aborts when either side has ended the response. */
+  /** Returns a signal that aborts when either side ends the response. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }
 
-  /** Resolves when the response is over, with true if its reader took everything. */
+  /** Resolves when the response is over: with true if the client took everything, otherwise with false. */
   get delivered(): Promise<boolean> {
     return this.#delivery.promise
   }
 
   write(frame: string | Uint8Array): void {
     if (this.#ending) return
-    // A single message may exceed the limit: only bytes that already wait count.
+    // Only bytes that were already waiting count, so a single message may exceed the limit.
     if (this.#waitingBytes > this.#unreadBytes) {
       this.#cutOff()
       return
@@ -55,14 +55,12 @@ export class EventResponse {
     this.#flush()
   }
 
-  /** Resolves when the reader has taken everything, or the response has ended. */
+  /** Resolves when the client has taken everything, or the response has ended. */
   async untilTaken(): Promise<void> {
     if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
   }
 
-  /**
-   * Writes a heartbeat. If events are waiting and the reader took none since the last beat, ends the response instead.
-   */
+  /** Writes a heartbeat if no events are waiting. Ends the response if the client took none since the last beat. */
   beat(): void {
     if (this.#waiting.length === 0) {
       this.write(heartbeat)
@@ -72,7 +70,7 @@ export class EventResponse {
     this.#tookSome = false
   }
 
-  /** Ends the response after everything written so far. */
+  /** Ends the response once the client has taken everything written so far. */
   end(): void {
     if (this.#ending) return
     this.#ending = true
@@ -108,7 +106,7 @@ export class EventResponse {
   }
 }
 
-/** Creates a response that carries the content of `source`. When one ends, the other ends too. */
+/** Creates a response that carries the content of `source`. When the response or the source ends, so does the other. */
 export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadBytes: number): EventResponse {
   const response = new EventResponse(unreadBytes)
   const reader = source.getReader()
@@ -117,19 +115,19 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
   const carry = async (): Promise<void> => {
     for (let read = await reader.read(); !read.done; read = await reader.read()) response.write(read.value)
   }
-  // A source that failed has nothing more to send either.
+  // The response also ends if the source fails.
   const end = () => response.end()
   carry().then(end, end)
   return response
 }
 
-/** Formats an event with a message. The host may resume after its id. */
+/** Formats an event with a message. With an id, a host can later resume the stream after this event. */
 export function messageEvent(message: string, id?: string): string {
-  // Encoded JSON has no line breaks, so it fits on one data line.
+  // JSON from `JSON.stringify` has no line breaks, so it fits on one data line.
   return id === undefined ? `event: message\ndata: ${message}\n\n` : `event: message\nid: ${id}\ndata: ${message}\n\n`
 }
 
-/** Formats an event without a message. With its id, the host can resume even if the first message is lost. */
+/** Formats an event without a message. Its id lets the host resume even if the first message is lost. */
 export function firstEvent(id: string): string {
   return `id: ${id}\ndata: \n\n`
 }

@@ -1,12 +1,12 @@
 import { sha256 } from '../../core/system.ts'
 import type { Principal } from './host-context.ts'
 
-/** The key in `_meta` with which a host chooses the instance id if it cannot set the header. */
+/** The key in `_meta` with which a host chooses the instance id if it cannot set X-Instance-ID. */
 export const instanceMetaKey = 'payments-mcp/instanceId'
 
 const printable = /^[\x20-\x7e]{1,1024}$/
 
-/** Returns the instance id that the host chose, by header or `_meta`; describes an invalid one. */
+/** Returns the instance id that the host chose in the header or in `_meta`. If it is invalid, returns a message. */
 export function chosenInstanceId(headers: Headers, params: unknown): { id: string | undefined } | { problem: string } {
   const inMeta = (params as { _meta?: Record<string, unknown> } | undefined)?._meta?.[instanceMetaKey]
   const header = headers.get('x-instance-id')
@@ -14,13 +14,13 @@ export function chosenInstanceId(headers: Headers, params: unknown): { id: strin
   if (id === undefined) return { id: undefined }
   if (typeof id === 'string' && printable.test(id)) return { id }
   const where = id === inMeta ? `_meta[${JSON.stringify(instanceMetaKey)}]` : 'X-Instance-ID'
-  const got = typeof id === 'string' ? `a text of ${id.length} characters` : typeof id
+  const got = typeof id === 'string' ? `a string of ${id.length} characters` : typeof id
   return { problem: `${where} got ${got}; it accepts 1 to 1024 printable ASCII characters.` }
 }
 
 /**
- * Returns the instance id for MCP 2026 requests, which have no session. It is always the same for a principal and its
- * client.
+ * Derives the instance id for MCP 2026 requests, which have no session. The same principal and client always get the
+ * same id.
  */
 export function stableInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
   const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }

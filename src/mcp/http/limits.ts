@@ -1,15 +1,16 @@
 /**
- * The bounds of an endpoint, a session and a stream. Beyond them a request is refused, or the oldest entry is dropped.
+ * The default limits of the MCP endpoint, its sessions and their streams. Beyond a limit, a request is refused or the
+ * oldest entry is dropped.
  */
 export const defaultLimits = Object.freeze({
-  /** The greatest length of a request's body. */
+  /** The greatest length of a request's body in bytes. */
   bodyBytes: 4 * 1024 * 1024,
   /** The most sessions of all principals together. Beyond this limit, the least recently used session ends. */
   sessions: 10_000,
   sessionsPerPrincipal: 2_000,
   /** The idle time after which a session ends. */
   idleMs: 30 * 60_000,
-  /** The most open event streams of a session. In MCP 2026, the whole endpoint may have `sessions` streams. */
+  /** The most open event streams of an MCP 2025 session. In MCP 2026, `sessions` limits the subscriptions instead. */
   streamsPerSession: 16,
   /** The most concurrent requests of a session. */
   runningPerSession: 256,
@@ -17,27 +18,28 @@ export const defaultLimits = Object.freeze({
   runningCharactersPerSession: 8 * 1024 * 1024,
   /** The most events that a stream stores for a host that lost its connection. */
   eventsPerStream: 256,
-  /** The largest stored event. A larger message is sent once and cannot be resumed. */
+  /** The largest stored event. A larger message is sent but not stored, so it is lost if the connection breaks. */
   eventBytes: 256 * 1024,
-  /** The most stored events of a session's streams together. Beyond this limit, the oldest is dropped. */
+  /** The most stored events of all streams of a session together. Beyond this limit, the oldest event is dropped. */
   eventsPerSession: 1_000,
   eventCharactersPerSession: 8 * 1024 * 1024,
-  /** How long after an event a stream can be resumed. */
+  /** How long an event is stored, so that a host can resume its stream. */
   eventKeptMs: 10 * 60_000,
-  /** The most unread messages from other processes, and how long each is kept. */
+  /** The most unread messages between the processes that serve a session. */
   mailPerSession: 100,
+  /** How long such a message is stored. */
   mailKeptMs: 60_000,
-  /** How often the store deletes expired and delivered data. */
+  /** How often expired and delivered data is deleted from the store. */
   sweepMs: 15_000,
-  /** The most bytes that wait for a slow reader. Beyond this limit, the connection ends, and the host may resume. */
+  /** The most bytes that wait for a slow host. Beyond this limit, the response ends; the host can resume the stream. */
   unreadBytes: 256 * 1024,
   /** How often to write to an open stream, so that no proxy closes it. */
   heartbeatMs: 15_000,
-  /** How often to poll the store for messages from other processes while a request waits for one. */
+  /** How often to poll the store for messages from other processes while a request is running. */
   pollMs: 200,
   /** How often to poll the store for changes while a host listens. */
   watchMs: 1_000,
-  /** Changes within this time are announced together. */
+  /** How long to wait after the first of several changes, so that they are announced together. */
   gatherMs: 50,
   /** How long a resumed stream waits for an answer from another process. */
   followMs: 5 * 60_000,

@@ -9,24 +9,24 @@ export interface MailboxDependencies {
   store: SessionStore
   system: System
   limits: Pick<Limits, 'pollMs' | 'mailPerSession'>
-  /** The secret with which processes recognize the questions that they asked. All processes have the same secret. */
+  /** The secret that signs the ids of requests to hosts, so that forged answers are recognized. */
   sealKey: string
   receive: (message: JSONRPCMessage) => void
   log: Log
 }
 
-/** The longest message; a person's answer is shorter. */
+/** The length of the longest message that is delivered. A person's answer is shorter. */
 const mailCharacters = 64 * 1024
 
 /**
  * The channel between the processes that serve one session, for messages that reached the wrong process: a host's
- * answer to another process's request, and the cancellation of another process's call. Sessions are many and mostly
- * idle, so data that is only needed while a call waits is dropped afterwards.
+ * answer to another process's request, and the cancellation of another process's call. Most sessions are idle, so an
+ * unused mailbox takes little memory.
  */
 export class Mailbox {
   readonly #dependencies: MailboxDependencies
   readonly #tag: string
-  /** The calls that wait, in the order in which they began to wait. */
+  /** The running calls and the unanswered requests to the host, oldest first. Mail is read only if there are any. */
   #waiting: readonly { sinceMs: number }[] = []
   #seen: Set<string> | undefined
   #stop: AbortController | undefined
@@ -37,14 +37,14 @@ export class Mailbox {
   }
 
   /**
-   * Returns the id under which the host sees a request of this process. No other process uses this id, and it cannot be
+   * Returns the id that the host sees for a request from this process. No other process uses this id, and it cannot be
    * guessed.
    */
   idForHost(id: RequestId): string {
     return this.#withSeal(`${this.#tag}.${id}`)
   }
 
-  /** Polls the mailbox until the returned function is called. */
+  /** Polls the mailbox at least until the returned function is called. */
   wait(): () => void {
     const { system } = this.#dependencies
     const wait = { sinceMs: system.elapsed() }
@@ -55,7 +55,7 @@ export class Mailbox {
     }
   }
 
-  /** Leaves an answer for the process that asked for it, or a cancellation for all others; drops anything else. */
+  /** Leaves an answer for the process that asked, or a cancellation for all processes. Drops any other message. */
   async post(message: JSONRPCMessage): Promise<void> {
     const { store, system, idHash, limits } = this.#dependencies
     const sentAtMs = system.now()
@@ -84,13 +84,13 @@ export class Mailbox {
         await this.#readMail(isNotified)
       }
     } catch (error) {
-      if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session was not read')
+      if (!polling.signal.aborted) log.warn({ err: error }, 'the mail of a session could not be read')
     } finally {
       this.#stop = undefined
     }
   }
 
-  /** Waits until the next poll. Resolves earlier, and with true, if another process reports mail. */
+  /** Waits until the next poll, or until another process reports mail. Returns whether one did. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const notified = Promise.withResolvers<boolean>()
@@ -105,7 +105,7 @@ export class Mailbox {
   async #readMail(isNotified: boolean): Promise<void> {
     const { system, limits, store, idHash, receive } = this.#dependencies
     const [longest] = this.#waiting
-    // Most calls are answered before any mail for them could arrive.
+    // Mail is not read for a call younger than one interval, because most calls are answered before mail could arrive.
     if (longest === undefined) return
     if (!isNotified && system.elapsed() - longest.sinceMs < limits.pollMs) return
     for (const mail of await store.takeMail(idHash, this.#tag)) {
@@ -117,8 +117,8 @@ export class Mailbox {
   }
 
   /**
-   * Turns an answer into a letter. The letter's id is derived from the question's id, so that each question gets one
-   * letter.
+   * Turns an answer into a letter; returns undefined if no process asked the question. The letter's id is derived from
+   * the question's id, so that a second answer to the same question is dropped.
    */
   #answer(message: JSONRPCMessage) {
     const { idHash } = this.#dependencies
@@ -131,7 +131,7 @@ export class Mailbox {
   }
 }
 
-/** Creates a letter that cancels a request. Nothing else from the host's message is passed on. */
+/** Creates a letter that cancels a request. Copies only the request's id from the host's message. */
 function cancellation({ params }: { params?: Record<string, unknown> | undefined }, newMailId: () => string) {
   const requestId = params?.requestId
   if (!isRequestId(requestId)) return undefined
@@ -139,7 +139,7 @@ function cancellation({ params }: { params?: Record<string, unknown> | undefined
   return { id: newMailId(), addressee: '', message: JSON.stringify(message) }
 }
 
-/** Longer than any id from a host. The length is bounded because running requests are stored by id. */
+/** The greatest length of a request's id, which is in memory while the request runs. Real hosts send shorter ids. */
 const longestRequestId = 256
 
 export function isRequestId(id: unknown): id is RequestId {

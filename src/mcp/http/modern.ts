@@ -10,10 +10,10 @@ import { refusalResponse, rpc, streamResponse } from './responses.ts'
 
 export type ModernEra = ReturnType<typeof createModernEra>
 
-/** The context of a request before it is served. */
+/** The context of a request, without the members that this module adds. */
 type RequestContext = Omit<HostContext, 'era' | 'cut'>
 
-/** A listening principal, and the function that notifies it. */
+/** A principal that listens for events, and the function that notifies it. */
 export interface Subscription {
   principal: Principal
   notify(event: ServerEvent): void
@@ -23,16 +23,16 @@ interface ModernEraOptions {
   createServer: (context: HostContext) => Server
   limits: Limits
   log: Log
-  /** Prepares for a subscription of the party. It is awaited before the subscription begins. */
+  /** Starts to watch the party for changes. It is awaited before a subscription begins. */
   begin(partyId: string): Promise<void>
 }
 
-/** The parts of a parsed request that the SDK's handler reads; reading the rest of a `Request` costs time. */
+/** The parts of a request that the SDK's handler reads, and the context, which it passes on to `createServer`. */
 interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
 
-/** Serves MCP 2026: requests are independent, so any process can serve them. */
+/** Creates the handler of MCP 2026 requests. They are independent of each other, so any process can serve them. */
 export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions) {
   const bus = createBus()
   const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {
@@ -82,11 +82,11 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     },
     /** Notifies the subscribers of one principal, or all subscribers, of a change. */
     notify: bus.publish,
-    /** Lists the listening principals. */
+    /** Lists the principals that listen. */
     listening: bus.listening,
-    /** Lists the subscriptions to a resource's address. */
+    /** Lists the subscriptions to the resource at an address. */
     subscribed: bus.subscribed,
-    /** Resolves when no request runs; subscriptions, which run until they are closed, do not count. */
+    /** Resolves when no request is running. Subscriptions do not count, because they run until they are closed. */
     idle: async () => {
       if (running > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
@@ -111,7 +111,7 @@ class Connection {
     this.#cut.reject(new ConnectionCutError())
   }
 
-  /** Returns the answer, unless the connection is cut first. */
+  /** Returns the answer. @throws ConnectionCutError if the connection is cut first. */
   async unlessCut(answer: () => Promise<Response>): Promise<Response> {
     try {
       return await Promise.race([answer(), this.#cut.promise])
@@ -133,7 +133,7 @@ class Connection {
   }
 }
 
-/** Limits how many bytes of the SDK's response may wait unread. Calls `over` when the response is over. */
+/** Limits how many bytes of the SDK's response may wait unread. Reports the end of the response to `connection`. */
 async function carryResponse(
   response: Response,
   { unreadBytes }: Limits,
@@ -145,15 +145,13 @@ async function carryResponse(
     connection.attachStream?.(events)
     return streamResponse(events.body)
   }
-  // The HTTP layer writes a string at once, but a stream only over several turns of the event loop.
+  // A string, unlike a stream, is written by the HTTP layer without waiting for later event-loop iterations.
   const text = body === null ? null : await response.text()
   connection.end?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })
 }
 
-/**
- * Distributes events to subscriptions, each of which belongs to one principal: changes for one are not sent to others.
- */
+/** Creates a bus that sends events to subscriptions: to those of one principal, or to all of them. */
 function createBus() {
   const current = new AsyncLocalStorage<Subscriber>()
   const listeners = new Map<(event: ServerEvent) => void, Subscriber | undefined>()

@@ -18,7 +18,7 @@ export function tooManyRequests(
 }
 
 export function notAcceptable(mediaTypes: string): Response {
-  return refusalResponse({ status: 406, code: rpc.server, message: `Send Accept: with ${mediaTypes}.` })
+  return refusalResponse({ status: 406, code: rpc.server, message: `Send an Accept header with ${mediaTypes}.` })
 }
 
 export function methodNotAllowed(allow = 'GET, POST, DELETE'): Response {

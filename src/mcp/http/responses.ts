@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server'
 
-/** All answers share this object, because the HTTP layer writes plain headers without changing them. */
+/** The headers that all JSON responses share. Sharing is safe, because the HTTP layer does not change the object. */
 const jsonHeaders = Object.freeze({ 'Content-Type': 'application/json' })
 
 export function jsonResponse(message: JSONRPCMessage, headers: Record<string, string> = jsonHeaders): Response {
@@ -23,7 +23,7 @@ export function streamResponse(body: ReadableStream<Uint8Array>): Response {
   })
 }
 
-/** Accepts a message that needs no answer, with 202. */
+/** Returns status 202, which accepts a message that needs no answer. */
 export function acceptedResponse(): Response {
   return new Response(null, { status: 202 })
 }
@@ -37,7 +37,7 @@ export interface RpcRefusal {
   headers?: Record<string, string>
 }
 
-/** Refuses a request in JSON-RPC before it reaches an MCP server. */
+/** Creates a response with a JSON-RPC error, for a request that does not reach an MCP server. */
 export function refusalResponse({ status, code, message, data, id = null, headers = {} }: RpcRefusal): Response {
   const error = data === undefined ? { code, message } : { code, message, data }
   return new Response(JSON.stringify({ jsonrpc: '2.0', error, id }), {
@@ -46,7 +46,7 @@ export function refusalResponse({ status, code, message, data, id = null, header
   })
 }
 
-/** JSON-RPC's own codes, and the SDKs' codes for cases that JSON-RPC does not cover. */
+/** The error codes of JSON-RPC, and those of the MCP SDKs for cases that JSON-RPC does not cover. */
 export const rpc = {
   parse: -32700,
   invalidRequest: -32600,
@@ -56,7 +56,7 @@ export const rpc = {
 } as const
 
 /**
- * Returns the refusal of an unknown session. It always has the same bytes, so as not to reveal whether the session
+ * Creates the response for an unknown session. It is always the same, so that it does not reveal whether the session
  * belongs to another principal.
  */
 export function sessionNotFound(): Response {

@@ -6,9 +6,9 @@ import { parseAddress, type ResourceKind, resourceKinds } from '../resources/kin
 const kinds: Readonly<Record<string, ResourceKind>> = resourceKinds
 
 /**
- * Returns whether a message to the host must not be stored: a response that contains a secret field of the
- * operation, or an elicitation that sends a person to a private page.
- * @param request The request that the message answers or belongs to; undefined if there is none.
+ * Returns whether a message to the host must not be stored: an answer that may contain a secret, or an elicitation that
+ * sends a person to a private page.
+ * @param request The request that the message answers; undefined if the message is not an answer.
  */
 export function isSecretMessage(message: JSONRPCMessage, request: JSONRPCRequest | undefined): boolean {
   if ('method' in message) return message.method === 'elicitation/create' && message.params?.mode === 'url'

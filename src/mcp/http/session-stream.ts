@@ -14,22 +14,22 @@ interface StreamDependencies {
   system: Pick<System, 'now'>
   limits: Limits
   log: Log
-  /** Called once, when everything was sent and stored. */
+  /** Called once, when the stream ends. */
   onEnd: () => void
-  /** Called when the reader has taken all of a completed stream. */
+  /** Called when the host has taken all events of a completed stream; `sequence` is the number of the last event. */
   onDelivered: (sequence: number) => void
 }
 
-/** A sequence of events that outlives the response that carries it. */
+/** A sequence of events. It outlives its HTTP response, so that the host can resume it over another response. */
 export class SessionStream {
   readonly id: string
   readonly #dependencies: StreamDependencies
   #sequence = 0
   #ended = false
   #response: EventResponse | undefined
-  /** Secret messages, kept in memory while their call runs, for a host that lost its connection. */
+  /** Secret messages, by sequence number. They are never stored, only held here until the stream ends. */
   readonly #held = new Map<string, string>()
-  /** Stores each event before it is sent, in order, so that a host can resume after any event that it read. */
+  /** The queue of work. It stores each event before sending it, so that a host can resume after any event it read. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(dependencies: StreamDependencies) {
@@ -42,7 +42,10 @@ export class SessionStream {
     return this.#response !== undefined && !this.#response.ended.aborted
   }
 
-  /** Sends a message after the earlier ones. `last` ends the stream. For a secret message, only a note is stored. */
+  /**
+   * Sends a message after all earlier messages, and stores it for a host that resumes. In place of a secret message,
+   * only a note is stored. With `last`, the stream then ends.
+   */
   send(message: JSONRPCMessage, { last = false, isSecret }: { last?: boolean; isSecret: boolean }): void {
     if (this.#ended) return
     const { limits, onDelivered } = this.#dependencies
@@ -52,7 +55,6 @@ export class SessionStream {
       const text = JSON.stringify(message)
       const reason = isSecret ? secretWords : text.length > limits.eventBytes ? tooLargeWords : undefined
       if (isSecret && !last) keepNewest(this.#held, String(number), text, limits.eventsPerStream)
-      // The event is stored before it is sent, because a host that is not reading now may resume later.
       const stored = reason === undefined ? text : JSON.stringify(standIn(message, reason))
       const event = messageEvent(text, await this.#store(number, stored))
       this.#response?.write(event)
@@ -62,7 +64,7 @@ export class SessionStream {
     })
   }
 
-  /** Continues over this response with the events after `afterSequence`, and ends the previous response. */
+  /** Continues the stream over `response` with the events after `afterSequence`. Ends the previous response. */
   attach(response: EventResponse, afterSequence: number): void {
     const { store, idHash } = this.#dependencies
     this.#next(async () => {
@@ -72,14 +74,14 @@ export class SessionStream {
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) response.write(messageEvent(text, eventId(this.id, sequence)))
-        // Writes at the reader's pace: all events at once might exceed the limit of unread bytes.
+        // Waits until the host has read the event. All events at once might exceed the limit of unread bytes.
         await response.untilTaken()
       }
       if (this.#ended) response.end()
     })
   }
 
-  /** Ends the stream for good without an answer, so that there is nothing to resume. */
+  /** Ends the stream without an answer. A host that tries to resume it is told to stop. */
   cancel(): void {
     if (this.#ended) return
     this.#sequence += 1
@@ -102,7 +104,7 @@ export class SessionStream {
     this.#queue = this.#queue.then(work).catch((error: unknown) => log.error({ err: error }, 'a stream failed'))
   }
 
-  /** Stores an event. Returns the id to resume after; undefined if it could not be stored. */
+  /** Stores an event and returns its id, after which a host can resume; undefined if the event could not be stored. */
   async #store(sequence: number, message: string): Promise<string | undefined> {
     const { idHash, store, system, log } = this.#dependencies
     const { eventsPerStream, eventsPerSession, eventCharactersPerSession } = this.#dependencies.limits
@@ -112,42 +114,42 @@ export class SessionStream {
       await store.appendEvent(event, bounds)
       return eventId(this.id, sequence)
     } catch (error) {
-      // The current reader still gets the event.
-      log.warn({ err: error }, 'an event is not resumable')
+      // A host that is reading now still gets the event.
+      log.warn({ err: error }, 'an event could not be stored')
       return undefined
     }
   }
 }
 
-/** Stored in place of the answer in a canceled stream. */
+/** The message that is stored in place of an answer if the stream is canceled. */
 const canceled = ''
 
-/** Builds an id that is unique within a session: the stream's id, and the position in the stream. */
+/** Builds the id of an event from the id of its stream and its position there. It is unique within a session. */
 export function eventId(streamId: string, sequence: number): string {
   return `${streamId}.${sequence}`
 }
 
-/** Parses a `Last-Event-ID`; undefined if it is not one of ours. */
+/** Parses a `Last-Event-ID`; returns undefined if it does not have the form of an id from this server. */
 export function parseEventId(text: string): { streamId: string; sequence: number } | undefined {
   const [, streamId, sequence] = /^([gp][\w-]{12})\.(\d{1,9})$/.exec(text) ?? []
   return streamId === undefined ? undefined : { streamId, sequence: Number(sequence) }
 }
 
-/** Returns whether the message is the last of a request's stream. */
+/** Returns whether the message ends a request's stream. */
 export function isLast(message: string): boolean {
   if (message === canceled) return true
   const parsed = JSON.parse(message) as object
   return 'id' in parsed && !('method' in parsed)
 }
 
-const tooLargeWords = 'This message was too large to be stored for a resumption.'
-const secretWords = 'This message contained a secret, so it was not stored for a resumption.'
+const tooLargeWords = 'This message was too large to be stored, so it cannot be sent again.'
+const secretWords = 'This message contained a secret, so it was not stored and cannot be sent again.'
 
-/** Returns the message that is stored in place of a secret or a message that is too large. */
-function standIn(message: JSONRPCMessage, text: string): JSONRPCMessage {
+/** Returns the message that is stored in place of one that is secret or too large. */
+function standIn(message: JSONRPCMessage, reason: string): JSONRPCMessage {
   if ('method' in message) {
-    return { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'warning', data: text } }
+    return { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'warning', data: reason } }
   }
   const advice = 'Call again. Repeat a write with the same idempotencyKey, so that nothing happens twice.'
-  return { jsonrpc: '2.0', id: message.id ?? '', error: { code: rpc.internal, message: `${text} ${advice}` } }
+  return { jsonrpc: '2.0', id: message.id ?? '', error: { code: rpc.internal, message: `${reason} ${advice}` } }
 }

@@ -23,11 +23,10 @@ type EventPosition = NonNullable<ReturnType<typeof parseEventId>>
 /** The event streams of one session in this process. */
 export class SessionStreams {
   readonly #dependencies: StreamsDependencies
-  // There are few streams, and mostly none. An empty list takes little memory, which matters with thousands of
-  // sessions.
+  // Most of the thousands of sessions have no stream. An empty array takes less memory than an empty map.
   #responses: readonly EventResponse[] = []
   #streams: readonly SessionStream[] = []
-  /** The streams on which hosts listen, newest last. */
+  /** The streams for messages that belong to no request, newest last. */
   #listening: readonly SessionStream[] = []
 
   constructor(dependencies: StreamsDependencies) {
@@ -43,12 +42,12 @@ export class SessionStreams {
     return { stream, response: streamResponse(response.body) }
   }
 
-  /** Serves a GET: a new stream for messages that belong to no request, or the resumption of an interrupted stream. */
+  /** Serves a GET request: opens a stream for messages that belong to no request, or resumes an interrupted stream. */
   async listen(lastEventId: string | null, withFirstEvent: boolean): Promise<Response> {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
     if (lastEventId !== null && after === undefined) return badEventId()
-    // Deletes the events that the host has, except the last, which shows whether the stream has ended.
+    // The host has received these events. The last one is not deleted, because it shows whether the stream has ended.
     if (after !== undefined && after.sequence > 1) await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
     const interrupted = this.#streams.find(({ id }) => id === after?.streamId)
     if (this.#responses.length >= limits.streamsPerSession && interrupted?.isRead() !== true) {
@@ -64,15 +63,15 @@ export class SessionStreams {
   }
 
   /**
-   * Returns the stream for messages that belong to no request. With `isRead`, returns only a stream that the host is
-   * reading.
+   * Returns the stream for messages that belong to no request. With `mustBeRead`, returns only a stream that the host
+   * is reading.
    */
   generalStream(mustBeRead: boolean): SessionStream | undefined {
     const read = this.#listening.findLast((stream) => stream.isRead())
     return read ?? (mustBeRead ? undefined : this.#listening.at(-1))
   }
 
-  /** Returns how many streams are being read. */
+  /** Returns the number of streams that hosts are reading. */
   openCount(): number {
     return this.#responses.length
   }
@@ -93,7 +92,7 @@ export class SessionStreams {
     return response
   }
 
-  /** Creates a stream. Its id begins with its kind: `p` for a request's stream, which ends with the answer, or `g`. */
+  /** Creates a stream. Its id begins with `p` (POST) if it belongs to a request, otherwise with `g` (GET). */
   #create(kind: 'g' | 'p'): SessionStream {
     const { system, sweeper, idHash } = this.#dependencies
     const id = `${kind}${newSecret(system, 9)}`
@@ -108,7 +107,7 @@ export class SessionStreams {
 
   async #listenAnew(response: EventResponse, after: EventPosition | undefined, withFirstEvent: boolean): Promise<void> {
     const { idHash, store } = this.#dependencies
-    // Events that the host missed stay in the store, for a later resumption.
+    // A host can still resume an interrupted stream later, because the events that it missed stay in the store.
     for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()
     const stream = this.#create('g')
     this.#listening = [...this.#listening.filter((other) => other.isRead()), stream]
@@ -121,19 +120,22 @@ export class SessionStreams {
   }
 }
 
-/** Resumes a request's stream from the store, if another process runs the request or it is already answered. */
+/**
+ * Resumes a request's stream from the store, because another process runs the request or the request is already
+ * answered. Returns undefined if there is nothing left to send.
+ */
 async function resumeFromStore(
   open: () => EventResponse,
   { streamId, sequence }: { streamId: string; sequence: number },
   dependencies: StreamsDependencies,
 ): Promise<Response | undefined> {
   const { idHash, store } = dependencies
-  // Includes the last event that the host has, because it shows whether the stream has ended.
+  // The last event that the host received is read too, because it shows whether the stream has ended.
   const events = await store.readEvents(idHash, streamId, sequence - 1)
   const missed = events.filter((event) => event.sequence > sequence)
   const foundEvent = events.find((event) => event.sequence === sequence)
   if (foundEvent !== undefined && isLast(foundEvent.message)) return undefined
-  // All events were deleted, because they were delivered or too old.
+  // The events were all deleted, because they were delivered or too old.
   if (sequence > 0 && events.length === 0) return undefined
   if (missed.length > 0 && missed.every(({ message }) => message === '')) return undefined
   const response = open()
@@ -141,7 +143,7 @@ async function resumeFromStore(
   return streamResponse(response.body)
 }
 
-/** Writes the rest of a request's stream from the store, waiting for the process that runs the request. */
+/** Writes the rest of a request's stream from the store, to which another process may still add events. */
 async function follow(
   response: EventResponse,
   streamId: string,
@@ -162,13 +164,13 @@ async function follow(
       await system.sleep(limits.pollMs, response.ended)
     }
   } catch (error) {
-    if (!response.ended.aborted) log.warn({ err: error }, 'a stream was not resumed')
+    if (!response.ended.aborted) log.warn({ err: error }, 'a stream could not be resumed')
   } finally {
     response.end()
   }
 }
 
-/** Tells a host to stop resuming (HTML, server-sent events: 204). */
+/** Returns status 204, which tells a host not to reconnect (HTML standard, section on server-sent events). */
 function noContentResponse(): Response {
   return new Response(null, { status: 204 })
 }

@@ -12,15 +12,16 @@ import { acceptedResponse, jsonResponse, refusalResponse, rpc, sessionNotFound }
 import type { SessionStream } from './session-stream.ts'
 import type { SessionStreams } from './session-streams.ts'
 
+/** A running request and the ways to end it. */
 interface Exchange {
   request: JSONRPCRequest
-  /** The length of the request, which stays in memory while it runs. */
+  /** The length of the request's body. The request stays in memory while it runs. */
   characters: number
   answer(message: JSONRPCMessage): void
-  /** The stream that carries the answer, if another message was sent before it. */
+  /** The stream that carries the answer, if another message was sent before the answer. */
   stream?: SessionStream
   openStream?: () => SessionStream
-  /** Ends the exchange without an answer. With an error the connection is cut, unless a stream already answers. */
+  /** Ends the exchange without an answer. Ends an open stream. If there is none, an error cuts the connection. */
   drop(error?: ConnectionCutError): void
   stopWaiting: () => void
 }
@@ -28,11 +29,11 @@ interface Exchange {
 interface SessionTransportDependencies extends Omit<MailboxDependencies, 'receive'> {
   streams: SessionStreams
   limits: Pick<Limits, 'pollMs' | 'mailPerSession' | 'runningPerSession' | 'runningCharactersPerSession'>
-  /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
+  /** Returns whether a message must not be stored. If it is an answer, `request` is the request that it answers. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
 }
 
-/** Carries a session's messages between the MCP server and HTTP requests. */
+/** The transport of a session's messages between the MCP server and HTTP requests. */
 export class SessionTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>
   onclose?: NonNullable<Transport['onclose']>
@@ -40,7 +41,7 @@ export class SessionTransport implements Transport {
   readonly #dependencies: SessionTransportDependencies
   readonly #mailbox: Mailbox
   readonly #exchanges = new Map<RequestId, Exchange>()
-  /** Requests to the host that wait for its answer, by the id that the host sees. */
+  /** Unanswered requests to the host, by the id that the host sees. */
   readonly #asked = new Map<string, { id: RequestId; stopWaiting: () => void }>()
   #idleWaiters: (() => void)[] = []
   #closed = false
@@ -66,10 +67,10 @@ export class SessionTransport implements Transport {
     const isSecret = this.#dependencies.isSecret(message, undefined)
     const stream = this.#streamFor(message, relatedRequestId)
     if (stream !== undefined) return stream.send(this.#outgoing(message), { isSecret })
-    if ('id' in message) throw new Error('The host has no open stream on which it could be asked.')
+    if ('id' in message) throw new Error('The host has no open stream to which this request could be sent.')
   }
 
-  /** Passes to the server a request that did not come over HTTP. Resolves with the answer. */
+  /** Passes a request that did not come over HTTP to the MCP server. Resolves with the answer. */
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage> {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('The request was not answered.'))
@@ -78,8 +79,8 @@ export class SessionTransport implements Transport {
   }
 
   /**
-   * Serves a POST with a request. Answers with JSON if there is only an answer, or with events if other messages come
-   * first.
+   * Serves a POST with a request. The response is JSON if it contains only the answer. If other messages come first, it
+   * is an event stream.
    */
   request(message: JSONRPCRequest, http: Request, characters: number, withFirstEvent: boolean): Promise<Response> {
     const { streams, limits } = this.#dependencies
@@ -115,7 +116,7 @@ export class SessionTransport implements Transport {
     return acceptedResponse()
   }
 
-  /** Cuts the connection of a request, and cancels the request for the server. */
+  /** Cuts the connection of a request, and tells the MCP server that the request is canceled. */
   cut(id: RequestId): void {
     const exchange = this.#exchanges.get(id)
     if (exchange === undefined) return
@@ -124,12 +125,12 @@ export class SessionTransport implements Transport {
     exchange.drop(new ConnectionCutError())
   }
 
-  /** Returns how many requests run. */
+  /** Returns the number of running requests. */
   running(): number {
     return this.#exchanges.size
   }
 
-  /** Resolves when no request runs. */
+  /** Resolves when no request is running. */
   async idle(): Promise<void> {
     if (this.#exchanges.size > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
   }
@@ -162,7 +163,7 @@ export class SessionTransport implements Transport {
     else stream.send(answer, { last: true, isSecret: this.#dependencies.isSecret(answer, request) })
   }
 
-  /** Stores the host's subscriptions, so that any process can notify it. Refused subscriptions are not stored. */
+  /** Stores an accepted change of subscriptions, so that any process can notify the host. Returns the answer. */
   #storeSubscription(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
     if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
     const { store, idHash, log } = this.#dependencies
@@ -184,7 +185,7 @@ export class SessionTransport implements Transport {
     if (this.#exchanges.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
-  /** Handles a message for this process; returns false for any other message. */
+  /** Handles an answer or a cancellation that concerns this process; returns false for any other message. */
   #take(message: JSONRPCMessage): boolean {
     if ('method' in message) {
       if (message.method !== 'notifications/cancelled') return false
@@ -192,7 +193,7 @@ export class SessionTransport implements Transport {
       const exchange = this.#exchanges.get(id)
       if (exchange === undefined) return false
       this.onmessage?.(message)
-      // A cancelled request is never answered, so its waiting response ends.
+      // A canceled request is never answered, so its HTTP response ends now.
       this.#settle(id, exchange)
       exchange.drop()
       return true
@@ -205,7 +206,7 @@ export class SessionTransport implements Transport {
     return true
   }
 
-  /** Rewrites a message of the server for the host: requests of several processes need different ids. */
+  /** Rewrites the ids of requests to the host, because requests from different processes need different ids. */
   #outgoing(message: JSONRPCMessage): JSONRPCMessage {
     if (!('method' in message)) return message
     if ('id' in message) {
@@ -220,14 +221,14 @@ export class SessionTransport implements Transport {
     return { ...message, params: { ...message.params, requestId } }
   }
 
-  /** Returns the stream for a message other than an answer; undefined if the host listens on no stream. */
+  /** Returns the stream for a message other than an answer; undefined if there is none. */
   #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream | undefined {
     if (related !== undefined) return streamOf(this.#exchanges.get(related))
     const isRequest = 'id' in message
     const stream = this.#dependencies.streams.generalStream(isRequest)
     if (stream !== undefined || !isRequest) return stream
-    // A host that listens on no stream still reads the stream of its call. So if only one call runs, its stream carries
-    // the request.
+    // A host that listens on no stream still reads the response to its call. So if only one call is running, the
+    // request is sent in that response.
     return this.#exchanges.size === 1 ? streamOf(this.#exchanges.values().next().value) : undefined
   }
 }
@@ -239,7 +240,7 @@ function streamOf(exchange: Exchange | undefined): SessionStream | undefined {
   return stream
 }
 
-/** Limits far above the subscriptions of any real host. */
+/** The limits on a session's subscriptions. No real host comes near them. */
 const subscriptionLimit = 1_000
 const subscriptionCharacters = 64 * 1024
 
@@ -260,7 +261,7 @@ function findRefusal(
   { runningPerSession: limit, runningCharactersPerSession: maxCharacters }: SessionTransportDependencies['limits'],
 ) {
   if (!isRequestId(id)) {
-    const message = 'The id is too long: send a number or a text of at most 256 characters.'
+    const message = 'The id is too long. Send a number, or a string of at most 256 characters.'
     return refusalResponse({ status: 400, code: rpc.invalidRequest, message })
   }
   if (running.has(id)) {
@@ -268,8 +269,8 @@ function findRefusal(
     return refusalResponse({ status: 400, code: rpc.invalidRequest, message, id })
   }
   const sum = [...running.values()].reduce((before, exchange) => before + exchange.characters, characters)
-  // A request that runs alone may have any length that the endpoint accepts.
+  // If no other request is running, the request may have any length that the endpoint accepts.
   if (running.size === 0 || (running.size < limit && sum <= maxCharacters)) return undefined
-  const message = `${running.size} requests of this session are running. Send this request again when another one is answered.`
+  const message = `${running.size} requests of this session are running. Send this request again after one of them is answered.`
   return refusalResponse({ status: 429, code: rpc.server, message, id, headers: { 'Retry-After': '1' } })
 }

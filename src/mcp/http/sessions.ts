@@ -25,7 +25,7 @@ export interface Session {
   readonly server: Server
   readonly transport: SessionTransport
   readonly streams: SessionStreams
-  /** The principal of the latest request: a session outlives the tokens that it is used with. */
+  /** The principal of the latest request, because a session can outlive an access token. */
   readonly latest: { readonly principal: Principal }
 }
 
@@ -36,9 +36,9 @@ interface SessionsDependencies {
   limits: Limits
   heartbeats: Heartbeats
   sweeper: Pick<Sweeper, 'recordDelivery'>
-  /** Returns whether a message must not be stored; `request` is the request that it answers or belongs to. */
+  /** Returns whether a message must not be stored. If it is an answer, `request` is the request that it answers. */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
-  /** The secret with which processes recognize the questions that they asked. All processes have the same secret. */
+  /** The secret that signs the ids of requests to hosts, so that forged answers are recognized. */
   sealKey: string
   log: Log
 }
@@ -55,18 +55,18 @@ interface Live extends Session {
   readonly latest: { principal: Principal }
   usedAtMs: number
   touchedAtMs: number
-  /** The last time when this process found the session in the store. */
+  /** The last time that this process found the session in the store. */
   checkedAtMs: number
 }
 
-/** How late this process may learn that another one ended a session. Credentials are checked every time. */
+/** How long this process may take to notice that another process ended a session. */
 const recheckMs = 1_000
-/** How precisely the store knows when a session was used. */
+/** How often the store records that a session is in use. */
 const touchMs = 60_000
-/** The most characters of a host's name, version and capabilities. */
+/** The most characters of a session's stored state: mainly the host's name, version and capabilities. */
 const stateLimit = 32 * 1024
 
-/** The sessions that this process serves. Any of them may have begun in another process of the same store. */
+/** The sessions that this process serves. Each may have begun in another process that uses the same store. */
 export class Sessions {
   readonly #dependencies: SessionsDependencies
   readonly #local = new Map<string, Live>()
@@ -76,7 +76,7 @@ export class Sessions {
     this.#dependencies = dependencies
   }
 
-  /** Serves an `initialize`; the answer carries the id of a new session. */
+  /** Serves an `initialize` request. A header of the response contains the id of the new session. */
   async open(principal: Principal, message: JSONRPCRequest, surface: Surface, run: Run): Promise<Response> {
     this.sweep()
     const { system, store, limits } = this.#dependencies
@@ -109,7 +109,7 @@ export class Sessions {
     return jsonResponseWith(answer, { 'Mcp-Session-Id': id })
   }
 
-  /** Returns the session with that id if it belongs to the principal, whichever process began it. */
+  /** Returns the session with the given id if it belongs to the principal, even if another process began it. */
   async find(id: string | null, principal: Principal): Promise<Session | undefined> {
     if (id === null || !/^[\w-]{43}$/.test(id)) return undefined
     const { store, system } = this.#dependencies
@@ -138,14 +138,14 @@ export class Sessions {
     await this.#dropLocal(idHash)
   }
 
-  /** Ends this process's sessions that have been idle for too long; sessions in use stay. */
+  /** Closes the sessions in this process that have been idle for too long. */
   sweep(): void {
     const { system, log } = this.#dependencies
     const nowMs = system.now()
     for (const live of [...this.#local.values()]) {
       if (isInUse(live)) this.#touch(live, nowMs)
       else if (this.#isOver(live, live, nowMs)) {
-        this.#dropLocal(live.idHash).catch((error: unknown) => log.warn({ err: error }, 'session'))
+        this.#dropLocal(live.idHash).catch((error: unknown) => log.warn({ err: error }, 'a session was not closed'))
       }
     }
   }
@@ -177,19 +177,19 @@ export class Sessions {
     live.usedAtMs = nowMs
     if (nowMs - live.touchedAtMs < touchMs) return
     live.touchedAtMs = nowMs
-    store.touch(live.idHash, nowMs).catch((error: unknown) => log.warn({ err: error }, 'a session was not touched'))
+    store.touch(live.idHash, nowMs).catch((error: unknown) => log.warn({ err: error }, 'a session was not updated'))
   }
 
   /**
-   * Returns whether the session is over. The store knows to the minute when any process used it; this process knows its
-   * own use exactly.
+   * Returns whether the session has been idle for too long. The store records its use by any process, but only once a
+   * minute; this process knows exactly when it used the session itself.
    */
   #isOver({ usedAtMs }: Pick<SessionRecord, 'usedAtMs'>, live: Live | undefined, nowMs: number): boolean {
     const isIdle = Math.max(usedAtMs, live?.usedAtMs ?? 0) + this.#dependencies.limits.idleMs <= nowMs
     return isIdle && (live === undefined || !isInUse(live))
   }
 
-  /** Revives a stored session in this process, only once even if many requests need it at the same time. */
+  /** Revives a stored session in this process. Requests that need it at the same time share one revival. */
   async #revive(record: SessionRecord, principal: Principal): Promise<Live> {
     const revived = this.#building.get(record.idHash) ?? this.#replay(record, principal)
     this.#building.set(record.idHash, revived)
@@ -200,7 +200,7 @@ export class Sessions {
     }
   }
 
-  /** Replays to a new server the initialization that the host sent to the first one. */
+  /** Creates a new MCP server for a session, and replays the `initialize` request that the host sent to the first. */
   async #replay(record: SessionRecord, principal: Principal): Promise<Live> {
     const state = JSON.parse(record.state) as State
     const live = await connect(this.#dependencies, record, state, principal)
@@ -240,7 +240,7 @@ async function connect(
   return live
 }
 
-/** Keeps only the protocol's fields of `initialize`: a host may send others that do not belong in a database. */
+/** Returns the state to store, without the extra fields that a host may send in `initialize`. */
 function stateOf({ params }: JSONRPCRequest, { toolsets, readOnly }: Surface, run: Run): State {
   const { protocolVersion, capabilities, clientInfo } = (params ?? {}) as State['initialize']
   return { ...run, toolsets: toolsets ?? null, readOnly, initialize: { protocolVersion, capabilities, clientInfo } }

@@ -3,7 +3,7 @@ import { show } from '../../core/errors.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
 import type { Toolset } from '../../core/operation.ts'
 
-/** The tools that the host requested. */
+/** The choice of tools that a host made. */
 export interface Surface {
   /** The requested toolsets; undefined if the host did not choose. */
   toolsets: readonly Toolset[] | undefined
@@ -11,9 +11,9 @@ export interface Surface {
 }
 
 /**
- * Returns the tools that a request chooses, by its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`,
- * `/mcp/x/payments/readonly`) and the headers X-MCP-Toolsets and X-MCP-Readonly. The toolsets in the path win over the
- * header. The path or the header can make the connection read-only.
+ * Returns the choice of tools that a request makes in its path (`/mcp`, `/mcp/readonly`, `/mcp/x/payments,agents`,
+ * `/mcp/x/payments/readonly`) and in the headers X-MCP-Toolsets and X-MCP-Readonly. Toolsets in the path override those
+ * in the header. Either the path or the header can make the connection read-only.
  */
 export function surfaceOf(path: string, headers: Headers): Surface | { status: 400 | 404; problem: string } {
   const found = mcpPath(path)
@@ -26,18 +26,18 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   if (readOnly !== 'true' && readOnly !== 'false') {
     return { status: 400, problem: `X-MCP-Readonly got ${show(readOnly)}; it accepts true or false.` }
   }
-  // A blank header counts as missing: hosts send one for a setting that their user left empty.
+  // A blank header counts as missing, because hosts send a blank header for a setting that the user left empty.
   const isGiven = list.trim() !== ''
   const toolsets = isGiven ? parseToolsets(decode(list)) : undefined
   if (isGiven && toolsets === undefined) {
-    const where = inPath === undefined ? 'X-MCP-Toolsets' : 'The path'
+    const where = inPath === undefined ? 'X-MCP-Toolsets' : 'The toolset list in the path'
     const problem = `${where} got ${show(list)}; it accepts ${acceptedToolsets}.`
     return { status: inPath === undefined ? 400 : 404, problem }
   }
   return { toolsets, readOnly: readOnly === 'true' || found.readOnly }
 }
 
-/** Decodes percent-encoded commas and spaces of a path. No toolset's name contains any other encoded character. */
+/** Decodes percent-encoded commas and spaces, the only characters in a list of toolsets that clients encode. */
 function decode(list: string): string {
   return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
 }

@@ -12,15 +12,15 @@ interface SweeperOptions {
   log: Log
 }
 
-/** The most delivered streams that wait for deletion; others are deleted when they expire. */
+/** The most delivered streams that wait for early deletion. The events of any others are deleted when they expire. */
 const maxDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>
 
 /** Creates the background job that deletes stored data once no host will request it again. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
-  // A delivered event may still be lost in transit. So it is kept for at least one more interval, in case the host
-  // reconnects.
+  // A delivered event may still be lost in transit. So it stays in the store for at least one more interval, in case
+  // the host reconnects.
   let delivered: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()
@@ -38,7 +38,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
         mailSinceMs: nowMs - limits.mailKeptMs,
       })
     } catch (error) {
-      log.warn({ err: error }, 'old sessions were not swept')
+      log.warn({ err: error }, 'expired session data could not be deleted')
     }
   }
   const tick = () => {
@@ -48,7 +48,7 @@ export function createSweeper({ store, system, limits, log }: SweeperOptions) {
   }
   timer = deadline(0, tick)
   return {
-    /** Records that a stream was delivered up to an event. */
+    /** Records that all events of a stream up to the given one were delivered. */
     recordDelivery: (...stream: Delivered) => {
       if (delivered.length < maxDelivered) delivered.push(stream)
     },

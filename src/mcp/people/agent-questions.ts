@@ -8,7 +8,7 @@ export async function askToRevokeApiKey({ keyId }: Arguments, read: Read): Promi
   const { name, apiKeyPrefix, lastUsedAt } = (await read(apiKeys.getApiKey, { keyId })).data.attributes
   return {
     facts: [`Revoke the API key ${quoted(name)} (${shownKey(apiKeyPrefix, keyId)})`, lastUse(lastUsedAt)],
-    effect: 'Everything that uses it stops working, at once and for good.',
+    effect: 'Everything that uses the key stops working, at once and for good.',
     approveLabel: 'Yes, revoke the key',
   }
 }
@@ -18,7 +18,7 @@ export async function askToEndAgentKey(
   read: Read,
   change: string,
 ): Promise<Question> {
-  // No operation reads a single key; beyond the newest hundred, a key is shown by its id only.
+  // No operation reads a single agent key, so this lists the newest 100. An older key is shown by its id only.
   const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
   const key = data.find(({ id }) => id === keyId)
   const agentId = key === undefined ? undefined : related(key, 'agent')?.id
@@ -29,7 +29,7 @@ export async function askToEndAgentKey(
       agentId === undefined ? undefined : `Agent: ${word(agentId)}`,
       key === undefined ? undefined : lastUse(key.attributes.lastUsedAt),
     ],
-    effect: `Everything that uses it stops working ${grace}, for good.`,
+    effect: `Everything that uses the key stops working for good ${grace}.`,
     approveLabel: 'Yes, end the key',
   }
 }
@@ -38,22 +38,22 @@ export async function askToDeleteAgent({ agentId }: Arguments, read: Read): Prom
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Delete the agent ${quoted(name)} (${word(agentId)})`],
-    effect: 'Its keys, its customers’ grants and its pending invitations end at once, for good.',
+    effect: 'The agent’s keys, customer grants and pending invitations end, at once and for good.',
     approveLabel: 'Yes, delete the agent',
   }
 }
 
-/** Asks about changed limits. A name may change without asking, but only the person decides what an agent may spend. */
+/** Asks about a change of limits. A new name needs no question, but only the person decides what an agent may spend. */
 export async function askToChangeLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
   if (limits === undefined) return undefined
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
   const windows = Object.entries((limits ?? {}) as Record<string, unknown>).map(
-    ([window, cents]) => `${word(window)} ${typeof cents === 'number' ? money(cents, 'USD') : 'without a limit'}`,
+    ([window, cents]) => `${word(window)} ${typeof cents === 'number' ? money(cents, 'USD') : 'unlimited'}`,
   )
   return {
     facts: [
       `Change the limits of the agent ${quoted(name)} (${word(agentId)})`,
-      `To: ${windows.length === 0 ? 'none' : windows.join(', ')}`,
+      `To: ${windows.length === 0 ? 'no limits' : windows.join(', ')}`,
     ],
     effect: 'Payments above a limit wait for an approval; without a limit, payments do not wait.',
     approveLabel: 'Yes, change the limits',
@@ -61,7 +61,7 @@ export async function askToChangeLimits({ agentId, limits }: Arguments, read: Re
 }
 
 export async function askToCreateApiKey({ name, scopes }: Arguments): Promise<Question> {
-  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'everything that this key may do'
+  const held = Array.isArray(scopes) ? scopes.map((scope) => word(scope)).join(', ') : 'all that the current key may do'
   return {
     facts: [`Create an API key ${quoted(name)}`, `It may: ${held}`],
     effect:
@@ -83,17 +83,17 @@ export async function askToCreateApplication({ agentId, name }: Arguments, read:
   const agent = (await read(agents.getAgent, { agentId })).data.attributes
   return {
     facts: [`Register the application ${quoted(name)} for the agent ${quoted(agent.name)} (${word(agentId)})`],
-    effect: 'It signs in without a person. Anyone with its secret or key can act as the agent until it is revoked.',
+    effect: 'It signs in without a person. Anyone with its secret or key can act as the agent until you revoke it.',
     approveLabel: 'Yes, register the application',
   }
 }
 
-/** Asks about new keys. Any other change only takes scopes away, which needs nobody's agreement. */
+/** Asks about new keys. Any other change can only remove scopes, which the person need not approve. */
 export async function askToChangeApplication({ applicationId, publicKeys }: Arguments): Promise<Question | undefined> {
   if (publicKeys === undefined) return undefined
   return {
     facts: [`Replace the keys of the application ${word(applicationId)}`],
-    effect: 'Anyone with the new private keys can act as its agent. The present keys stop working at once.',
+    effect: 'Anyone with the new private keys can act as the agent. The current keys stop working at once.',
     approveLabel: 'Yes, replace the keys',
   }
 }
@@ -101,7 +101,7 @@ export async function askToChangeApplication({ applicationId, publicKeys }: Argu
 export async function askToRevokeApplication({ applicationId }: Arguments): Promise<Question> {
   return {
     facts: [`Revoke the application ${word(applicationId)}`],
-    effect: 'It and all its tokens stop working, at once and for good.',
+    effect: 'The application and all its tokens stop working, at once and for good.',
     approveLabel: 'Yes, revoke the application',
   }
 }
@@ -109,7 +109,7 @@ export async function askToRevokeApplication({ applicationId }: Arguments): Prom
 export async function askToTrustIssuer({ issuer, name, agents }: Arguments): Promise<Question> {
   return {
     facts: [`Trust the identity provider ${quoted(issuer)} for the application ${quoted(name)}`, agentsFact(agents)],
-    effect: 'The people it vouches for can act as these agents through the application, until the trust is ended.',
+    effect: 'The people it vouches for can act as these agents through the application, until you end the trust.',
     approveLabel: 'Yes, trust it',
   }
 }
@@ -118,10 +118,10 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
   return {
     facts: [
       `Change the trusted identity provider ${word(trustedIssuerId)}`,
-      ...(jwksUri === undefined ? [] : [`Its keys: ${quoted(jwksUri)}`]),
+      ...(jwksUri === undefined ? [] : [`New address of its keys: ${quoted(jwksUri)}`]),
       ...(agents === undefined ? [] : [agentsFact(agents)]),
     ],
-    effect: 'Tokens issued through it end at once. New sign-ins follow these terms.',
+    effect: 'Tokens issued through it stop working at once. New sign-ins follow the changed settings.',
     approveLabel: 'Yes, change it',
   }
 }
@@ -129,20 +129,20 @@ export async function askToChangeIssuer({ trustedIssuerId, jwksUri, agents }: Ar
 export async function askToRevokeIssuer({ trustedIssuerId }: Arguments): Promise<Question> {
   return {
     facts: [`End the trust in the identity provider ${word(trustedIssuerId)}`],
-    effect: 'Its application and all tokens issued through it stop working, at once and for good.',
+    effect: 'The provider’s application and all tokens issued through it stop working, at once and for good.',
     approveLabel: 'Yes, end the trust',
   }
 }
 
-/** Lists the agents, each with the token claim that selects it. */
+/** Lists the agents, each with the claim in a person's token that selects the agent. */
 const agentsFact = (agents: unknown) =>
-  `Its people’s agents: ${(agents as { claim: string; value: string; agentId: string }[])
-    .map(({ claim, value, agentId }) => `${word(agentId)} for ${quoted(claim)} ${quoted(value)}`)
+  `Agents for its people: ${(agents as { claim: string; value: string; agentId: string }[])
+    .map(({ claim, value, agentId }) => `${word(agentId)} if ${quoted(claim)} is ${quoted(value)}`)
     .join(', ')}`
 
 /**
- * Shows only the day. The reads for the question may use the key, and a new time would change the facts that the person
- * agrees to.
+ * Shows only the day of the last use. Building the question may itself use the key, and a new time would change the
+ * facts that the person agreed to.
  */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 

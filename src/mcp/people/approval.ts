@@ -17,7 +17,7 @@ import {
   waitsMs,
 } from './elicitation.ts'
 
-/** Returns the page where a person decides on the tool's action; undefined if there is none. */
+/** Returns the address of the page where a person decides on the tool's action; undefined if no page is available. */
 export function pageFor(
   { people: { publicUrl, decisions } }: Dependencies,
   tool: string,
@@ -37,8 +37,8 @@ export async function offerPage(
 ): Promise<InputRequiredResult> {
   const message =
     round === 1
-      ? 'A payment waits for your decision. Open the page to see it and to decide.'
-      : 'The payment still waits for your decision. Open the page to see it and to decide.'
+      ? 'A payment is waiting for your decision. Open the page to see it and decide.'
+      : 'The payment is still waiting for your decision. Open the page to see it and decide.'
   if (round === 1) {
     const { name: operation } = approvals.approveApproval
     noteQuestion(dependencies, context, { way: 'page', operation, facts: [`Decide on ${String(input.approvalId)}.`] })
@@ -76,8 +76,8 @@ export async function afterPage(
 }
 
 /**
- * Identifies the call for its page. The page shows the facts and takes the decision, so only the call itself must stay
- * the same.
+ * Returns the fingerprint of a call without facts. The page itself shows the facts and takes the decision, so only the
+ * arguments of the call must stay the same.
  */
 function fingerprintOf(input: Record<string, unknown>): Fingerprint {
   return fingerprintCall(approvals.approveApproval.name, input, 'on a page')
@@ -91,6 +91,6 @@ const notOpened = {
 
 const undecided = {
   code: 'confirmation_pending',
-  detail: 'The person has not decided on the page yet. Nothing was done by this call.',
-  next: 'Read the approval (get_approval) when they say that they have decided.',
+  detail: 'The person has not decided on the page yet. This call did nothing.',
+  next: 'When they say that they have decided, read the approval with get_approval.',
 }
