@@ -36,7 +36,7 @@ const news = () => host.view.getByRole('status')
 const facts = async () => (await host.view.locator('#facts dd').allTextContents()).slice(0, 3)
 const purchases = () => host.view.getByRole('listitem').allTextContents()
 
-test('the result is the same with a view as without one', async () => {
+test('a view does not change the result of its tool', async () => {
   const result = await host.use('issue_agent_card', issue)
   const { structuredContent, content, ...rest } = result
   expect(content).toEqual([
@@ -45,7 +45,7 @@ test('the result is the same with a view as without one', async () => {
   expect(rest).toEqual({ _meta: { 'payments-mcp/idempotencyKey': expect.any(String) } })
 })
 
-test('a new card is shown without its number, and a click pays with it', async () => {
+test('the view of a new card hides the card number, and a click authorizes a purchase', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
   await host.view.getByRole('heading', { level: 1, name: 'Books' }).waitFor()
@@ -63,7 +63,7 @@ test('a new card is shown without its number, and a click pays with it', async (
   expect(host.calls.map(({ name }) => name)).not.toContain('get_agent_card_details')
 })
 
-test('a decline is explained, and can be retried with less', async () => {
+test('the view explains a decline, and a smaller amount can then be authorized', async () => {
   await host.use('issue_agent_card', issue)
   await field().fill('50.01')
   await field().press('Enter')
@@ -75,7 +75,7 @@ test('a decline is explained, and can be retried with less', async () => {
   await expect.poll(purchases).toHaveLength(2)
 })
 
-test('an authorization without an immediate result becomes one purchase', async () => {
+test('an authorization without an immediate result creates only one purchase', async () => {
   const merchant = { name: 'Sandbox Unresolved' }
   const { structuredContent } = await host.use('issue_agent_card', { ...issue, merchant })
   await button('Authorize $50.00').click()
@@ -84,7 +84,7 @@ test('an authorization without an immediate result becomes one purchase', async 
   expect((await world.get(`/card-transactions?${query}`)).json.data).toHaveLength(1)
 })
 
-test('a frozen card pays nothing, and the view notices when it is unfrozen', async () => {
+test('the view of a frozen card offers no purchase until the card is unfrozen', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const card = `/agent-cards/${structuredContent?.data.id}`
   await button('Authorize $50.00').waitFor()
@@ -99,7 +99,7 @@ test('a frozen card pays nothing, and the view notices when it is unfrozen', asy
   await button('Authorize $50.00').waitFor()
 })
 
-test("the view follows the card's purchase, and shows when the card has expired", async () => {
+test("the view shows new states of the card's purchase, and that a card has expired", async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   const cardId = structuredContent?.data.id ?? ''
   await host.view.getByText('Updates automatically.').waitFor()
@@ -110,15 +110,15 @@ test("the view follows the card's purchase, and shows when the card has expired"
   await host.page.clock.fastForward(5000)
   await news().getByText('Released.').waitFor()
 
-  const brief = await world.issueCard({ expiresInMinutes: 5 })
+  const expiredCardId = await world.issueCard({ expiresInMinutes: 5 })
   await world.post('/simulations/clock/advance', { seconds: 600 })
-  await host.use('get_agent_card', { cardId: brief })
+  await host.use('get_agent_card', { cardId: expiredCardId })
   await host.view.getByText('No further changes.').waitFor()
   await expect.poll(() => host.view.locator('#state').textContent()).toBe('Expired')
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
 })
 
-test('a screen reader gets the whole view', async () => {
+test('a screen reader can read the whole view', async () => {
   const { structuredContent } = await host.use('issue_agent_card', issue)
   await host.view.getByText('Updates automatically.').waitFor()
   const { agentId } = await world.whoami()

@@ -12,7 +12,7 @@ import { addParty } from '../support/world.ts'
 import { type Connected, connectHost, dismissed, no, person, unticked, yes } from './connected.ts'
 import { hosts, type Person } from './hosts.ts'
 
-onEachDatabase('run entries that only the MCP server can add', (database) => {
+onEachDatabase('the entries of a run', (database) => {
   let at: DecisionWorld
   beforeAll(async () => {
     at = await createDecisionWorld(database)
@@ -25,7 +25,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   })
 
   let runs = 0
-  /** Connects a host in a new run. `storedEntries` returns the run's entries, except its requests to the API. */
+  /** Connects a host in a new run. `storedEntries` reads the run's entries, except those for requests to the API. */
   async function run(chosen: (typeof hosts)[number], options: Parameters<DecisionWorld['host']>[1] = {}) {
     const instanceId = `run ${runs++}`
     const { partyId, agentId } = await at.world.whoami(options.key)
@@ -55,12 +55,12 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     return { kind: 'decision', outcome, operation, remark: `${name} (${email}) decided on the page.` }
   }
 
-  describe.each(sampleOf(hosts, 2, 1))('$host', (chosen) => {
+  describe.each(sampleOf(hosts, 2, 1))('with the host $host', (chosen) => {
     test.each([
-      ['agreed', yes],
-      ['disagreed', no],
-      ['disagreed', unticked],
-    ] as const)('a form, %s', async (outcome, answer) => {
+      ['confirms', 'agreed', yes],
+      ['declines', 'disagreed', no],
+      ['leaves the box unticked in', 'disagreed', unticked],
+    ] as const)('when a person %s a form, the decision “%s” is recorded', async (_, outcome, answer) => {
       const { host, storedEntries, instanceId } = await run(chosen, { person: person([answer], { form: {} }) })
       await host.callTool(operation, at.payment(4_200))
       const entries = await storedEntries()
@@ -73,7 +73,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       })
     })
 
-    test('if the host did not show the form, a link follows', async () => {
+    test('if a form is canceled, the new question by link and its decision are recorded too', async () => {
       const { host, storedEntries } = await run(chosen, { person: person([dismissed], { form: {} }) })
       const { decision } = pendingOf(await host.callTool(operation, at.payment(4_300)))
       await at.decide(decision, 'no')
@@ -84,11 +84,11 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     test.each([
       ['agreed', 'yes'],
       ['disagreed', 'no'],
-    ] as const)('a link, %s while the model was not there', async (outcome, decided) => {
+    ] as const)('the question by link and the decision “%s” are recorded only once', async (outcome, decided) => {
       const { host, storedEntries } = await run(chosen)
       const payment = at.payment(4_400 + (decided === 'yes' ? 1 : 0))
       const { decision } = pendingOf(await host.callTool(operation, payment))
-      // Repeating the call asks the same question again.
+      // The repeated call asks the same question, so it adds no entry.
       await host.callTool(operation, payment)
       expect((await storedEntries()).map(short)).toEqual([byLink])
       await at.decide(decision, decided)
@@ -101,7 +101,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     test.each([
       ['agreed', 'yes'],
       ['disagreed', 'no'],
-    ] as const)('a page that the host opens, %s', async (outcome, decided) => {
+    ] as const)('the decision “%s” on a page that the host opens is recorded', async (outcome, decided) => {
       const person = {
         modes: { url: {} },
         answer: async ({ url = '' }: { url?: string }) => {
@@ -114,7 +114,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       expect((await storedEntries()).map(short)).toEqual([byPage, onPage(outcome, at.site.owner)])
     })
 
-    test('a call that is refused before it is sent', async () => {
+    test('a call that the MCP server refuses is recorded without secrets', async () => {
       const { host, storedEntries } = await run(chosen)
       const secret = at.world.agentKey
       await host.callTool(operation, { amount: 'much', description: `with ${secret}, 4242 4242 4242 4242` })
@@ -132,7 +132,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       expect(JSON.stringify(entries)).not.toContain('4242 4242')
     })
 
-    test('the MCP server refuses calls without a grant', async () => {
+    test('a call that the agent has no permission for is recorded as refused', async () => {
       const { host, storedEntries } = await run(chosen, {
         allows: ({ permission }) => permission !== 'payments.create',
       })
@@ -142,18 +142,18 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ])
     })
 
-    test('a fault at the MCP endpoint', async () => {
+    test('a fault of a tool call is recorded with the outcome of the call', async () => {
       const planned = ['error', 'slow', 'hang', 'reset', 'effect_then_lost', 'effect_then_503'] as const
       for (const kind of planned) {
         const { host, storedEntries } = await run(chosen, { plan: async () => ({ kind, afterMs: 1 }) })
         const signal = AbortSignal.timeout(300)
         await host.callTool('list_wallets', {}, { signal }).catch(() => {})
         const entries = (await storedEntries()).map(({ kind, outcome, fault }) => ({ kind, outcome, fault }))
-        expect(entries, kind).toEqual([{ ...faultsTold[kind], fault: kind }])
+        expect(entries, kind).toEqual([{ ...recordedFaults[kind], fault: kind }])
       }
     })
 
-    test('a verification page, once, however long it takes', async () => {
+    test('a verification page is recorded as one question and one decision, even if it is needed twice', async () => {
       const detail = 'Verify at https://pay.example/verify/mfc_1'
       const refusal = () =>
         Response.json({ errors: [{ status: '428', code: 'mfa_required', detail }] }, { status: 428 })
@@ -176,9 +176,9 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       }
     })
 
-    test('a card that is returned masked', async () => {
+    test('for a masked card, the run has the question and the decision, or that nobody was asked', async () => {
       const cardId = await at.world.issueCard()
-      const kindsFor = async (who?: Person) => {
+      const recordedFor = async (who?: Person) => {
         const { host, storedEntries } = await run(chosen, {
           cardDetails: 'masked',
           ...(who === undefined ? {} : { person: who }),
@@ -187,12 +187,12 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         return (await storedEntries()).map(({ kind, outcome }) => [kind, outcome])
       }
       const asked = ['question', 'asked']
-      expect(await kindsFor(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
-      expect(await kindsFor(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
-      expect(await kindsFor()).toEqual([['happened', 'happened']])
+      expect(await recordedFor(person([yes], { url: {} }))).toEqual([asked, ['decision', 'agreed']])
+      expect(await recordedFor(person([no], { url: {} }))).toEqual([asked, ['decision', 'disagreed']])
+      expect(await recordedFor()).toEqual([['happened', 'happened']])
     })
 
-    test('a repeat that needs no request', async () => {
+    test('a repeated call that the MCP server answers without the API is recorded', async () => {
       const memory = async () => {
         const { keyId: id, partyId } = await at.world.whoami(at.world.apiKey)
         return databaseMemories(at.world.service, at.world.store)({ id, partyId })
@@ -215,7 +215,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
       ])
     })
 
-    test('a call succeeds even if its note cannot be stored', async () => {
+    test('a call succeeds even if its run entry cannot be stored', async () => {
       const note = () => {
         throw new Error('The run is full.')
       }
@@ -224,7 +224,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     })
   })
 
-  test('a decision on an approval is in the run of its payment, once', async () => {
+  test('a decision on an approval is recorded once, in the run of the payment', async () => {
     const { world, owner } = await createPersonSite(database)
     const self = payer(world)
     const { agentId } = await world.whoami()
@@ -240,8 +240,8 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
     for (const _ of [1, 2]) await world.service.actAs(owner, 'approveApproval', { params })
     const denied = { approvalId: await requestApproval('run b', {}) }
     for (const _ of [1, 2]) await world.service.actAs(owner, 'denyApproval', { params: denied })
-    const ofCustomer = await requestApproval('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
-    const path = `/simulations/approvals/${ofCustomer}/approve`
+    const customerApproval = await requestApproval('run c', { customerPartyId }, `?customerPartyId=${customerPartyId}`)
+    const path = `/simulations/approvals/${customerApproval}/approve`
     for (const _ of [1, 2]) ok(await world.send('POST', path, { idempotencyKey: 'once', instanceId: 'run d' }))
     const byOwner = `${owner.name} (${owner.email}) decided.`
     const expected = {
@@ -264,26 +264,26 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
         decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
-      // The entry lists the money that moved in the party's own wallets. After a denial or for a customer, none moved.
+      // The entry lists movements in the party's own wallets. A denial or a customer's payment causes none there.
       const moved = decisions.flatMap(({ detail }) => detail.postings ?? [])
       expect(
-        moved.map(({ entries: of }) => of.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),
+        moved.map(({ entries: lines }) => lines.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),
         instanceId,
       ).toEqual(instanceId === 'run a' ? [300] : [])
     }
     await world.drop()
   })
 
-  test('every tool that asks a person records a refused call', async () => {
-    const asking = Object.keys(questions)
-    expect(asking.length).toBeGreaterThan(10)
+  test('a refused call of any tool that asks a person is recorded', async () => {
+    const askingTools = Object.keys(questions)
+    expect(askingTools.length).toBeGreaterThan(10)
     const notes: RunNote[] = []
     const { host } = await run(hosts[3], {
       note: (runNote) => notes.push(runNote),
       key: at.world.apiKey,
       decisions: undefined,
     })
-    for (const tool of asking) {
+    for (const tool of askingTools) {
       notes.length = 0
       const result = await host.callTool(tool, { nonsense: true }).catch(() => undefined)
       expect(result?.isError ?? true, tool).toBe(true)
@@ -295,7 +295,7 @@ onEachDatabase('run entries that only the MCP server can add', (database) => {
   })
 })
 
-const faultsTold = {
+const recordedFaults = {
   error: { kind: 'call', outcome: 'failed' },
   slow: { kind: 'happened', outcome: 'happened' },
   hang: { kind: 'call', outcome: 'unanswered' },

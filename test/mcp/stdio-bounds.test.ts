@@ -44,12 +44,12 @@ function connectHost({ reads }: { reads: boolean }) {
   }
 }
 
-test('the server stops reading from a host that reads no answers, and sends all of them once the host reads', async () => {
+test('while a host reads no answers, the server stops reading requests, and it answers all of them later', async () => {
   const host = connectHost({ reads: false })
   const requestCount = 3_000
   for (let id = 0; id < requestCount; id++) {
     host.send({ id, method: 'tools/list' })
-    // A pipe delivers a limited number of bytes per turn of the event loop.
+    // Lets the event loop run, because a real pipe also delivers only a limited number of bytes at a time.
     if (id % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   await expect.poll(() => host.stdin.isPaused()).toBe(true)
@@ -59,7 +59,7 @@ test('the server stops reading from a host that reads no answers, and sends all 
   await expect.poll(() => host.answers().length).toBe(requestCount + 1)
 })
 
-test('a line that is too long is refused and not buffered, and the next line is served', async () => {
+test('a line that is too long is refused, and the request on the next line is answered', async () => {
   const host = connectHost({ reads: true })
   const part = Buffer.alloc(1024 * 1024, 'x')
   host.stdin.write('{"jsonrpc":"2.0","id":"long","method":"')

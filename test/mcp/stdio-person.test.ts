@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const host of opened.splice(0)) await host.close()
 })
 
-async function startProcess({ sdk, open }: (typeof hosts)[number], who: Person, settings: object): Promise<Host> {
+async function startProcess({ sdk, open }: (typeof hosts)[number], user: Person, settings: object): Promise<Host> {
   const env = {
     PAYMENTS_DATABASE_URL: 'sqlite::memory:',
     PAYMENTS_LOG_LEVEL: 'error',
@@ -21,7 +21,7 @@ async function startProcess({ sdk, open }: (typeof hosts)[number], who: Person, 
     ...settings,
   }
   const parameters = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
-  const host = open(who)
+  const host = open(user)
   opened.push(host)
   await host.connect(
     sdk === 'v1' ? (new EarlierStdioTransport(parameters) as never) : new StdioClientTransport(parameters),
@@ -29,27 +29,27 @@ async function startProcess({ sdk, open }: (typeof hosts)[number], who: Person, 
   return host
 }
 
-describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
-  test('asks the person as configured, masks cards, and lists the activity of its run', async () => {
-    const who = person([yes], { form: {} })
+describe.each(sampleOf(hosts, 3))('the stdio server with the host $host', (chosen) => {
+  test('the server asks the person as configured, masks card numbers, and lists the activity of its run', async () => {
+    const user = person([yes], { form: {} })
     const settings = {
       PAYMENTS_CONFIRM: 'always',
       PAYMENTS_CONFIRM_ABOVE: '999',
       PAYMENTS_CARD_DETAILS: 'masked',
       PAYMENTS_INSTANCE_ID: 'shopping',
     }
-    const host = await startProcess(chosen, who, settings)
+    const host = await startProcess(chosen, user, settings)
     const card = { merchant: { name: 'Books' }, maximumAmount: 1000, currency: 'USD' }
     const issued = await host.callTool('issue_agent_card', card)
     const cardId = issued.structuredContent?.data.id
-    expect(who.asked.map(({ message }) => message.split('\n')[0])).toEqual(['Issue a card of up to $10.00'])
+    expect(user.asked.map(({ message }) => message.split('\n')[0])).toEqual(['Issue a card of up to $10.00'])
     const details = await host.callTool('get_agent_card_details', { cardId })
     expect(details.structuredContent?.data.attributes.number).toMatch(/^•••• \d{4}$/)
     const { resources } = await host.requests.listResources()
     expect(resources.map(({ uri }) => uri)).toContain('payments://activity/shopping')
   })
 
-  test('offers only tools that change nothing if it is read-only', async () => {
+  test('a read-only server offers only tools that change nothing', async () => {
     const host = await startProcess(chosen, person([no]), { PAYMENTS_READ_ONLY: 'true' })
     const { tools } = await host.listTools()
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true)

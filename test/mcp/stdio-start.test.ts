@@ -15,7 +15,7 @@ const cli = await runResource('cli')
 
 const [newest] = hosts
 
-test.each(hosts)('$host gets the list of tools before the sandbox begins to open', async ({ open }) => {
+test.each(hosts)('the host $host gets the list of tools before the server opens the sandbox', async ({ open }) => {
   const order: string[] = []
   const { client } = scriptedClient([])
   const [toServer, toHost] = [new PassThrough(), new PassThrough()]
@@ -52,9 +52,9 @@ test.each(hosts)('$host gets the list of tools before the sandbox begins to open
 })
 
 test.each([
-  [{}, ''],
-  [{ PAYMENTS_LOG_LEVEL: 'info' }, 'issue_agent_card'],
-])('a process with the settings %o logs an answered call as “%s”', async (settings, written) => {
+  ['by default, the process does not log successful calls', {}, ''],
+  ['at log level info, the process logs calls of issue_agent_card', { PAYMENTS_LOG_LEVEL: 'info' }, 'issue_agent_card'],
+])('%s', async (_, settings, written) => {
   const host = newest.open()
   const env = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1', ...settings }
   const transport = new StdioClientTransport({
@@ -73,19 +73,19 @@ test.each([
   else expect(lines).toContain(written)
 })
 
-test('an idle server on its own sandbox has not loaded the HTTP clients of Node, which take 20 MB', async () => {
+test("a server with an embedded sandbox does not load Node's HTTP clients, which take 20 MB", async () => {
   const host = newest.open()
-  const says = `data:text/javascript,${encodeURIComponent(
+  const reporter = `data:text/javascript,${encodeURIComponent(
     "process.on('exit', () => console.error(process.moduleLoadList.filter((name) => /undici|http2.core/.test(name))))",
   )}`
   const env = { PATH: process.env.PATH ?? '', PAYMENTS_DATABASE_URL: 'sqlite::memory:' }
-  const command = { command: process.execPath, args: ['--import', says, cli], env, stderr: 'pipe' as const }
+  const command = { command: process.execPath, args: ['--import', reporter, cli], env, stderr: 'pipe' as const }
   const transport = new StdioClientTransport(command)
-  const said = text(transport.stderr as Readable)
+  const report = text(transport.stderr as Readable)
   await host.connect(transport)
   const card = { merchant: { name: 'Books' }, maximumAmount: 100 }
   expect((await host.callTool('issue_agent_card', card)).isError).toBeUndefined()
   expect((await host.callTool('whoami')).isError).toBeUndefined()
   await host.close()
-  expect(await said).toBe('[]\n')
+  expect(await report).toBe('[]\n')
 })

@@ -31,7 +31,7 @@ async function startProcess({ sdk, open }: (typeof hosts)[number]): Promise<Host
 }
 
 function dataOf(result: ToolResult) {
-  if (result.structuredContent === undefined) throw new Error(`no data: ${result.content[0]?.text}`)
+  if (result.structuredContent === undefined) throw new Error(`The result has no data: ${result.content[0]?.text}`)
   const { data } = result.structuredContent
   expect(result.content[0]?.text).toContain(` ${data.id} · `)
   return data
@@ -46,8 +46,8 @@ async function issueCard(host: Host): Promise<string> {
   return dataOf(card).id
 }
 
-describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
-  test('a whole purchase', async () => {
+describe.each(sampleOf(hosts, 3))('the stdio server with the host $host', (chosen) => {
+  test('an agent can issue a card, and its purchase can be authorized, captured and refunded', async () => {
     const host = await startProcess(chosen)
     expect(host.version()).toBe(chosen.version)
     const choice = { ...everyTool('sandbox'), toolsets: ['default'], actor: 'agent' } as const
@@ -76,7 +76,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   })
 
   test.runIf(isDeep)(
-    'equal calls make one purchase unless a new key is sent, and so do calls with the same key',
+    'two equal calls issue one card, and so do two calls with the same idempotency key; a new key issues a new card',
     async () => {
       const host = await startProcess(chosen)
       const first = await issueCard(host)
@@ -90,7 +90,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
     },
   )
 
-  test.runIf(isDeep)('a cancelled purchase is safe to repeat with its key', async () => {
+  test.runIf(isDeep)('repeating a canceled call with its idempotency key makes only one purchase', async () => {
     const host = await startProcess(chosen)
     const input = {
       cardId: await issueCard(host),
@@ -99,7 +99,7 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
       idempotencyKey: 'cancelled 1 time, then repeated',
     }
     const controller = new AbortController()
-    // At this merchant, the first attempt has no result yet, so the call waits and tries again.
+    // For this merchant, the first attempt has no result yet, so the server waits and tries again.
     const onprogress = ({ message }: { message?: string | undefined }) => {
       if (message?.includes('waiting')) controller.abort('the user changed their mind')
     }
@@ -112,11 +112,11 @@ describe.each(sampleOf(hosts, 3))('the process, driven by $host', (chosen) => {
   })
 })
 
-/** Runs the process with these lines as its whole input. */
-async function run(lines: object[], env: Record<string, string> = {}) {
+/** Runs the process with the given messages as its entire input. */
+async function run(messages: object[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli], { env: { PATH: process.env.PATH, ...environment, ...env } })
   const output = Promise.all([text(child.stdout), text(child.stderr)])
-  child.stdin.end(lines.map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`).join(''))
+  child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''))
   const [code] = await once(child, 'close')
   const [stdout, stderr] = await output
   return {
@@ -135,7 +135,7 @@ const initialize = {
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 }
 
-test('the process ends by itself when its stdin ends, before and after use', async () => {
+test('the process exits when its stdin ends, both before and after a host initializes it', async () => {
   expect(await run([])).toEqual({ code: 0, stderr: '', answers: [] })
   const { code, answers } = await run([initialize])
   expect(code).toBe(0)
@@ -144,7 +144,7 @@ test('the process ends by itself when its stdin ends, before and after use', asy
   ])
 })
 
-test('calls that run when stdin ends are answered', async () => {
+test('calls that are still running when stdin ends are answered', async () => {
   const issue = (maximumAmount: number) => ({
     name: 'issue_agent_card',
     arguments: { merchant, maximumAmount, currency: 'USD' },
@@ -158,7 +158,7 @@ test('calls that run when stdin ends are answered', async () => {
   expect(new Set(cards).size).toBe(3)
 })
 
-test('an unreachable API is reported in the result, and initialize does not wait for it', async () => {
+test('if the API is unreachable, initialize succeeds, and the result of a tool call reports the problem', async () => {
   const call = { id: 2, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
   const { address, close } = await startHttpServer(() => {})
   await close()

@@ -10,20 +10,18 @@ import { hosts } from './hosts.ts'
 /** Calls a tool through a host that passes on only text, and returns the text that the model sees. */
 type Caller = (name: string, input?: object) => Promise<string>
 
-/**
- * Returns the value after a name in a record's text, such as `amount $42.50` or `merchant.name “Books”`.
- */
+/** Returns the value of a field in a record's text. Fields look like `amount $42.50` or `merchant.name “Books”`. */
 function fieldIn(text: string, name: string): string {
   const fields = text.replace(/^\w+ \S+/, '')
   const found = new RegExp(`(?:^|· |, |\\()${name.replaceAll('.', '\\.')} (?:“([^”]*)”|(\\S+))`, 'm').exec(fields)
-  if (found === null) throw new Error(`no ${name} in: ${text}`)
+  if (found === null) throw new Error(`The text has no field ${name}: ${text}`)
   return found[1] ?? found[2]?.replace(/[,)]+$/, '') ?? ''
 }
 
 /** Returns the id at the beginning of a record's text. */
 const idIn = (text: string) => /^(?:\w+ )(\S+)/m.exec(text)?.[1] ?? ''
 
-/** Returns the rows of a table by column name. Values that all rows share, which are above the table, are added. */
+/** Returns each row of a table as an object with the column names as its keys. */
 function rowsOf(text: string): Record<string, string>[] {
   const [head = '', columns = '', ...rows] = text.split('\n').filter((line) => !/^(There are|Left out|get_)/.test(line))
   expect(head).toMatch(/^\d+ of \w+/)
@@ -33,7 +31,7 @@ function rowsOf(text: string): Record<string, string>[] {
 
 const cents = (dollars: string) => Math.round(Number(dollars.replace(/[$,]/g, '')) * 100)
 
-onEachDatabase('with the texts alone', (database) => {
+onEachDatabase('for a model that sees only text,', (database) => {
   let world: World
   const open: Connected[] = []
   let agent: Caller
@@ -63,7 +61,7 @@ onEachDatabase('with the texts alone', (database) => {
     await world.drop()
   })
 
-  test('a card purchase is captured and refunded, and the activity shows it', async () => {
+  test('a card purchase can be captured, refunded and found in the activity', async () => {
     const wallet = await agent('list_wallets')
     const available = cents(fieldIn(wallet, 'balance.available'))
     expect(available).toBe(250_000)
@@ -107,7 +105,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(activity.every(({ resourceIds }) => resourceIds?.includes(cardTransactionId))).toBe(true)
   })
 
-  test("only a card above its wallet's balance has a warning", async () => {
+  test("the result for a new card has a warning only if the card's maximum exceeds the wallet's balance", async () => {
     const available = fieldIn(await agent('list_wallets'), 'balance.available')
     const merchant = { name: 'Boats' }
     const beyond = await agent('issue_agent_card', { merchant, maximumAmount: cents(available) + 1 })
@@ -118,7 +116,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
   })
 
-  test('the wallet is read for that warning only if the service in this process did not report enough money', async () => {
+  test("with the service in this process, a wallet is read only if a card's maximum exceeds its balance", async () => {
     const { service, system, agentKey } = world
     const requests: string[] = []
     const carry: ApiTransport = (request, signal) => {
@@ -145,7 +143,7 @@ onEachDatabase('with the texts alone', (database) => {
     await close()
   })
 
-  test('a payment is made, and a larger one waits for an approval and gets it', async () => {
+  test("a payment is made at once, and a payment above the agent's limit is made after its approval", async () => {
     const whoami = await agent('whoami')
     const paid = await agent('create_payment', {
       amount: 1_050,
@@ -168,7 +166,7 @@ onEachDatabase('with the texts alone', (database) => {
     await owner('update_agent', { agentId: fieldIn(whoami, 'agentId'), clear: ['limits'] })
   })
 
-  test('a subscription is canceled and an invitation revoked', async () => {
+  test('a subscription can be canceled, and a customer invitation can be revoked', async () => {
     const every = { unit: 'month', count: 1 }
     const subscription = await agent('create_subscription', { description: 'Gym', every, amount: 2_000, taxAmount: 0 })
     expect(fieldIn(subscription, 'checkoutUrl')).toContain(`/checkout/${idIn(subscription)}`)
@@ -189,7 +187,7 @@ onEachDatabase('with the texts alone', (database) => {
     expect(fieldIn(revoked, 'effectiveStatus')).toBe('CANCELED')
   })
 
-  test('keys that are shown once are complete, and work', async () => {
+  test('the results contain new keys in full, and the keys work', async () => {
     const agentId = fieldIn(await agent('whoami'), 'agentId')
     const newKeys = [
       fieldIn(await owner('create_agent_key', { agentId }), 'agentKey'),
@@ -198,7 +196,7 @@ onEachDatabase('with the texts alone', (database) => {
     for (const key of newKeys) expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('a list returns ten records, or as many as limit allows, and the cursor of the next page', async () => {
+  test('a list returns ten records or as many as limit allows, and the cursor for the next page', async () => {
     for (let made = 0; made < 12; made++) await world.issueCard()
     const first = await agent('list_agent_cards')
     expect(rowsOf(first)).toHaveLength(10)

@@ -23,14 +23,14 @@ type Schema = {
 
 const environments: Environment[] = ['sandbox', 'production']
 const operations = Object.values<OperationDefinition>(catalogue)
-/** The tools of the sandbox; production tools have the same inputs (test/surface/derived.test.ts). */
+/** The sandbox tools. test/surface/derived.test.ts checks that production tools have the same inputs. */
 const tools = toolList(everyTool('sandbox')).map((tool) => ({
   title: tool.name,
   tool,
   operation: operations.find(({ name }) => name === tool.name) as OperationDefinition,
 }))
 
-/** Yields a schema and every schema inside it, with its path. */
+/** Yields a schema and all schemas nested in it, each with its path. */
 function* eachSchema(schema: Schema, path = ''): Generator<[string, Schema]> {
   yield [path, schema]
   for (const [name, property] of Object.entries(schema.properties ?? {})) yield* eachSchema(property, `${path}/${name}`)
@@ -39,38 +39,38 @@ function* eachSchema(schema: Schema, path = ''): Generator<[string, Schema]> {
   if (typeof schema.additionalProperties === 'object') yield* eachSchema(schema.additionalProperties, `${path}/*`)
 }
 
-describe('a host that drops bounds, formats and defaults', () => {
-  const forms: Readonly<Record<string, RegExp>> = {
+describe('bounds, formats and defaults in the descriptions of arguments', () => {
+  const formatPatterns: Readonly<Record<string, RegExp>> = {
     'date-time': /RFC 3339, as 2026-01-31T12:00:00Z/,
     email: /\bas ada@example\.com\b/,
     uri: /\bas https:\/\/example\.com\b/,
   }
-  /** How a description words the value of each keyword. */
+  /** For each schema keyword, a pattern that the descriptions of arguments with that keyword must match. */
   const patternFor: Readonly<Record<string, (value: unknown) => RegExp>> = {
     minimum: (value) => new RegExp(`\\b(at least ${value}|${value} to \\d+)\\b`),
     maximum: (value) => new RegExp(`\\b(at most|\\d+ to) ${value}\\b`),
     maxLength: (value) => new RegExp(`\\b(at most|\\d+ to) ${value} characters\\b`),
-    format: (value) => forms[String(value)] ?? /never/,
+    format: (value) => formatPatterns[String(value)] ?? /never/,
     default: (value) => new RegExp(`\\bdefault ${value}\\b`),
   }
-  const dropped = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']
-  dropped.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
+  const keywords = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'format', 'pattern']
+  keywords.push('default', 'minLength', 'maxLength', 'minItems', 'maxItems')
 
-  test.each(tools)('still finds their values in the description of $title', ({ tool }) => {
+  test.each(tools)('the argument descriptions of $title contain all bounds, formats and defaults', ({ tool }) => {
     for (const [path, schema] of eachSchema(tool.inputSchema as Schema)) {
-      for (const keyword of dropped.filter((candidate) => schema[candidate] !== undefined)) {
+      for (const keyword of keywords.filter((candidate) => schema[candidate] !== undefined)) {
         expect(schema.description, `${path} ${keyword}`).toMatch(patternFor[keyword]?.(schema[keyword]) ?? /never/)
       }
     }
   })
 
-  test.each(tools)('shows the bounds of the service for $title', ({ tool, operation }) => {
+  test.each(tools)('the argument descriptions of $title state the bounds of the API', ({ tool, operation }) => {
     const offered = new Map<string, string>()
     for (const [path, { description = '' }] of eachSchema(tool.inputSchema as Schema)) {
       offered.set(path, `${offered.get(path) ?? ''} ${description}`)
     }
     for (const [path, schema] of eachSchema(argumentsSchema(operation))) {
-      // Descriptions omit lengths that nobody exceeds by chance.
+      // Descriptions omit maximum lengths above 200 characters, which are rarely exceeded by accident.
       const bounds = { maxLength: Number(schema.maxLength) <= 200 && schema.maxLength, default: schema.default }
       const { minimum, maximum, format } = schema
       const safe = {
@@ -79,7 +79,7 @@ describe('a host that drops bounds, formats and defaults', () => {
       }
       for (const [keyword, value] of Object.entries({ ...bounds, ...safe, format: format === 'date-time' && format })) {
         if (value === undefined || value === false || path.endsWith('tags/*')) continue
-        // The description does not repeat the only value of the currency.
+        // The schema permits only one currency, so its description does not repeat it as the default.
         if (path === '/currency') continue
         if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
         else expect(offered.get(path), `${path} ${keyword}`).toMatch(patternFor[keyword]?.(value) ?? /never/)
@@ -87,7 +87,7 @@ describe('a host that drops bounds, formats and defaults', () => {
     }
   })
 
-  test('shows the format of values that are not free text', () => {
+  test('the descriptions of timestamps, numbers and codes state the format', () => {
     const described = (name: string, ...path: string[]) => {
       const schema = tools.find(({ tool }) => tool.name === name)?.tool.inputSchema as Schema
       return path.reduce((inner: Schema | undefined, step) => inner?.properties?.[step], schema)?.description
@@ -99,25 +99,25 @@ describe('a host that drops bounds, formats and defaults', () => {
   })
 })
 
-describe("OpenAI's strict functions", () => {
+describe("conversion to OpenAI's strict functions", () => {
   const keywords = ['type', 'enum', 'const', 'anyOf', 'description', 'properties', 'required', 'items', 'format']
   keywords.push('additionalProperties', 'minimum', 'maximum', 'multipleOf', 'pattern', 'minItems', 'maxItems')
-  /** Keywords that a converter drops; the description has their values. */
-  const leftOut = ['default', 'minLength', 'maxLength']
+  /** Keywords that the converter drops. Descriptions contain their values. */
+  const droppedKeywords = ['default', 'minLength', 'maxLength']
 
   /**
-   * Converts a schema by the published rules: every property is required, optional ones may be null, and no object
-   * has additional properties.
+   * Converts a schema by OpenAI's published rules: optional properties become required but accept null, and no object
+   * allows additional properties.
    */
   function toStrict(schema: Schema, path: string): Schema {
     const plainSchema = Object.fromEntries(
-      Object.entries(schema).filter(([keyword]) => !leftOut.includes(keyword)),
+      Object.entries(schema).filter(([keyword]) => !droppedKeywords.includes(keyword)),
     ) as Schema
     for (const keyword of Object.keys(plainSchema))
-      if (!keywords.includes(keyword)) throw new Error(`${path}: ${keyword}`)
-    if (plainSchema.type === undefined && plainSchema.anyOf === undefined) throw new Error(`${path}: no type`)
+      if (!keywords.includes(keyword)) throw new Error(`${path} has the unknown keyword ${keyword}`)
+    if (plainSchema.type === undefined && plainSchema.anyOf === undefined) throw new Error(`${path} has no type`)
     if ([plainSchema.type].flat().includes('object')) {
-      if (plainSchema.additionalProperties !== false) throw new Error(`${path}: an open object`)
+      if (plainSchema.additionalProperties !== false) throw new Error(`${path} allows additional properties`)
       const required = plainSchema.required ?? []
       const entries = Object.entries(plainSchema.properties ?? {}).map(([name, property]) => {
         const inner = toStrict(property, `${path}/${name}`)
@@ -126,7 +126,7 @@ describe("OpenAI's strict functions", () => {
       Object.assign(plainSchema, { properties: Object.fromEntries(entries), required: entries.map(([name]) => name) })
     }
     if ([plainSchema.type].flat().includes('array')) {
-      if (plainSchema.items === undefined) throw new Error(`${path}: a list of anything`)
+      if (plainSchema.items === undefined) throw new Error(`${path} has no schema for its items`)
       plainSchema.items = toStrict(plainSchema.items, `${path}/*`)
     }
     if (plainSchema.anyOf !== undefined) plainSchema.anyOf = plainSchema.anyOf.map((either) => toStrict(either, path))
@@ -139,7 +139,7 @@ describe("OpenAI's strict functions", () => {
     return schema.enum === undefined ? either : { ...either, enum: [...(schema.enum as unknown[]), null] }
   }
 
-  test.each(tools)('can express $title', ({ tool }) => {
+  test.each(tools)('the input schema of $title can be converted to a strict schema', ({ tool }) => {
     const converted = toStrict(tool.inputSchema as Schema, '')
     expect(converted.type).toBe('object')
     expect(converted.required).toEqual(Object.keys(tool.inputSchema.properties ?? {}))
@@ -147,33 +147,33 @@ describe("OpenAI's strict functions", () => {
   })
 
   test.each([
-    ['free keys', { type: 'object', additionalProperties: { type: 'string' } }],
-    ['an object of anything', { type: 'object' }],
-    ['another keyword', { type: 'string', contentEncoding: 'base64' }],
-  ])('a converter would reject %s', (_, property) => {
+    ['an object with arbitrary keys', { type: 'object', additionalProperties: { type: 'string' } }],
+    ['an object without declared properties', { type: 'object' }],
+    ['a keyword that strict functions do not support', { type: 'string', contentEncoding: 'base64' }],
+  ])('the converter rejects %s', (_, property) => {
     const schema = { type: 'object', properties: { property }, additionalProperties: false }
     expect(() => toStrict(schema as Schema, '')).toThrow()
   })
 })
 
-test.each(tools)('$title: what the schema refuses, the service refuses too', ({ tool, operation }) => {
+test.each(tools)('the schema and the client refuse unknown arguments of $title at any level', ({ tool, operation }) => {
   const objects = [...eachSchema(tool.inputSchema as Schema)].filter(([, { properties }]) => properties !== undefined)
   for (const [path, schema] of objects) {
     expect(schema.additionalProperties, path).toBe(false)
     if (path.endsWith('tags/*')) continue
     const input = fullInput(operation)
-    const place = path
+    const target = path
       .split('/')
       .slice(1)
       .reduce((inner: unknown, name) => {
         return (inner as Record<string, unknown>)[name === '*' ? '0' : name]
       }, input as unknown)
-    Object.assign(place as object, { unheardOf: 1 })
+    Object.assign(target as object, { unheardOf: 1 })
     expect(() => prepare(operation, input), path).toThrow(/unheardOf/)
   }
 })
 
-/** Returns the schema of the API's arguments. */
+/** Returns the schema of the arguments that an operation has in the API. */
 function argumentsSchema(operation: OperationDefinition): Schema {
   const shape = Object.assign({}, ...inputParts.map((part) => operation[part]?.shape))
   return z.toJSONSchema(z.object(shape), { io: 'input' }) as Schema
@@ -199,23 +199,23 @@ function fill(schema: Schema): unknown {
   if (schema.type === 'boolean') return true
   if (schema.format === 'date-time') return '2026-01-31T12:00:00Z'
   const prefix = /^\^([a-z]{3}_)/.exec(String(schema.pattern))?.[1]
-  return prefix === undefined ? (texts[String(schema.pattern)] ?? 'Books') : `${prefix}${'0a'.repeat(16)}`
+  return prefix === undefined ? (validStrings[String(schema.pattern)] ?? 'Books') : `${prefix}${'0a'.repeat(16)}`
 }
 
-/** A valid text for each pattern. */
-const texts: Readonly<Record<string, string>> = {
+/** A valid string for each pattern. */
+const validStrings: Readonly<Record<string, string>> = {
   '^[A-Z]{2}$': 'US',
   '^[0-9]{9}$': '000000000',
   '^[a-z0-9]+(?:-[a-z0-9]+)*$': 'shopper',
   '^[a-z]{3}_[0-9A-Za-z_-]{1,100}$': 'pcd_1',
 }
 
-describe('a host that validates arguments before it sends them', () => {
+describe('argument validation in the host', () => {
   const ajv = new AjvJsonSchemaValidator()
 
-  const ofAmounts = tools.filter(({ operation }) => argumentsSchema(operation).properties?.currency !== undefined)
+  const moneyTools = tools.filter(({ operation }) => argumentsSchema(operation).properties?.currency !== undefined)
 
-  test.each(ofAmounts)('can send $title with the currency, like over REST, or without', ({ tool, operation }) => {
+  test.each(moneyTools)('the schema of $title accepts a currency, but does not require one', ({ tool, operation }) => {
     const { properties = {}, required = [] } = argumentsSchema(operation)
     const requiredFields = Object.entries(properties).filter(([name]) => required.includes(name) || name === 'currency')
     const input = Object.fromEntries(requiredFields.map(([name, property]) => [name, fill(property)]))
@@ -224,15 +224,15 @@ describe('a host that validates arguments before it sends them', () => {
     expect(tool.inputSchema.required ?? []).not.toContain('currency')
   })
 
-  test('cannot send another currency', () => {
+  test('the schema of issue_agent_card rejects a currency other than USD', () => {
     const issue = tools.find(({ tool }) => tool.name === 'issue_agent_card')?.tool.inputSchema
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'EUR' }
     expect(ajv.getValidator(issue as never)(card).valid).toBe(false)
   })
 })
 
-describe('the text sent to a model with every request', () => {
-  test.each(environments)('fits into 2,950 tokens for an agent with the default tools, %s', (environment) => {
+describe('the tool definitions that a model gets with every request', () => {
+  test.each(environments)('the default tools of an agent take at most 2,950 tokens (%s)', (environment) => {
     const costs = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] }).map(
       ({ name, description, inputSchema }) => ({
         name,
@@ -243,7 +243,7 @@ describe('the text sent to a model with every request', () => {
     expect(total, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(2_950)
   })
 
-  test('says whether the money is real in each tool that moves money', () => {
+  test('the description of each tool that moves money says whether the money is real', () => {
     const described = (environment: Environment, name: string) =>
       toolList(everyTool(environment)).find((tool) => tool.name === name)?.description
     for (const name of ['issue_agent_card', 'create_payment', 'create_wire', 'create_subscription']) {
@@ -254,13 +254,13 @@ describe('the text sent to a model with every request', () => {
   })
 })
 
-test('a fraction above 0 is not described as a whole number', () => {
+test('the description of a probability states only the maximum, because any fraction above 0 is valid', () => {
   const fault = toolList(everyTool('sandbox')).find(({ name }) => name === 'set_sandbox_fault')
   const { when } = (fault?.inputSchema.properties ?? {}) as Record<string, { properties: Record<string, unknown> }>
   expect(when?.properties.probability).toMatchObject({ description: expect.stringMatching(/; at most 1$/) })
 })
 
-test('in the sandbox a card works at any merchant, and its tool says so', async () => {
+test('in the sandbox, a card works at any merchant, as the description of issue_agent_card says', async () => {
   const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
   expect(offered?.tool.description).toContain('any in the sandbox')
   const world = await createWorld(sqlite)
@@ -271,7 +271,7 @@ test('in the sandbox a card works at any merchant, and its tool says so', async 
   await world.drop()
 })
 
-describe.each(hosts)('tags, $host', ({ open }) => {
+describe.each(hosts)('tags in calls from $host', ({ open }) => {
   let world: World
   let connection: Awaited<ReturnType<typeof connectHost>>
   beforeAll(async () => {
@@ -287,7 +287,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
     return structuredContent?.data.attributes.tags
   }
 
-  test('may be a list of keys and values, like in the schema, or an object, like in the API', async () => {
+  test('tags may be a list of keys and values, as in the schema, or an object, as in the API', async () => {
     expect(
       await tagsOf({
         tags: [
@@ -303,7 +303,7 @@ describe.each(hosts)('tags, $host', ({ open }) => {
     expect(await tagsOf({ tags: [] })).toEqual({})
   })
 
-  test('are deleted by a null', async () => {
+  test('a null value deletes a tag', async () => {
     const { structuredContent } = await connection.host.callTool('create_wallet', {
       displayName: 'Travel',
       tags: [{ key: 'team', value: 'blue' }],
@@ -320,10 +320,10 @@ describe.each(hosts)('tags, $host', ({ open }) => {
 
   test.each([
     ['an entry without a value', [{ key: 'team' }], /tags\.0 must be \{key, value\}; got/],
-    ['an entry with more', [{ key: 'team', value: 'blue', more: 1 }], /tags\.0 must be \{key, value\}; got/],
-    ['nothing', [null], /tags\.0 must be \{key, value\}; got null/],
+    ['an unknown field', [{ key: 'team', value: 'blue', more: 1 }], /tags\.0 must be \{key, value\}; got/],
+    ['a null entry', [null], /tags\.0 must be \{key, value\}; got null/],
     [
-      'a key twice',
+      'a duplicate key',
       [
         { key: 'a', value: '1' },
         { key: 'a', value: '2' },
@@ -331,8 +331,8 @@ describe.each(hosts)('tags, $host', ({ open }) => {
       /tags\.1 repeats the key "a"/,
     ],
     ['a value that is not a string', [{ key: 'a', value: 1 }], /tags/],
-  ])('that are invalid are refused: %s', async (_, tags, words) => {
+  ])('tags with %s are refused', async (_, tags, detail) => {
     const refused = await connection.host.callTool('create_wallet', { displayName: 'Travel', tags })
-    expect(errorOf(refused)).toMatchObject({ code: 'invalid_value', detail: expect.stringMatching(words) })
+    expect(errorOf(refused)).toMatchObject({ code: 'invalid_value', detail: expect.stringMatching(detail) })
   })
 })

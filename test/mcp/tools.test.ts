@@ -16,12 +16,12 @@ import { catalogue } from '../../tools/index.ts'
 
 const environments: Environment[] = ['sandbox', 'production']
 const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
-/** Hosts check results with this validator, which compiles each schema once. */
+/** The validator with which hosts check results. It compiles each schema only once. */
 const ajv = new AjvJsonSchemaValidator()
 const validator = (schema: object = {}) => ajv.getValidator(schema as never)
 const operations = Object.values<OperationDefinition>(catalogue)
-/** Tools that count as destructive because they overwrite a value, although it can be set again. */
-const setting = [
+/** Tools that count as destructive because they overwrite a value, even though a second call can restore it. */
+const overwritingTools = [
   'update_application',
   'update_trusted_issuer',
   'update_wallet',
@@ -30,9 +30,9 @@ const setting = [
   'unfreeze_wallet',
   'attach_wallet_agent',
 ]
-setting.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
-setting.push('resume_subscription', 'mark_subscription_payment_paid')
-setting.push(
+overwritingTools.push('set_agent_default_wallet', 'freeze_agent_card', 'unfreeze_agent_card', 'update_agent')
+overwritingTools.push('resume_subscription', 'mark_subscription_payment_paid')
+overwritingTools.push(
   'link_external_accounts',
   'create_party_invitations',
   'set_party_handle',
@@ -43,8 +43,8 @@ setting.push(
 const verbs =
   /^(list|get|issue|create|update|delete|remove|cancel|revoke|invite|link|rotate|approve|deny|resume|mark|fund|simulate|advance|set|reset|save|restore|freeze|unfreeze|attach|detach|clear|start|pay|return|fulfill|decline|resend|send)(_[a-z]+)+$/
 
-describe.each(environments)('the tools of %s', (environment) => {
-  test('cost a model at most 135 tokens on average', () => {
+describe.each(environments)('the tools in the environment %s', (environment) => {
+  test('a tool definition has at most 135 tokens on average', () => {
     const costs = toolList(everyTool(environment)).map(({ name, description, inputSchema }) => ({
       name,
       tokens: encode(JSON.stringify({ name, description, inputSchema })).length,
@@ -53,7 +53,7 @@ describe.each(environments)('the tools of %s', (environment) => {
     expect(average, costs.map(({ name, tokens }) => `${name} ${tokens}`).join('\n')).toBeLessThanOrEqual(135)
   })
 
-  test('belong to the environment, are in the order of the catalogue, and are created once', () => {
+  test('the tools of the environment are listed in the order of tools/index.ts, and are created only once', () => {
     const names = operations.filter((operation) => operation.environments.includes(environment)).map(({ name }) => name)
     expect(toolList(everyTool(environment)).map(({ name }) => name)).toEqual(names)
     expect(operationsOf(everyTool(environment)).map(({ name }) => name)).toEqual(names)
@@ -62,22 +62,22 @@ describe.each(environments)('the tools of %s', (environment) => {
   })
 })
 
-test('nothing is simulated in production', () => {
+test('production has no tools that simulate events or control the sandbox', () => {
   expect(toolList(everyTool('production')).filter(({ name }) => /simulate|sandbox/.test(name))).toEqual([])
 })
 
-describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (name, operation) => {
+describe.each(operations.map((operation) => [operation.name, operation] as const))('the tool %s', (name, operation) => {
   const tool = sandbox.get(name)
   const properties = Object.keys(tool?.inputSchema.properties ?? {})
 
-  test('is named verb_noun, titled and described in full sentences', () => {
+  test('the tool has a name of the form verb_noun, a title, and a description in full sentences', () => {
     if (name !== 'whoami') expect(name).toMatch(verbs)
     expect(name.length).toBeLessThanOrEqual(64)
     expect(operation.title).toMatch(/^[A-Z].{3,}[^.]$/)
     expect(operation.description).toMatch(/^[A-Z].{10,}\.$/)
   })
 
-  test('accepts every argument at the top level', () => {
+  test('the input schema lists every argument at the top level', () => {
     const names = inputParts.flatMap((part) => Object.keys(operation[part]?.shape ?? {}))
     expect(new Set(names).size).toBe(names.length)
     expect(names).not.toContain('idempotencyKey')
@@ -99,23 +99,23 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(tool?.inputSchema.additionalProperties).toBe(false)
   })
 
-  test('has annotations that match its effect', () => {
+  test('the annotations match the effect of the tool', () => {
     expect(tool?.annotations).toEqual({
-      // A host that allows reads must not reveal a card's number without asking.
+      // A host may run read-only tools without asking the person, but must not show a card number that way.
       readOnlyHint: operation.effect === 'read' && name !== 'get_agent_card_details',
-      destructiveHint: operation.effect === 'destructive' || setting.includes(name),
-      // test/surface/hints.test.ts checks this by calling each tool twice.
+      destructiveHint: operation.effect === 'destructive' || overwritingTools.includes(name),
+      // test/surface/hints.test.ts checks this hint by calling each tool twice.
       idempotentHint: !hasEffectPerCall(operation),
       openWorldHint: false,
     })
     expect(operation.method === 'GET').toBe(operation.effect === 'read')
   })
 
-  test('has an input schema that a validator compiles', () => {
+  test('the input schema compiles in a validator', () => {
     expect(validator(tool?.inputSchema)({}).valid).toBeTypeOf('boolean')
   })
 
-  test('accepts results with missing, additional and different values', () => {
+  test('the output schema accepts results with missing, additional and unknown values', () => {
     const valid = validator(tool?.outputSchema)
     const { type, id } = z.toJSONSchema(operation.output).properties as Record<string, { const?: string }>
     const resource = {
@@ -129,7 +129,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(valid({ meta: {} }).valid).toBe(false)
   })
 
-  test('has no keywords that only client-side checks need', () => {
+  test('the input schema omits patterns and other keywords that a model does not need', () => {
     const text = JSON.stringify(tool?.inputSchema)
     expect(text).not.toContain('$schema')
     expect(text).not.toContain('pattern')
