@@ -1,4 +1,4 @@
-interface LineReader {
+interface LineHandlers {
   received(line: Buffer): void
   /** Reports a line that was too long, and was dropped. */
   tooLong(): void
@@ -7,7 +7,7 @@ interface LineReader {
 const newline = 0x0a
 
 /** Splits chunks into lines, each with its line feed. A line longer than `longestBytes` is skipped as it arrives. */
-export function createLineReader(longestBytes: number, { received, tooLong }: LineReader): (chunk: Buffer) => void {
+export function createLineReader(longestBytes: number, { received, tooLong }: LineHandlers): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let length = 0
   const take = (part: Buffer) => {

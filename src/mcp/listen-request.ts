@@ -1,8 +1,8 @@
 import type { JSONRPCMessage, Server } from '@modelcontextprotocol/server'
 
 /** A server that learns which addresses an MCP 2026 host listens to, although the SDK answers that request itself. */
-export interface Listening extends Server {
-  listens?(addresses: readonly string[]): void
+export interface ListenAwareServer extends Server {
+  onListen?(addresses: readonly string[]): void
 }
 
 /** Returns the addresses that a `subscriptions/listen` asks for; the SDK refuses a malformed request. */

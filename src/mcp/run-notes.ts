@@ -14,13 +14,13 @@ export function note(dependencies: Dependencies, context: ServerContext, runNote
 }
 
 /** A call that is not sent, with the error for the model. */
-interface Refused extends Pick<RunNote, 'operation'> {
+interface RefusedCall extends Pick<RunNote, 'operation'> {
   arguments: Record<string, unknown>
   error: Parameters<typeof failedResult>[0]
 }
 
 /** Refuses a call that is not sent, and records the refusal. */
-export function refusedResult(dependencies: Dependencies, context: ServerContext, call: Refused): CallToolResult {
+export function refusedResult(dependencies: Dependencies, context: ServerContext, call: RefusedCall): CallToolResult {
   note(dependencies, context, { kind: 'call', outcome: 'refused', ...call })
   return failedResult(call.error)
 }
@@ -28,7 +28,7 @@ export function refusedResult(dependencies: Dependencies, context: ServerContext
 /** The ways to ask a person. */
 type Way = 'form' | 'page' | 'link'
 
-const ways: Readonly<Record<Way, string>> = {
+const wayRemarks: Readonly<Record<Way, string>> = {
   form: 'Asked with a form in the host.',
   page: 'Asked on a page that the host was to open.',
   link: 'Asked on a page whose address the model got.',
@@ -40,7 +40,7 @@ export function noteQuestion(
   context: ServerContext,
   { way, ...question }: { way: Way } & Pick<RunNote, 'operation' | 'facts' | 'amountCents'>,
 ): void {
-  note(dependencies, context, { kind: 'question', outcome: 'asked', remark: ways[way], ...question })
+  note(dependencies, context, { kind: 'question', outcome: 'asked', remark: wayRemarks[way], ...question })
 }
 
 /** Records the person's answer to the question sealed in that state, only once even if the host repeats the answer. */

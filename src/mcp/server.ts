@@ -5,7 +5,7 @@ import { nextTurn } from '../core/system.ts'
 import { asksPeople, type Dependencies, type McpServerOptions, type ToolChoice } from './dependencies.ts'
 import { forRequest, forToolCall } from './host.ts'
 import { instructionsFor } from './instructions.ts'
-import type { Listening } from './listen-request.ts'
+import type { ListenAwareServer } from './listen-request.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { serverIcons } from './tools/icons.ts'
 
@@ -29,7 +29,7 @@ const capabilities = Object.freeze({
  * Creates an MCP server whose tools are the chosen operations. Each connection has its own server, in both eras. Code
  * that only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
  */
-export function createMcpServer(options: McpServerOptions): Listening {
+export function createMcpServer(options: McpServerOptions): ListenAwareServer {
   const { version, choice, people } = options
   const asks = asksPeople(people.confirm, choice.environment)
   const server = new PaymentsServer(
@@ -46,11 +46,11 @@ export function createMcpServer(options: McpServerOptions): Listening {
     server,
     subscriptions: new Subscriptions(),
   }
-  answerTools(dependencies)
-  answerResources(dependencies)
-  answerSkills(dependencies)
-  answerPrompts(dependencies)
-  server.listens = (addresses) => {
+  handleTools(dependencies)
+  handleResources(dependencies)
+  handleSkills(dependencies)
+  handlePrompts(dependencies)
+  server.onListen = (addresses) => {
     dependencies.subscriptions.addAccepted(addresses)
     followChanges(dependencies)
   }
@@ -61,8 +61,8 @@ export function createMcpServer(options: McpServerOptions): Listening {
  * The SDK's server with two changes. In MCP 2026 each answer carries the server info, here without the icon, which
  * would be most of the answer. Hosts get the icon from `initialize` and with each tool.
  */
-class PaymentsServer extends Server implements Listening {
-  listens: (addresses: readonly string[]) => void = () => {}
+class PaymentsServer extends Server implements ListenAwareServer {
+  onListen: (addresses: readonly string[]) => void = () => {}
 
   protected override _outboundServerInfo() {
     const { icons: _, ...info } = super._outboundServerInfo() ?? { name: '', version: '' }
@@ -107,16 +107,16 @@ const loaded = {
  * Opens the client once the list of tools is sent. A host that lists the tools is about to call them, and loading the
  * sandbox takes longer than some hosts wait for the list. If loading fails, the call fails too and reports the reason.
  */
-async function openSoon({ api, log }: Dependencies): Promise<void> {
+async function openClientSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()
   await api.client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
 }
 
-function answerTools(dependencies: Dependencies): void {
+function handleTools(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('tools/list', async ({ params }) => {
     const page = (await loaded.definitions()).toolPage(dependencies, params?.cursor)
-    void openSoon(dependencies)
+    void openClientSoon(dependencies)
     return page
   })
   server.setRequestHandler('tools/call', async ({ params }, context) => {
@@ -124,7 +124,7 @@ function answerTools(dependencies: Dependencies): void {
   })
 }
 
-function answerResources(dependencies: Dependencies): void {
+function handleResources(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('resources/list', async ({ params }, context) =>
     (await loaded.resources()).listResources(forRequest(dependencies, context), params?.cursor),
@@ -150,7 +150,7 @@ const skillsPage = z.looseObject({ cursor: z.string().optional() })
 const skillAddress = z.looseObject({ uri: z.string() })
 
 /** Answers the methods of the Skills extension (SEP-2640). */
-function answerSkills(dependencies: Dependencies): void {
+function handleSkills(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('skills/list', { params: skillsPage }, async ({ cursor }) => {
     return (await loaded.skills()).listSkills(dependencies, cursor)
@@ -164,7 +164,7 @@ function followChanges(dependencies: Dependencies): void {
   void loaded.followChanges().then(({ followChanges }) => followChanges(dependencies))
 }
 
-function answerPrompts(dependencies: Dependencies): void {
+function handlePrompts(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('prompts/list', async ({ params }) => {
     return (await loaded.prompts()).listPrompts(dependencies, params?.cursor)

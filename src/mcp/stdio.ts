@@ -10,14 +10,14 @@ import { type StdioServerHandle, serveStdio } from '@modelcontextprotocol/server
 import type { Log } from '../client/client.ts'
 import type { System } from '../core/system.ts'
 import { createLineReader } from './lines.ts'
-import { type Listening, listenedAddresses } from './listen-request.ts'
+import { type ListenAwareServer, listenedAddresses } from './listen-request.ts'
 
 interface StdioOptions {
   /**
    * Called once per connection, and once more if a client first probes for MCP 2026 and then falls back. `cut`
    * leaves a request unanswered forever.
    */
-  createServer: (cut: (id: RequestId) => void) => Listening
+  createServer: (cut: (id: RequestId) => void) => ListenAwareServer
   /** Called once, after the last answer is written. Closes everything that keeps the process alive. */
   onClose: () => void | Promise<void>
   log: Log
@@ -28,7 +28,7 @@ interface StdioOptions {
 
 interface LineOptions extends Pick<StdioOptions, 'stdin' | 'stdout' | 'system'> {
   /** Receives each `subscriptions/listen` message. */
-  listens(message: JSONRPCMessage): void
+  onListen(message: JSONRPCMessage): void
 }
 
 interface LineTransport extends Transport {
@@ -41,19 +41,19 @@ const drainMs = 5_000
 /** Serves one MCP connection over stdio, in either era. The process may exit by itself once `onClose` has run. */
 export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
   const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
-  let server: Listening | undefined
+  let server: ListenAwareServer | undefined
   // The SDK answers this request itself, without telling the server.
-  const listens = (message: JSONRPCMessage) => server?.listens?.(listenedAddresses(message))
-  const transport = lineTransport({ stdin, stdout, system, listens })
+  const onListen = (message: JSONRPCMessage) => server?.onListen?.(listenedAddresses(message))
+  const transport = lineTransport({ stdin, stdout, system, onListen })
   const create = () => {
     server = createServer((id) => transport.cut(id))
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
   // Keeps the handler that serveStdio set, because it ends the server.
-  const closed = transport.onclose
+  const closeServer = transport.onclose
   transport.onclose = async () => {
-    closed?.()
+    closeServer?.()
     try {
       await onClose()
     } catch (error) {
@@ -67,7 +67,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
  * Creates a transport of newline-delimited JSON over two streams. The SDK's own transport drops running calls when its
  * input ends. It would lose the answer to a purchase although the output still has a reader.
  */
-export function lineTransport({ stdin, stdout, system, listens }: LineOptions): LineTransport {
+export function lineTransport({ stdin, stdout, system, onListen }: LineOptions): LineTransport {
   const unanswered = unansweredRequests()
   let ending = false
   let closed = false
@@ -83,8 +83,8 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
   }
   const write = (text: string) =>
     new Promise<void>((resolve, reject) => {
-      const isTaken = stdout.write(text, (error) => (error ? reject(error) : resolve()))
-      if (isTaken || stdin.isPaused()) return
+      const hasRoom = stdout.write(text, (error) => (error ? reject(error) : resolve()))
+      if (hasRoom || stdin.isPaused()) return
       // Reads no further requests from a host that does not read its answers.
       stdin.pause()
       stdout.once('drain', () => {
@@ -95,7 +95,7 @@ export function lineTransport({ stdin, stdout, system, listens }: LineOptions): 
     received: messageReader((message) => {
       unanswered.received(message)
       transport.onmessage?.(message)
-      if ('method' in message && message.method === 'subscriptions/listen') listens(message)
+      if ('method' in message && message.method === 'subscriptions/listen') onListen(message)
     }, onFailure),
     tooLong: () => {
       onFailure(new Error(tooLongAnswer.error.message))

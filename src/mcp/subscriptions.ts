@@ -5,7 +5,7 @@ export const longestAddress = 4_096
 
 /** Limits far above what any host watches at once. */
 const maxSubscriptions = 1_000
-const maxCharacters = 64 * 1024
+const maxTotalCharacters = 64 * 1024
 
 /** The resources whose changes a connection's host subscribed to. */
 export class Subscriptions {
@@ -24,9 +24,9 @@ export class Subscriptions {
   /** Adds a watched address. @throws {ProtocolError} if the host watches too many addresses */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
-    const fits = this.#addresses.size < maxSubscriptions && characters <= maxCharacters
+    const fits = this.#addresses.size < maxSubscriptions && characters <= maxTotalCharacters
     if (address.length > longestAddress || (!fits && !this.has(address))) {
-      const message = `A connection watches at most ${maxSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${maxCharacters} together.`
+      const message = `A connection watches at most ${maxSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${maxTotalCharacters} together.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
     this.#addresses.add(address)

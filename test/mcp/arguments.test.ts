@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { everyTool } from '../../src/mcp/dependencies.ts'
-import { instructionsFor, namedTools } from '../../src/mcp/instructions.ts'
+import { instructionsFor, mentionedTools } from '../../src/mcp/instructions.ts'
 import { operationsOf } from '../../src/mcp/tools/offered-operations.ts'
 import { catalogue } from '../../tools/index.ts'
 import { sqlite } from '../support/databases.ts'
@@ -197,7 +197,7 @@ test('the REST API also reports all wrong values in one error, and its source is
 
 test('the instructions mention only offered tools, and their facts about these tools agree with the catalogue', () => {
   const all = Object.values<OperationDefinition>(catalogue)
-  for (const tool of namedTools) expect(all.find(({ name }) => name === tool.name)).toMatchObject(tool)
+  for (const tool of mentionedTools) expect(all.find(({ name }) => name === tool.name)).toMatchObject(tool)
   const names = all.map((operation) => operation.name)
   for (const actor of ['agent', 'party', 'user', undefined] as const) {
     for (const toolsets of [['default'], ['payments'], ['agents'], everyTool('sandbox').toolsets] as const) {

@@ -12,10 +12,10 @@ import { money, quoted, quotedWhole } from './quoted-text.ts'
 export type Fields = ReadonlyMap<string, string>
 
 /** How fully values are shown: whole for a single record; short, with times to the minute, for a list's row. */
-type Length = 'whole' | 'short'
+type Form = 'whole' | 'short'
 
 /** A resource as it appears in answers. A deployed API may send more fields, or fewer. */
-export interface Sent {
+export interface Resource {
   type?: unknown
   id?: unknown
   attributes?: unknown
@@ -32,26 +32,26 @@ interface Kinds {
   serviceFields: ReadonlySet<string>
   secrets: ReadonlySet<string>
   /** Objects whose keys are free text. */
-  free: ReadonlySet<string>
+  freeKeyed: ReadonlySet<string>
 }
 
-interface Place {
+interface Scope {
   path: string
   kinds: Kinds
-  length: Length
+  form: Form
   /** The currency of the surrounding amounts. */
   currency: unknown
 }
 
 /** Returns a record's fields, except for its type and id and for null and empty fields. */
-export function fieldsOf(operation: OperationDefinition, record: Sent, length: Length, withHashes = false): Fields {
+export function fieldsOf(operation: OperationDefinition, record: Resource, form: Form, withHashes = false): Fields {
   const { type: _, id: __, attributes, relationships, ...others } = record
-  const place = { path: '', kinds: kindsOf(operation), length, currency: undefined }
+  const scope = { path: '', kinds: kindsOf(operation), form, currency: undefined }
   const attributeFields = isObject(attributes) && !withHashes ? withoutFields(attributes, hashes) : attributes
   const found = [
-    ...entriesIn(attributeFields, place),
-    ...Object.entries(isObject(relationships) ? relationships : {}).flatMap(([name, one]) => related(name, one, place)),
-    ...entriesIn(others, place),
+    ...entriesIn(attributeFields, scope),
+    ...Object.entries(isObject(relationships) ? relationships : {}).flatMap(([name, ref]) => related(name, ref, scope)),
+    ...entriesIn(others, scope),
   ]
   const fields = new Map(found)
   // An update time equal to the creation time adds nothing.
@@ -61,38 +61,38 @@ export function fieldsOf(operation: OperationDefinition, record: Sent, length: L
 
 /** Returns the fields of an answer's `meta`. */
 export function metaFields(operation: OperationDefinition, meta: object): Fields {
-  return new Map(entriesIn(meta, { path: '', kinds: kindsOf(operation), length: 'whole', currency: undefined }))
+  return new Map(entriesIn(meta, { path: '', kinds: kindsOf(operation), form: 'whole', currency: undefined }))
 }
 
 /** Renders an id, in quotation marks if needed. */
-export const idInWords = (id: unknown) => (ownForm.test(String(id)) ? String(id) : quotedWhole(id))
+export const idInWords = (id: unknown) => (plainForm.test(String(id)) ? String(id) : quotedWhole(id))
 
-function related(name: string, one: unknown, place: Place): [string, string][] {
-  const data = isObject(one) ? one.data : undefined
+function related(name: string, ref: unknown, scope: Scope): [string, string][] {
+  const data = isObject(ref) ? ref.data : undefined
   if (!isObject(data)) return []
-  return [[name, idInWords(data.id)], ...entriesIn(data.attributes, { ...place, path: `${name}.` })]
+  return [[name, idInWords(data.id)], ...entriesIn(data.attributes, { ...scope, path: `${name}.` })]
 }
 
-function entriesIn(object: unknown, place: Place): [string, string][] {
+function entriesIn(object: unknown, scope: Scope): [string, string][] {
   if (!isObject(object)) return []
-  const currency = object.currency ?? place.currency
+  const currency = object.currency ?? scope.currency
   return Object.entries(object).flatMap(([name, value]): [string, string][] => {
-    const path = `${place.path}${nameInWords(name)}`
-    if (isObject(value) && !place.kinds.free.has(name))
-      return entriesIn(value, { ...place, path: `${path}.`, currency })
-    const text = inWords(name, value, { ...place, currency })
+    const path = `${scope.path}${nameInWords(name)}`
+    if (isObject(value) && !scope.kinds.freeKeyed.has(name))
+      return entriesIn(value, { ...scope, path: `${path}.`, currency })
+    const text = inWords(name, value, { ...scope, currency })
     return text === '' ? [] : [[path, text]]
   })
 }
 
 /** Renders a value in words; empty for null and undefined. */
-function inWords(name: string, value: unknown, place: Place): string {
-  const { kinds, length, currency } = place
+function inWords(name: string, value: unknown, scope: Scope): string {
+  const { kinds, form, currency } = scope
   if (value === null || value === undefined) return ''
-  if (Array.isArray(value)) return listInWords(name, value, place)
+  if (Array.isArray(value)) return listInWords(name, value, scope)
   if (isObject(value)) {
-    const within = { ...place, path: '', kinds: kinds.free.has(name) ? nothingKnown : kinds }
-    return entriesIn(value, within)
+    const inner = { ...scope, path: '', kinds: kinds.freeKeyed.has(name) ? noKinds : kinds }
+    return entriesIn(value, inner)
       .map(([path, text]) => `${path} ${text}`)
       .join(', ')
   }
@@ -101,14 +101,14 @@ function inWords(name: string, value: unknown, place: Place): string {
   }
   // The dollar sign of an amount already shows its currency.
   if (name === 'currency' && value === 'USD') return ''
-  if (kinds.secrets.has(name)) return ownForm.test(value) ? value : quotedWhole(value)
-  const isOwn = kinds.serviceFields.has(name) ? ownForm : idForm
-  if (isOwn.test(value)) return length === 'short' ? value.replace(time, '$1Z') : value
-  return length === 'short' ? quoted(value, longestInRow).replaceAll('|', '¦') : quotedWhole(value)
+  if (kinds.secrets.has(name)) return plainForm.test(value) ? value : quotedWhole(value)
+  const unquotedForm = kinds.serviceFields.has(name) ? plainForm : idForm
+  if (unquotedForm.test(value)) return form === 'short' ? value.replace(time, '$1Z') : value
+  return form === 'short' ? quoted(value, longestInRow).replaceAll('|', '¦') : quotedWhole(value)
 }
 
-function listInWords(name: string, values: readonly unknown[], place: Place): string {
-  const texts = values.map((value) => inWords(name, value, place)).filter((text) => text !== '')
+function listInWords(name: string, values: readonly unknown[], scope: Scope): string {
+  const texts = values.map((value) => inWords(name, value, scope)).filter((text) => text !== '')
   return values.some(isObject) ? texts.map((text) => `(${text})`).join(' ') : texts.join(', ')
 }
 
@@ -118,7 +118,7 @@ const longestInRow = 60
 const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(name))
 
 /** A value that needs no quotation marks: it contains no space, and no character that separates columns. */
-const ownForm = /^[\x21-\x7b}~]{1,2000}$/
+const plainForm = /^[\x21-\x7b}~]{1,2000}$/
 const idForm = /^[a-z]{3}_[\w-]{1,140}$/
 /** An ISO time. The group captures it up to the minute, without the seconds. */
 const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
@@ -128,16 +128,16 @@ const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
  */
 const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
-const nothingKnown: Kinds = { amounts: new Set(), serviceFields: new Set(), secrets: new Set(), free: new Set() }
+const noKinds: Kinds = { amounts: new Set(), serviceFields: new Set(), secrets: new Set(), freeKeyed: new Set() }
 
 const kindsOf = memoize((operation: OperationDefinition): Kinds => {
   const { output, meta } = operation
   const schema = meta === undefined ? output : output.extend({ meta })
   return {
     amounts: amountNames(schema),
-    serviceFields: new Set([...namesOf(schema, isOwn), ...chosenByService]),
+    serviceFields: new Set([...namesOf(schema, isServiceWritten), ...chosenByService]),
     secrets: new Set(secretFields(operation)),
-    free: namesOf(schema, ({ def }) => def.type === 'record'),
+    freeKeyed: namesOf(schema, ({ def }) => def.type === 'record'),
   }
 })
 
@@ -145,7 +145,7 @@ const kindsOf = memoize((operation: OperationDefinition): Kinds => {
  * Returns whether the schema allows only values that the service itself writes: words of a fixed list, ids, times or
  * addresses.
  */
-function isOwn({ def }: z.ZodType): boolean {
+function isServiceWritten({ def }: z.ZodType): boolean {
   const { type, checks = [], format } = def as { type: string; checks?: readonly z.core.$ZodCheck[]; format?: string }
   if (type !== 'string') return type === 'enum' || type === 'literal'
   const hasPrefix = ({ _zod }: z.core.$ZodCheck) => idPrefixOf((_zod.def as { pattern?: RegExp }).pattern) !== undefined

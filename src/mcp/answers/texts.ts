@@ -1,6 +1,6 @@
 import type { OperationDefinition } from '../../core/operation.ts'
 import { columns, hashes } from './columns.ts'
-import { type Fields, fieldsOf, idInWords, metaFields, type Sent } from './fields.ts'
+import { type Fields, fieldsOf, idInWords, metaFields, type Resource } from './fields.ts'
 import { word } from './quoted-text.ts'
 
 /** How to render an answer as text. */
@@ -42,7 +42,7 @@ export function leavesOut({ output }: OperationDefinition): boolean {
 }
 
 /** Renders the main fields, then all others. */
-function linesOfRecord(record: Sent, { operation, withHashes }: TextOptions): string[] {
+function linesOfRecord(record: Resource, { operation, withHashes }: TextOptions): string[] {
   const fields = fieldsOf(operation, record, 'whole', withHashes)
   const first = pathsOf(columns[String(record.type)] ?? [], [fields])
   const mainFields = new Map(first.map((path) => [path, fields.get(path) ?? '']))
@@ -54,7 +54,7 @@ function linesOfRecord(record: Sent, { operation, withHashes }: TextOptions): st
 }
 
 /** Renders a table. A value that all records share is shown once, above the table. */
-function linesOfList(records: readonly Sent[], { operation, withHashes, reader }: TextOptions): string[] {
+function linesOfList(records: readonly Resource[], { operation, withHashes, reader }: TextOptions): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']
   if (records.length === 1) return linesOfRecord(first, { operation, withHashes, reader })
@@ -62,17 +62,17 @@ function linesOfList(records: readonly Sent[], { operation, withHashes, reader }
   const main = pathsOf(columns[String(first.type)] ?? [], rows)
   const others = pathsOf([''], rows).filter((path) => !main.includes(path))
   const isShared = (path: string) => rows.every((fields) => fields.get(path) === rows[0]?.get(path))
-  const isOnce = (path: string) =>
+  const isShownOnce = (path: string) =>
     isShared(path) && (!main.includes(path) || /^[a-z]{3}_/.test(rows[0]?.get(path) ?? ''))
-  const once = new Map([...main, ...others].filter(isOnce).map((path) => [path, rows[0]?.get(path) ?? '']))
-  const varying = others.filter((path) => !once.has(path))
-  const paths = [...main.filter((path) => !once.has(path)), ...(reader === undefined ? varying : [])]
+  const shownOnce = new Map([...main, ...others].filter(isShownOnce).map((path) => [path, rows[0]?.get(path) ?? '']))
+  const varying = others.filter((path) => !shownOnce.has(path))
+  const paths = [...main.filter((path) => !shownOnce.has(path)), ...(reader === undefined ? varying : [])]
   const isLeftOut = reader !== undefined && varying.length > 0
   return [
-    `${records.length} of ${word(first.type)}${once.size === 0 ? '' : `, each: ${pairs(once)}`}`,
+    `${records.length} of ${word(first.type)}${shownOnce.size === 0 ? '' : `, each: ${pairs(shownOnce)}`}`,
     ['id', ...paths].join(' | '),
-    ...rows.map((fields, at) =>
-      [idInWords(records[at]?.id), ...paths.map((path) => fields.get(path) ?? '')].join(' | '),
+    ...rows.map((fields, index) =>
+      [idInWords(records[index]?.id), ...paths.map((path) => fields.get(path) ?? '')].join(' | '),
     ),
     ...(isLeftOut ? [`${reader} shows all fields of one record.`] : []),
   ]
@@ -86,4 +86,4 @@ function pathsOf(names: readonly string[], rows: readonly Fields[]): string[] {
 
 const pairs = (fields: Fields) => [...fields].map(([path, text]) => `${path} ${text}`).join(' · ')
 
-const asRecord = (data: unknown): Sent => (typeof data === 'object' && data !== null ? data : {})
+const asRecord = (data: unknown): Resource => (typeof data === 'object' && data !== null ? data : {})

@@ -10,7 +10,7 @@ const largestRefusalBytes = 256 * 1024
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-interface Reader {
+interface HostReader {
   /** Resolves once the host has taken all earlier messages. */
   ready(): Promise<void>
   /** Reports once, with the reason in words, that the answer is too large. */
@@ -28,7 +28,7 @@ export function isEventStream(response: Response): boolean {
  * Returns the response with a bounded body, read no faster than the host reads. A stream may last forever, but each of
  * its events is bounded. Any other answer has the same limit in total; a refusal's text is cut short.
  */
-export function boundedResponse(response: Response, { ready, exceeded }: Reader): Response {
+export function boundedResponse(response: Response, { ready, exceeded }: HostReader): Response {
   if (response.body === null) return response
   const size = isEventStream(response) ? eventSize() : totalSize()
   const kind = isEventStream(response) ? 'an event' : 'the answer'
@@ -64,9 +64,9 @@ export function eventSize(): (chunk: Uint8Array) => number {
     for (const byte of chunk) {
       bytes += 1
       if (bytes > largest) largest = bytes
-      const isSecondHalf = byte === lineFeed && last === carriageReturn
+      const endsCrLf = byte === lineFeed && last === carriageReturn
       last = byte
-      if (isSecondHalf) continue
+      if (endsCrLf) continue
       const endsLine = byte === lineFeed || byte === carriageReturn
       // An empty line ends an event (HTML, 9.2.5).
       if (endsLine && isLineEmpty) bytes = 0

@@ -9,12 +9,12 @@ interface BridgeOptions extends EndpointOptions {
 
 /** Relays messages between a host on stdio and an MCP endpoint on HTTP. */
 export async function bridgeOverStdio({ url, key, log, system, stdin, stdout }: BridgeOptions): Promise<void> {
-  const near = lineTransport({ stdin, stdout, system, listens: () => {} })
-  const far = new Endpoint({ url, key, log, system })
-  near.onerror = (error) => log.warn({ err: error }, 'stdio')
-  near.onclose = () => far.close()
-  near.onmessage = (message) => far.pass(message)
-  far.sendToHost = (message) => near.send(message)
-  await far.start()
-  await near.start()
+  const host = lineTransport({ stdin, stdout, system, onListen: () => {} })
+  const endpoint = new Endpoint({ url, key, log, system })
+  host.onerror = (error) => log.warn({ err: error }, 'stdio')
+  host.onclose = () => endpoint.close()
+  host.onmessage = (message) => endpoint.pass(message)
+  endpoint.sendToHost = (message) => host.send(message)
+  await endpoint.start()
+  await host.start()
 }

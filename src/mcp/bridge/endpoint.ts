@@ -27,14 +27,14 @@ interface Exchange {
   /** The HTTP status of the response; undefined if none came. */
   status: number | undefined
   /** Whether the answer comes as an event of a stream. If the stream ends early, the transport reports it. */
-  streams: boolean
+  isStream: boolean
   resumptions: number
 }
 
 /** The reason why a request has no answer: in words, or as the transport's error. */
-type Why = Pick<MissingAnswer, 'reason' | 'isTooLarge' | 'error'>
+type Cause = Pick<MissingAnswer, 'reason' | 'isTooLarge' | 'error'>
 
-const unwritable = 'its answer cannot be passed on'
+const undeliverable = 'its answer cannot be passed on'
 
 /** Bounds of the wait before a stream is resumed, whatever the endpoint requests. */
 const shortestPauseMs = 1_000
@@ -80,14 +80,14 @@ export class Endpoint {
 
   async pass(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) return this.#ask(message)
-    if (this.#isCancelled(message)) return
+    if (this.#handleCancellation(message)) return
     // A notification has no answer.
     await this.#transport.send(message).catch(() => {})
   }
 
   async #ask(request: JSONRPCRequest): Promise<void> {
     const ending = new AbortController()
-    const exchange: Exchange = { request, ending, status: undefined, streams: false, resumptions: 0 }
+    const exchange: Exchange = { request, ending, status: undefined, isStream: false, resumptions: 0 }
     this.#open.set(request.id, exchange)
     const onRequestStreamEnd = () => {
       this.#idle.delete(exchange)
@@ -96,7 +96,7 @@ export class Endpoint {
     try {
       const sending = () => this.#transport.send(request, { requestSignal: ending.signal, onRequestStreamEnd })
       await this.#current.run(exchange, sending)
-      if (!exchange.streams) this.#fail(exchange)
+      if (!exchange.isStream) this.#fail(exchange)
     } catch (error) {
       this.#fail(exchange, { error })
     }
@@ -110,7 +110,7 @@ export class Endpoint {
     const response = await fetch(url, init)
     if (posted !== undefined) {
       posted.status = response.status
-      posted.streams = isEventStream(response)
+      posted.isStream = isEventStream(response)
       // A 202 promises no answer, and its body may never end.
       if (response.status === 202) this.#end(posted)
     }
@@ -142,11 +142,11 @@ export class Endpoint {
    * Handles a cancellation. Returns true if nothing is left to send: in MCP 2026, closing the connection cancels a
    * request.
    */
-  #isCancelled(message: JSONRPCMessage): boolean {
+  #handleCancellation(message: JSONRPCMessage): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false
     const cancelled = this.#open.get(message.params?.requestId)
     if (cancelled === undefined) return true
-    this.#close(cancelled)
+    this.#setIdle(cancelled)
     if (!isModern(cancelled.request)) return false
     cancelled.ending.abort()
     return true
@@ -160,7 +160,7 @@ export class Endpoint {
     const exchange = this.#open.get(message.id)
     // The request was cancelled, or never existed.
     if (exchange === undefined) return
-    this.#close(exchange)
+    this.#setIdle(exchange)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
     // The version goes into a header of every later request, which would fail with other characters.
     if (exchange.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
@@ -170,7 +170,7 @@ export class Endpoint {
   }
 
   /** Ends the request for the host. The connection stays open until it closes by itself, or too many are open. */
-  #close(exchange: Exchange): void {
+  #setIdle(exchange: Exchange): void {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)
     for (const oldest of this.#idle) {
@@ -188,25 +188,25 @@ export class Endpoint {
     this.#lastTaken = this.sendToHost(message).catch(async (error) => {
       this.#options.log.warn({ err: error }, 'stdio')
       if (exchange !== undefined)
-        await this.sendToHost(this.#errorFor(exchange, { reason: unwritable })).catch(() => {})
+        await this.sendToHost(this.#errorFor(exchange, { reason: undeliverable })).catch(() => {})
     })
   }
 
   /** Answers a request with an error, and stops reading its response. */
-  #end(exchange: Exchange, why: Why = {}): void {
-    this.#fail(exchange, why)
+  #end(exchange: Exchange, cause: Cause = {}): void {
+    this.#fail(exchange, cause)
     exchange.ending.abort()
   }
 
-  #fail(exchange: Exchange, why: Why = {}): void {
+  #fail(exchange: Exchange, cause: Cause = {}): void {
     const { id } = exchange.request
     if (this.#open.get(id) !== exchange) return
     this.#open.delete(id)
-    this.#passOn(this.#errorFor(exchange, why))
+    this.#passOn(this.#errorFor(exchange, cause))
   }
 
-  #errorFor({ request, status }: Exchange, why: Why): JSONRPCMessage {
-    const error = missingAnswerError({ ...why, request, status, url: this.#options.url })
+  #errorFor({ request, status }: Exchange, cause: Cause): JSONRPCMessage {
+    const error = missingAnswerError({ ...cause, request, status, url: this.#options.url })
     return { jsonrpc: '2.0', id: request.id, error }
   }
 }

@@ -38,17 +38,17 @@ const refusalStatuses: ReadonlySet<number> = new Set([
 ])
 
 /** Requests that change nothing, however often they are sent. */
-const reading = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
+const readOnlyMethods = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
 
 /**
  * Returns the error that a host gets instead of an answer. It says what happened, whether the request was carried out,
  * and what to do next.
  */
-export function missingAnswerError(found: MissingAnswer): RpcError {
-  const refusal = found.reason === undefined ? refusalIn(found.error) : undefined
+export function missingAnswerError(missing: MissingAnswer): RpcError {
+  const refusal = missing.reason === undefined ? refusalIn(missing.error) : undefined
   if (refusal !== undefined)
-    return found.status === 401 ? { ...refusal, message: `${refusal.message} ${next(found)}` } : refusal
-  return { code: missingAnswerCode, message: `${outcomeText(found)} ${effectText(found)} ${next(found)}` }
+    return missing.status === 401 ? { ...refusal, message: `${refusal.message} ${next(missing)}` } : refusal
+  return { code: missingAnswerCode, message: `${outcomeText(missing)} ${effectText(missing)} ${next(missing)}` }
 }
 
 /** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
@@ -70,14 +70,14 @@ function isSmall(data: unknown): boolean {
 /** Returns the endpoint's own JSON-RPC error for a request that it refused. */
 function refusalIn(error: unknown): RpcError | undefined {
   try {
-    const body = JSON.parse(textOf(error) ?? '')
+    const body = JSON.parse(bodyOf(error) ?? '')
     return isJSONRPCErrorResponse({ ...body, id: 0 }) ? shownError(body.error) : undefined
   } catch {
     return undefined
   }
 }
 
-function textOf(error: unknown): string | undefined {
+function bodyOf(error: unknown): string | undefined {
   const text = (error as { data?: { text?: unknown } } | undefined)?.data?.text
   return typeof text === 'string' && text.trim() !== '' ? text : undefined
 }
@@ -88,7 +88,7 @@ function outcomeText({ status, reason, error }: MissingAnswer): string {
   if (status === 202) return noAnswer('it accepted the request with status 202, which promises no answer')
   if (status >= 300 && status < 400) return `The endpoint redirects to another address (status ${status}).`
   if (status >= 400) {
-    const text = textOf(error)
+    const text = bodyOf(error)
     const words = text === undefined ? '' : `: ${quoted(text.slice(0, 4_000), 300)}`
     return `The endpoint ${status < 500 ? 'refused the request' : 'answered'} with status ${status}${words}.`
   }
@@ -100,27 +100,27 @@ function noAnswer(reason: string): string {
   return `No answer came from the endpoint (${reason}).`
 }
 
-function effectText(found: MissingAnswer): string {
-  if (isCertain(found)) return 'Nothing was carried out.'
-  if (reading.test(found.request.method)) return 'The request only reads.'
+function effectText(missing: MissingAnswer): string {
+  if (hadNoEffect(missing)) return 'Nothing was carried out.'
+  if (readOnlyMethods.test(missing.request.method)) return 'The request only reads.'
   return 'It is not known whether the call was carried out.'
 }
 
 /** Returns whether the request was certainly not carried out: it was never sent, or it was rejected. */
-function isCertain({ status, reason, error }: MissingAnswer): boolean {
+function hadNoEffect({ status, reason, error }: MissingAnswer): boolean {
   if (reason !== undefined) return false
   if (status === undefined) return explainFailure(error).unreached
   return refusalStatuses.has(status) || (status >= 300 && status < 400)
 }
 
-function next(found: MissingAnswer): string {
-  const { url, status, isTooLarge, request } = found
+function next(missing: MissingAnswer): string {
+  const { url, status, isTooLarge, request } = missing
   if (status === 401) {
     const base = url.origin + url.pathname.replace(/\/mcp(\/.*)?$/, '')
     return `Start the bridge with a PAYMENTS_KEY that this endpoint accepts. To sign in as a person instead, run payments-mcp login --base-url ${base}, and start payments-mcp --base-url ${base} in place of the bridge.`
   }
-  if (!isCertain(found)) {
-    const again = reading.test(request.method)
+  if (!hadNoEffect(missing)) {
+    const again = readOnlyMethods.test(request.method)
       ? 'Send it again'
       : 'Check the state with a tool that only reads before you call again'
     return isTooLarge === true ? `${again}, and request less, such as fewer records.` : `${again}.`

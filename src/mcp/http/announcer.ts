@@ -90,10 +90,10 @@ export class Announcer {
     const announceEach = async () => {
       const subscriptions = await store.subscriptions(listening.map(({ idHash }) => idHash))
       const isSubscribed = (idHash: string, uri: string) => subscriptions.get(idHash)?.includes(uri) === true
-      for (const [partyId, ofParty] of byParty) {
-        for (const uri of new Set(ofParty.flatMap(({ resourceId }) => watchable(resourceId)))) {
+      for (const [partyId, partyChanges] of byParty) {
+        for (const uri of new Set(partyChanges.flatMap(({ resourceId }) => watchable(resourceId)))) {
           const event = { kind: 'resource_updated', uri } as const
-          const those = [
+          const subscribers = [
             ...modern.subscribed(uri).filter(({ principal }) => principal.partyId === partyId),
             ...listening
               .filter((session) => session.partyId === partyId && isSubscribed(session.idHash, uri))
@@ -103,7 +103,7 @@ export class Announcer {
               })),
           ]
           const readable = new Map<string, Promise<boolean>>()
-          for (const { principal, notify } of those) {
+          for (const { principal, notify } of subscribers) {
             const readableNow = readable.get(principal.credential) ?? mayRead(principal, uri).catch(logFailure)
             readable.set(principal.credential, readableNow)
             if (await readableNow) notify(event)
@@ -116,12 +116,12 @@ export class Announcer {
 
   async #announceChanges(changes: readonly Change[]): Promise<void> {
     const changed = new Map<string, Set<string>>()
-    const named = new Set<string>()
+    const changedIds = new Set<string>()
     for (const change of changes) {
       const addresses = changed.get(change.principalId) ?? new Set()
       changed.set(change.principalId, addresses)
       for (const address of addressesOf(change)) addresses.add(address)
-      for (const id of change.resourceIds) named.add(id)
+      for (const id of change.resourceIds) changedIds.add(id)
     }
     for (const [principalId, addresses] of changed) {
       this.#announce(
@@ -130,7 +130,7 @@ export class Announcer {
       )
     }
     // A change to a credential may change what it allows.
-    this.recheck(named)
+    this.recheck(changedIds)
     await this.#announcing
   }
 
@@ -142,8 +142,8 @@ export class Announcer {
     )
     if (listening.length === 0) return
     const announceEach = async () => {
-      const isOfResources = events.some(({ kind }) => kind === 'resource_updated')
-      const subscribed = isOfResources
+      const hasResourceUpdates = events.some(({ kind }) => kind === 'resource_updated')
+      const subscribed = hasResourceUpdates
         ? await store.subscriptions(listening.map(({ idHash }) => idHash))
         : new Map<string, readonly string[]>()
       for (const event of events) {

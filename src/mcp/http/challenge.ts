@@ -18,7 +18,7 @@ export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: bo
 }
 
 /** Returns whether the principal's token lacks any of the scopes. A key never lacks a scope. */
-export function missingScopes({ scopes }: Principal, needed: readonly string[]): boolean {
+export function lacksScopes({ scopes }: Principal, needed: readonly string[]): boolean {
   return scopes !== undefined && needed.some((scope) => !scopes.includes(scope))
 }
 

@@ -16,7 +16,7 @@ import type { SessionStore } from '../../core/session-store.ts'
 import { newSecret, type System } from '../../core/system.ts'
 import { Announcer } from './announcer.ts'
 import { readJson } from './body.ts'
-import { type Challenge, insufficientScope, missingScopes, unauthorized } from './challenge.ts'
+import { type Challenge, insufficientScope, lacksScopes, unauthorized } from './challenge.ts'
 import type { Changes } from './changed-addresses.ts'
 import { classify } from './classify.ts'
 import { preflight, withCors } from './cors.ts'
@@ -186,7 +186,7 @@ export class McpEndpoint {
       return refusalResponse({ status, code, message: words, data, id: requestIdOf(message) })
     }
     const needed = scopesFor(message)
-    if (missingScopes(principal, needed)) return insufficientScope(challenge(request), principal.scopes ?? [], needed)
+    if (lacksScopes(principal, needed)) return insufficientScope(challenge(request), principal.scopes ?? [], needed)
     if (route.kind === 'modern') return this.#serveModern(request, message, principal, surface)
     if (!acceptsBoth(request.headers)) return notAcceptable('application/json and text/event-stream')
     if (route.reason === 'batch') {
