@@ -1,8 +1,8 @@
 import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
- * Returns the instructions for the model. The text contains no stored data, and names only tools that the connection
- * offers.
+ * Returns the instructions for the model. The text contains no stored data, and mentions only tools that the
+ * connection offers.
  */
 export function instructionsFor(choice: ToolChoice, asksPerson: boolean): string {
   const offered = new Set(
@@ -10,7 +10,7 @@ export function instructionsFor(choice: ToolChoice, asksPerson: boolean): string
   )
   const { environment, readOnly, cardDetails } = choice
   const lines = [
-    readOnly ? 'This connection only reads.' : buyingAdvice(offered, cardDetails),
+    readOnly ? 'This connection is read-only.' : buyingAdvice(offered, cardDetails),
     readOnly || !offered.has('create_payment') ? undefined : payingAdvice(offered),
     offered.has('list_payments') ? spendingAdvice(offered) : undefined,
     readOnly ? 'Amounts are integer cents: 5000 is $50.00.' : amountAdvice,
@@ -20,7 +20,7 @@ export function instructionsFor(choice: ToolChoice, asksPerson: boolean): string
     readOnly ? undefined : sandboxAdvice(offered, cardDetails),
   ]
   const text = lines.filter((line) => line !== undefined).join('\n')
-  // Equal texts are shared, because there may be thousands of connections.
+  // Connections with the same instructions share one string, because there may be thousands of connections.
   const shared = cache.get(text) ?? text
   cache.set(shared, shared)
   return shared
@@ -29,8 +29,8 @@ export function instructionsFor(choice: ToolChoice, asksPerson: boolean): string
 const cache = new Map<string, string>()
 
 /**
- * The tools that the texts name, with the facts that decide whether a connection offers them. These facts repeat the
- * catalogue, which is not loaded before the answer to `initialize`. A test compares the two.
+ * The tools that the instructions mention, with the facts that decide whether a connection offers them. The facts are
+ * copied from the catalogue, which is not loaded before the answer to `initialize`. A test compares the copy.
  */
 export const mentionedTools: readonly Offerable[] = [
   entry('list_wallets', 'wallets.read', 'read', ['default', 'payments']),
@@ -67,32 +67,33 @@ function buyingAdvice(offered: Offered, cardDetails: 'reveal' | 'masked'): strin
 }
 
 function payingAdvice(offered: Offered): string {
-  const review = offered.has('get_approval') ? ' IN_REVIEW waits for a decision: get_approval with waitSeconds.' : ''
-  const funding = offered.has('fund_sandbox_wallet') ? ' Too little money: fund_sandbox_wallet.' : ''
+  const review = offered.has('get_approval') ? ' If IN_REVIEW, wait with get_approval and waitSeconds.' : ''
+  const funding = offered.has('fund_sandbox_wallet') ? ' If the balance is too low: fund_sandbox_wallet.' : ''
   return `To pay a person: ${balanceAdvice(offered)}create_payment.${review}${funding}`
 }
 
 const balanceAdvice = (offered: Offered) => (offered.has('list_wallets') ? 'check the balance (list_wallets), ' : '')
 
 /**
- * Explains how to find all spending. Card purchases are not payments, so a model that forgets them reports too little.
+ * Explains how to find all spending. Card purchases are not in the list of payments, so a model that reads only that
+ * list reports too little.
  */
 function spendingAdvice(offered: Offered): string {
   const cards = offered.has('list_card_transactions') ? ' and list_card_transactions' : ''
-  return `All spending: list_payments${cards}.`
+  return `To see all spending: list_payments${cards}.`
 }
 
 const cardDetailsAdvice = {
-  reveal: ', get_agent_card_details, pay the merchant with it.',
+  reveal: ', get_agent_card_details, then pay the merchant with the card.',
   masked:
     '; get_agent_card_details shows the number to the person, who pays with it. You see only its last four digits.',
 } as const
 
 const amountAdvice =
-  'Amounts are integer cents: 5000 is $50.00. If a call fails, follow next in its error. Send an idempotencyKey only if an answer tells you to, with the same arguments.'
+  'Amounts are integer cents: 5000 is $50.00. If a call fails, follow next in its error. Send an idempotencyKey only if an answer tells you to, and with the same arguments.'
 
 const askingAdvice =
-  'Approvals, cancellations, revocations and large amounts ask the person through the host. Only their own answer there counts; never repeat a call that they declined.'
+  'For approvals, cancellations, revocations and large amounts, the server asks the person through the host. Only their own answer there counts; never repeat a call that they declined.'
 
 const environmentAdvice = {
   sandbox: 'This is a sandbox: no real money moves.',
@@ -101,15 +102,15 @@ const environmentAdvice = {
 
 const merchantAdvice = 'Play the merchant with simulate_card_authorization, then capture, reverse, expire or refund.'
 
-/** Explains where to use cards in the sandbox. */
+/** Explains how to use cards in the sandbox: with a simulated merchant, or at a shop. */
 function sandboxAdvice(offered: Offered, cardDetails: ToolChoice['cardDetails']): string | undefined {
   const simulated = offered.has('simulate_card_authorization') ? [merchantAdvice] : []
   const shops = offered.has('pay_shop_checkout') ? [shopAdvice[cardDetails]] : []
   return [...simulated, ...shops].join(' ') || undefined
 }
 
-/** The advice for shops. A model without the card's number cannot type it into a form. */
+/** The advice for shops. If the model does not get card numbers, the person has to pay. */
 const shopAdvice = {
-  reveal: 'At a shop: start_shop_checkout, a card for its merchant.name, pay_shop_checkout.',
-  masked: "At a shop: start_shop_checkout, a card for its merchant.name; the person pays at the checkout's url.",
+  reveal: 'At a shop: start_shop_checkout, issue a card for its merchant.name, pay_shop_checkout.',
+  masked: "At a shop: start_shop_checkout, issue a card for its merchant.name; the person pays at the checkout's url.",
 } as const satisfies Record<ToolChoice['cardDetails'], string>

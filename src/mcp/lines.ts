@@ -1,12 +1,12 @@
 interface LineHandlers {
   received(line: Buffer): void
-  /** Reports a line that was too long, and was dropped. */
+  /** Handles the end of a line that was dropped because it was too long. */
   tooLong(): void
 }
 
 const newline = 0x0a
 
-/** Splits chunks into lines, each with its line feed. A line longer than `longestBytes` is skipped as it arrives. */
+/** Returns a function that splits chunks into lines, with their line feeds, and drops lines over `longestBytes`. */
 export function createLineReader(longestBytes: number, { received, tooLong }: LineHandlers): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let length = 0

@@ -1,11 +1,11 @@
 import type { JSONRPCMessage, Server } from '@modelcontextprotocol/server'
 
-/** A server that learns which addresses an MCP 2026 host listens to, although the SDK answers that request itself. */
+/** A server with a callback for `subscriptions/listen` requests of MCP 2026, which the SDK answers by itself. */
 export interface ListenAwareServer extends Server {
   onListen?(addresses: readonly string[]): void
 }
 
-/** Returns the addresses that a `subscriptions/listen` asks for; the SDK refuses a malformed request. */
+/** Returns the addresses in a `subscriptions/listen` request. Ignores malformed parts, which the SDK refuses. */
 export function listenedAddresses(message: JSONRPCMessage): string[] {
   const params = 'params' in message ? (message.params as { notifications?: { resourceSubscriptions?: unknown } }) : {}
   const addresses = params?.notifications?.resourceSubscriptions

@@ -13,13 +13,13 @@ export function note(dependencies: Dependencies, context: ServerContext, runNote
   }
 }
 
-/** A call that is not sent, with the error for the model. */
+/** A tool call that the MCP server refuses, with the error for the model. */
 interface RefusedCall extends Pick<RunNote, 'operation'> {
   arguments: Record<string, unknown>
   error: Parameters<typeof failedResult>[0]
 }
 
-/** Refuses a call that is not sent, and records the refusal. */
+/** Records that a call was refused before any request to the API, and returns the error as its result. */
 export function refusedResult(dependencies: Dependencies, context: ServerContext, call: RefusedCall): CallToolResult {
   note(dependencies, context, { kind: 'call', outcome: 'refused', ...call })
   return failedResult(call.error)
@@ -29,9 +29,9 @@ export function refusedResult(dependencies: Dependencies, context: ServerContext
 type Way = 'form' | 'page' | 'link'
 
 const wayRemarks: Readonly<Record<Way, string>> = {
-  form: 'Asked with a form in the host.',
-  page: 'Asked on a page that the host was to open.',
-  link: 'Asked on a page whose address the model got.',
+  form: 'The person was asked with a form in the host.',
+  page: 'The host was asked to open a page with the question.',
+  link: 'The model got the address of a page with the question.',
 }
 
 /** Records that a person was asked, and how. */
@@ -43,7 +43,7 @@ export function noteQuestion(
   note(dependencies, context, { kind: 'question', outcome: 'asked', remark: wayRemarks[way], ...question })
 }
 
-/** Records the person's answer to the question sealed in that state, only once even if the host repeats the answer. */
+/** Records the person's answer, only once even if the host repeats it. `state` is the sealed state of the question. */
 export function noteAnswer(
   dependencies: Dependencies,
   context: ServerContext,

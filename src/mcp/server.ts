@@ -26,8 +26,8 @@ const capabilities = Object.freeze({
 })
 
 /**
- * Creates an MCP server whose tools are the chosen operations. Each connection has its own server, in both eras. Code
- * that only the tools need is loaded on first use, so that the answer to `initialize` does not wait for it.
+ * Creates the MCP server of one connection, for MCP 2025 or MCP 2026. Its tools are the chosen operations. The code
+ * for tools, resources and prompts is loaded on first use, so that it does not delay the answer to `initialize`.
  */
 export function createMcpServer(options: McpServerOptions): ListenAwareServer {
   const { version, choice, people } = options
@@ -58,8 +58,8 @@ export function createMcpServer(options: McpServerOptions): ListenAwareServer {
 }
 
 /**
- * The SDK's server with two changes. In MCP 2026 each answer carries the server info, here without the icon, which
- * would be most of the answer. Hosts get the icon from `initialize` and with each tool.
+ * The SDK's server with two changes. In MCP 2026 the SDK adds the server info to each answer; this class omits the
+ * icon, which would be most of the answer. Hosts still get it with `initialize` (MCP 2025) and with each tool.
  */
 class PaymentsServer extends Server implements ListenAwareServer {
   onListen: (addresses: readonly string[]) => void = () => {}
@@ -71,7 +71,7 @@ class PaymentsServer extends Server implements ListenAwareServer {
 
   /**
    * Passes requests straight to the SDK's request handler. Each transport has already checked that the message is a
-   * request. The SDK would first test whether it is a result or an error, which takes longer than the rest of its work.
+   * request. The SDK would first test whether it is a result or an error, and this test takes longer than all the rest.
    */
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport)
@@ -84,7 +84,7 @@ class PaymentsServer extends Server implements ListenAwareServer {
   }
 }
 
-/** Loads a module on first use and keeps it: even a repeated import costs as much as some queries. */
+/** Returns a function that imports a module once. Even a repeated `import()` takes as long as some database queries. */
 function loadOnce<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loading: Promise<Module> | undefined
   return () => {
@@ -104,12 +104,12 @@ const loaded = {
 }
 
 /**
- * Opens the client once the list of tools is sent. A host that lists the tools is about to call them, and loading the
- * sandbox takes longer than some hosts wait for the list. If loading fails, the call fails too and reports the reason.
+ * Opens the API client right after the answer to `tools/list`, because the host will probably call a tool next. Opening
+ * it earlier would delay the list: some hosts do not wait until the sandbox is loaded. Tool calls report a failure.
  */
 async function openClientSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()
-  await api.client().catch((error: unknown) => log.warn({ err: error }, 'the client is not ready'))
+  await api.client().catch((error: unknown) => log.warn({ err: error }, 'the API client could not be opened'))
 }
 
 function handleTools(dependencies: Dependencies): void {
@@ -149,7 +149,7 @@ function handleResources(dependencies: Dependencies): void {
 const skillsPage = z.looseObject({ cursor: z.string().optional() })
 const skillAddress = z.looseObject({ uri: z.string() })
 
-/** Answers the methods of the Skills extension (SEP-2640). */
+/** Handles the requests of the Skills extension (SEP-2640). */
 function handleSkills(dependencies: Dependencies): void {
   const { server } = dependencies
   server.setRequestHandler('skills/list', { params: skillsPage }, async ({ cursor }) => {

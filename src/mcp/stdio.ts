@@ -14,11 +14,11 @@ import { type ListenAwareServer, listenedAddresses } from './listen-request.ts'
 
 interface StdioOptions {
   /**
-   * Called once per connection, and once more if a client first probes for MCP 2026 and then falls back. `cut`
-   * leaves a request unanswered forever.
+   * Creates the server of the connection. Called again if the host first probes for MCP 2026 and then falls back to
+   * MCP 2025. `cut` leaves a request unanswered forever.
    */
   createServer: (cut: (id: RequestId) => void) => ListenAwareServer
-  /** Called once, after the last answer is written. Closes everything that keeps the process alive. */
+  /** Called once, when the connection has closed. Closes everything that keeps the process alive. */
   onClose: () => void | Promise<void>
   log: Log
   system: Pick<System, 'sleep'>
@@ -35,14 +35,14 @@ interface LineTransport extends Transport {
   cut(id: RequestId): void
 }
 
-/** How long running calls may take to finish after stdin ends. A host kills the process soon after it closes stdin. */
+/** The time for running calls to finish after stdin ends. A host kills the process soon after it closes stdin. */
 const drainMs = 5_000
 
-/** Serves one MCP connection over stdio, in either era. The process may exit by itself once `onClose` has run. */
+/** Serves one MCP connection over stdio, with MCP 2025 or MCP 2026. Calls `onClose` when the connection has closed. */
 export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
   const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
   let server: ListenAwareServer | undefined
-  // The SDK answers this request itself, without telling the server.
+  // The SDK answers `subscriptions/listen` itself and does not pass it to the server.
   const onListen = (message: JSONRPCMessage) => server?.onListen?.(listenedAddresses(message))
   const transport = lineTransport({ stdin, stdout, system, onListen })
   const create = () => {
@@ -50,7 +50,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
-  // Keeps the handler that serveStdio set, because it ends the server.
+  // serveStdio has set a handler that closes the server. The new handler calls it.
   const closeServer = transport.onclose
   transport.onclose = async () => {
     closeServer?.()
@@ -65,7 +65,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
 
 /**
  * Creates a transport of newline-delimited JSON over two streams. The SDK's own transport drops running calls when its
- * input ends. It would lose the answer to a purchase although the output still has a reader.
+ * input ends, so a host that still reads the output would not get the answer to a purchase.
  */
 export function lineTransport({ stdin, stdout, system, onListen }: LineOptions): LineTransport {
   const unanswered = unansweredRequests()
@@ -85,7 +85,7 @@ export function lineTransport({ stdin, stdout, system, onListen }: LineOptions):
     new Promise<void>((resolve, reject) => {
       const hasRoom = stdout.write(text, (error) => (error ? reject(error) : resolve()))
       if (hasRoom || stdin.isPaused()) return
-      // Reads no further requests from a host that does not read its answers.
+      // Reads no more requests until the host has read the answers to earlier ones.
       stdin.pause()
       stdout.once('drain', () => {
         if (!closed) stdin.resume()
@@ -112,14 +112,14 @@ export function lineTransport({ stdin, stdout, system, onListen }: LineOptions):
   }
   const transport: LineTransport = {
     cut: (id) => {
-      // Acts as if the host had cancelled the request, so that the SDK sends no answer.
+      // Acts as if the host had canceled the request, so that the SDK sends no answer.
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } } as const
       unanswered.received(cancelled)
       transport.onmessage?.(cancelled)
     },
     start: async () => {
       stdin.on('data', read).on('error', onFailure).once('end', end).once('close', end)
-      // Stays attached after closing: a late write to a host that has exited must not crash the process.
+      // This listener stays after closing, because a late write to a host that has exited must not crash the process.
       stdout.on('error', (error) => {
         onFailure(error)
         close()
@@ -135,18 +135,19 @@ export function lineTransport({ stdin, stdout, system, onListen }: LineOptions):
   return transport
 }
 
-/** Longer than any legitimate message. In memory, a message takes several times its length. */
+/** The maximum length of a line. No legitimate message is longer. A parsed message takes several times that memory. */
 const longestLineBytes = 10 * 1024 * 1024
 
 /**
- * The answer to a line that is too long. It names no request, because the id was not read (JSON-RPC 2.0, section 5).
+ * The answer to a line that is too long. Its id is null, because the request's id was not read (JSON-RPC 2.0,
+ * section 5).
  */
 const tooLongAnswer = {
   jsonrpc: '2.0',
   id: null,
   error: {
     code: -32600,
-    message: `The message is too long: send at most ${longestLineBytes} bytes on a line. It was not carried out.`,
+    message: `The message is too long: a line may have at most ${longestLineBytes} bytes. The request was not carried out.`,
   },
 }
 
@@ -175,13 +176,13 @@ function unansweredRequests() {
     received(message: JSONRPCMessage) {
       if (!('method' in message)) return
       if ('id' in message) running.add(message.id)
-      // A cancelled request never gets an answer.
+      // A canceled request never gets an answer.
       if (message.method === 'notifications/cancelled') settle(message.params?.requestId)
     },
     sent(message: JSONRPCMessage) {
       if (!('method' in message)) settle(message.id)
     },
-    /** Resolves once every request received is answered. */
+    /** Resolves once every received request has been answered or canceled. */
     none: async () => {
       if (running.size > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },

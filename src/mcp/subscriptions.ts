@@ -1,16 +1,16 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 
-/** The longest address of a resource that can be read. */
+/** The maximum length of a resource's address, in characters. */
 export const longestAddress = 4_096
 
-/** Limits far above what any host watches at once. */
+/** The limits on one connection's subscriptions. They are far above what any host needs. */
 const maxSubscriptions = 1_000
 const maxTotalCharacters = 64 * 1024
 
-/** The resources whose changes a connection's host subscribed to. */
+/** The addresses of the resources that the host of one connection has subscribed to. */
 export class Subscriptions {
   #addresses = new Set<string>()
-  /** Whether the host is notified of changes by others. */
+  /** Whether the host is notified of changes that others make. */
   isFollowing = false
 
   get isEmpty(): boolean {
@@ -21,18 +21,18 @@ export class Subscriptions {
     return this.#addresses.has(address)
   }
 
-  /** Adds a watched address. @throws {ProtocolError} if the host watches too many addresses */
+  /** Subscribes to an address. @throws {ProtocolError} if the address is too long or there are too many */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
     const fits = this.#addresses.size < maxSubscriptions && characters <= maxTotalCharacters
     if (address.length > longestAddress || (!fits && !this.has(address))) {
-      const message = `A connection watches at most ${maxSubscriptions} resources, with addresses of at most ${longestAddress} characters, ${maxTotalCharacters} together.`
+      const message = `A connection can subscribe to at most ${maxSubscriptions} resources. Each address can have ${longestAddress} characters, all addresses together ${maxTotalCharacters}.`
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, message)
     }
     this.#addresses.add(address)
   }
 
-  /** Adds addresses that the SDK has already accepted; beyond the limit, only the newest stay. */
+  /** Adds the addresses of a request that the SDK has already accepted. Beyond the limit, the oldest are dropped. */
   addAccepted(addresses: readonly string[]): void {
     const fitting = addresses.filter((address) => address.length <= longestAddress)
     this.#addresses = new Set([...this.#addresses, ...fitting].slice(-maxSubscriptions))

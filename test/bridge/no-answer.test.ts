@@ -92,10 +92,10 @@ const initializeParams = { protocolVersion: '2025-11-25', capabilities: {}, clie
 test.each([
   [400, 'Correct the request'],
   [401, 'PAYMENTS_KEY'],
-  [403, 'Use a key that may do this'],
+  [403, 'Use a key with permission'],
   [404, 'Check the address'],
-  [405, 'Check that it is the address'],
-  [413, 'Send less'],
+  [405, 'Check that the address is that'],
+  [413, 'Make the request smaller'],
   [429, 'Wait'],
 ])('the error for status %s says that nothing was carried out, and how to continue', async (status, step) => {
   const { ask } = await startBridge(await startEndpoint(answerPosts(status, {}, 'Not so.')))
@@ -126,7 +126,7 @@ test.each([
 test('if the connection is refused, the error says that nothing was carried out', async () => {
   const { ask } = await startBridge(`http://127.0.0.1:${await freePort()}/mcp`)
   expect((await ask('tools/call')).error.message).toBe(
-    'No answer came from the endpoint (the connection was refused). Nothing was carried out. Check that the address is right and that a server listens there, then send it again.',
+    'No usable answer came from the endpoint (the connection was refused). Nothing was carried out. Check that the address is right and that a server listens there, then send it again.',
   )
 })
 

@@ -274,7 +274,7 @@ test.each([
   closing.push(close)
   await host.callTool('create_payment', { amount: 1, counterparty: { type: 'email', value: 'ada@example.com' } })
   expect(who.asked).toHaveLength(asks ? 1 : 0)
-  expect(host.getInstructions()?.includes('ask the person')).toBe(asks)
+  expect(host.getInstructions()?.includes('asks the person')).toBe(asks)
 })
 
 test('text that others wrote is shown on one line, shortened, in quotation marks that it cannot close', () => {

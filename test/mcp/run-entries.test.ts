@@ -48,9 +48,9 @@ onEachDatabase('the entries of a run', (database) => {
   })
   const operation = 'create_payment'
   const questionEntry = (remark: string) => ({ kind: 'question', outcome: 'asked', operation, remark })
-  const byForm = questionEntry('Asked with a form in the host.')
-  const byLink = questionEntry('Asked on a page whose address the model got.')
-  const byPage = questionEntry('Asked on a page that the host was to open.')
+  const byForm = questionEntry('The person was asked with a form in the host.')
+  const byLink = questionEntry('The model got the address of a page with the question.')
+  const byPage = questionEntry('The host was asked to open a page with the question.')
   const onPage = (outcome: string, { name, email }: { name: string; email: string }) => {
     return { kind: 'decision', outcome, operation, remark: `${name} (${email}) decided on the page.` }
   }

@@ -38,7 +38,7 @@ describe.each(hosts)('the tools offered to $host', (chosen) => {
     const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
     await expect(host.callTool('issue_agent_card', card)).rejects.toThrow('Unknown tool')
     expect(sent).toEqual([])
-    expect(host.getInstructions()).toContain('only reads')
+    expect(host.getInstructions()).toContain('read-only')
   })
 
   test('only tools that the credential permits are listed, and the host can be notified of new tools', async () => {

@@ -1,6 +1,6 @@
 /**
- * The main fields of each resource, in order. They form the first line of a single record, and the columns of a list.
- * Each is an attribute, a dotted path to an inner attribute, or a relationship.
+ * The main fields of each resource type, in order. They form the first line of a single record, and the columns of a
+ * list. Each field is an attribute, a dotted path to an inner attribute, or a relationship.
  */
 export const columns: Readonly<Record<string, readonly string[]>> = {
   activity: ['createdAt', 'operation', 'result', 'resourceIds', 'actorType', 'agentId'],
@@ -50,5 +50,5 @@ export const columns: Readonly<Record<string, readonly string[]>> = {
   whoami: ['actorType', 'partyId', 'agentId', 'userId'],
 }
 
-/** Attributes that are useless to a model. An answer's text includes them only if the call asks for full detail. */
+/** The hash attributes, which a model cannot use. An answer's text shows them only if the call asks for full detail. */
 export const hashes: readonly string[] = ['previousHash', 'hash']

@@ -8,13 +8,13 @@ import { secretFields } from '../../core/secret-fields.ts'
 import { hashes } from './columns.ts'
 import { money, quoted, quotedWhole } from './quoted-text.ts'
 
-/** A record's values in words. Each key is an attribute, a dotted path to an inner attribute, or a relationship. */
+/** A record's values as text. Each key is an attribute, a dotted path to an inner attribute, or a relationship. */
 export type Fields = ReadonlyMap<string, string>
 
-/** How fully values are shown: whole for a single record; short, with times to the minute, for a list's row. */
+/** The form of values: `whole` in a single record; `short` in a list, where strings are cut and times omit seconds. */
 type Form = 'whole' | 'short'
 
-/** A resource as it appears in answers. A deployed API may send more fields, or fewer. */
+/** A resource as the API sends it. A deployed API may send more fields than the schema has, or fewer. */
 export interface Resource {
   type?: unknown
   id?: unknown
@@ -27,11 +27,12 @@ interface Kinds {
   /** Fields that hold cents. */
   amounts: ReadonlySet<string>
   /**
-   * Fields whose values the service itself writes: words of a fixed list, ids, times, addresses. All others are quoted.
+   * Fields whose strings the service itself writes: words of a fixed list, ids, times, addresses. Other strings are
+   * quoted, except for ids.
    */
   serviceFields: ReadonlySet<string>
   secrets: ReadonlySet<string>
-  /** Objects whose keys are free text. */
+  /** Fields that contain an object with arbitrary keys. */
   freeKeyed: ReadonlySet<string>
 }
 
@@ -43,7 +44,7 @@ interface Scope {
   currency: unknown
 }
 
-/** Returns a record's fields, except for its type and id and for null and empty fields. */
+/** Returns a record's fields, without the type, the id, and fields that are null or empty. */
 export function fieldsOf(operation: OperationDefinition, record: Resource, form: Form, withHashes = false): Fields {
   const { type: _, id: __, attributes, relationships, ...others } = record
   const scope = { path: '', kinds: kindsOf(operation), form, currency: undefined }
@@ -85,7 +86,7 @@ function entriesIn(object: unknown, scope: Scope): [string, string][] {
   })
 }
 
-/** Renders a value in words; empty for null and undefined. */
+/** Renders a value as text. Returns an empty string for null and undefined. */
 function inWords(name: string, value: unknown, scope: Scope): string {
   const { kinds, form, currency } = scope
   if (value === null || value === undefined) return ''
@@ -117,14 +118,15 @@ const longestInRow = 60
 /** Quotes a free-form key, unless it is a plain word. */
 const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(name))
 
-/** A value that needs no quotation marks: it contains no space, and no character that separates columns. */
+/** A string that needs no quotation marks: it contains no spaces and no `|`, which separates columns. */
 const plainForm = /^[\x21-\x7b}~]{1,2000}$/
 const idForm = /^[a-z]{3}_[\w-]{1,140}$/
-/** An ISO time. The group captures it up to the minute, without the seconds. */
+/** An ISO timestamp. The group captures everything before the seconds. */
 const time = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(?:\.\d+)?Z$/
 
 /**
- * Fields whose words the service chooses. Their schemas list no words, because a deployed service may send new ones.
+ * Fields whose values are words that the service chooses. The schemas do not list these words, because a deployed
+ * service may send new ones.
  */
 const chosenByService = ['status', 'operation', 'permissions', 'scopes', 'code', 'eventType', 'enabledEvents']
 
@@ -142,7 +144,7 @@ const kindsOf = memoize((operation: OperationDefinition): Kinds => {
 })
 
 /**
- * Returns whether the schema allows only values that the service itself writes: words of a fixed list, ids, times or
+ * Returns whether the schema allows only strings that the service itself writes: words of a fixed list, ids, times or
  * addresses.
  */
 function isServiceWritten({ def }: z.ZodType): boolean {

@@ -1,12 +1,12 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { show } from '../../core/errors.ts'
 
-/** The length of a page. Every current list fits on one page, because some hosts never request the next one. */
+/** The maximum number of items on a page, more than any list has today: some hosts never request a second page. */
 const longestPage = 200
 
 /**
- * Returns a page of a list with a stable order. The cursor names the last item of the previous page, so that no item
- * appears twice when others are added or removed in between.
+ * Returns one page of a list with a stable order. The cursor contains the name of the last item on the previous page,
+ * so no item appears twice if other items are added or removed between two requests.
  */
 export function pageOf<T>(
   items: readonly T[],

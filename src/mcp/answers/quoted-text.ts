@@ -3,14 +3,14 @@ import { maskSecrets } from '../../core/masking.ts'
 import { money as inMoney } from '../../core/money.ts'
 
 /**
- * Quotes an untrusted text in a message to a person. The result is one line of at most `longest` characters, in
- * quotation marks that the text cannot close. A replacement mark stands for invisible characters.
+ * Returns an untrusted string as one line of at most `longest` characters, in quotation marks that the string cannot
+ * close. Secrets are masked, and invisible characters are replaced. A hint follows if the string mixes alphabets.
  */
 export function quoted(text: unknown, longest = 80): string {
   return `“${shortened(maskSecrets(visibleText(String(text))), longest)}”${hintOf(String(text))}`
 }
 
-/** Quotes the name of a payee whole, because a shortened or masked name could be mistaken for another payee's. */
+/** Quotes a string, such as a payee's name, in full: a shortened or masked name could be mistaken for another one. */
 export function quotedWhole(text: unknown): string {
   return `“${visibleText(String(text))}”${hintOf(String(text))}`
 }
@@ -26,7 +26,7 @@ export function word(text: unknown): string {
   return /^[\w.:-]{1,140}$/.test(String(text)) ? String(text) : quoted(text)
 }
 
-/** Turns a text into one line that is never empty and cannot close the quotation marks around it. */
+/** Turns a string into one line that is never empty and cannot close the quotation marks around it. */
 function visibleText(text: string): string {
   return foreignText(text).replace(/[“”„‟"«»]/g, "'") || '\ufffd'
 }

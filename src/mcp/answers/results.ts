@@ -8,38 +8,36 @@ interface Answer {
   meta: Record<string, unknown> | undefined
 }
 
-/** The notes that a result adds to the service's answer. */
+/** Additions to the service's answer in a tool's result, and options for its text. */
 interface Notes extends Partial<Pick<TextOptions, 'withHashes' | 'reader'>> {
   /** Whether this is the recorded answer to an earlier call with the same key. */
   replayed?: boolean
-  /** Set if this is the answer to an equal earlier call: the time of that call, and how to repeat it on purpose. */
+  /** Set if this is the answer to an earlier call with the same arguments. */
   repeated?: Repeated | undefined
-  /** The key of the request. */
   idempotencyKey?: string | undefined
-  /** Arguments that the tool does not know. */
+  /** Unknown arguments, which the tool ignored. */
   ignored?: readonly string[]
-  /** The next step. */
+  /** Advice on the next step. */
   next?: string
-  /**
-   * A remark on the current state, for the model only. It is not part of the answer, which a replay repeats unchanged.
-   */
+  /** A remark on the current state, for the model. It is not stored with the answer, so a replay does not repeat it. */
   remark?: string | undefined
 }
 
+/** The time of an identical earlier call, and advice on how to repeat it on purpose. */
 export interface Repeated {
   at: string
   next: string
 }
 
 /**
- * The name of the idempotency key in a result's `_meta`. With this key, a program can repeat the call or find its
- * outcome.
+ * The field of a result's `_meta` that contains the call's idempotency key. With that key, a program can repeat the
+ * call or find its outcome.
  */
 export const idempotencyMetaKey = 'payments-mcp/idempotencyKey'
 
 /**
- * Returns the service's answer as a result. A program gets all of it as structured content; a model gets it in words,
- * because JSON would cost the model several times as much.
+ * Returns the service's answer as a tool's result. A program gets it as structured content. A model gets it as plain
+ * text, because JSON would take several times as many tokens.
  */
 export function success(operation: OperationDefinition, { data, meta }: Answer, notes: Notes = {}): CallToolResult {
   const { replayed = false, repeated, idempotencyKey, ignored = [], next, remark } = notes
@@ -67,9 +65,9 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
 }
 
 /**
- * Returns an error as a sentence, then its fields as JSON on the next line. The result has no structured content, and
- * its text is not JSON as a whole: hosts check structured content and JSON texts against the output schema, even for an
- * error, and would show the mismatch instead of the error.
+ * Returns an error as a tool's result: a sentence, and on the next line the error's fields as JSON. Hosts check
+ * structured content and JSON texts against the output schema, even for an error, and would show the mismatch instead.
+ * So the result has no structured content, and its text as a whole is not JSON.
  */
 export function failedResult(
   error: { code: string; detail: string; next: string } & Record<string, unknown>,

@@ -3,16 +3,16 @@ import { columns, hashes } from './columns.ts'
 import { type Fields, fieldsOf, idInWords, metaFields, type Resource } from './fields.ts'
 import { word } from './quoted-text.ts'
 
-/** How to render an answer as text. */
+/** Options for rendering an answer as text. */
 export interface TextOptions {
   operation: OperationDefinition
   /** Whether to include hashes, which a model cannot use. */
   withHashes: boolean
-  /** The connection's tool that reads one record of the list. If undefined, the list itself shows whole records. */
+  /** The tool that reads one record of the list. If the connection has none, the list shows all fields. */
   reader: string | undefined
 }
 
-/** Returns an answer in words for a model: a record in two lines, a list as a table. */
+/** Renders an answer as text for a model: a record in two lines, a list as a table. */
 export function textOf(
   { data, meta = {} }: { data: unknown; meta?: object | undefined },
   options: TextOptions,
@@ -35,13 +35,13 @@ function linesOf(data: unknown, options: TextOptions): string[] {
   return data === null ? ['There is none.'] : linesOfRecord(asRecord(data), options)
 }
 
-/** Returns whether an answer's text leaves out fields that the argument `detail` would add. */
+/** Returns whether the text of the operation's answers leaves out fields that the argument `detail` can add. */
 export function leavesOut({ output }: OperationDefinition): boolean {
   const { shape = {} } = (output.shape.attributes ?? {}) as { shape?: object }
   return hashes.some((name) => Object.hasOwn(shape, name))
 }
 
-/** Renders the main fields, then all others. */
+/** Renders a record: the main fields on the first line, all other fields on the second. */
 function linesOfRecord(record: Resource, { operation, withHashes }: TextOptions): string[] {
   const fields = fieldsOf(operation, record, 'whole', withHashes)
   const first = pathsOf(columns[String(record.type)] ?? [], [fields])
@@ -53,7 +53,7 @@ function linesOfRecord(record: Resource, { operation, withHashes }: TextOptions)
     .filter(Boolean)
 }
 
-/** Renders a table. A value that all records share is shown once, above the table. */
+/** Renders a table. An id, or a value of a minor field, that all records share is shown once, above the table. */
 function linesOfList(records: readonly Resource[], { operation, withHashes, reader }: TextOptions): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']
@@ -78,7 +78,7 @@ function linesOfList(records: readonly Resource[], { operation, withHashes, read
   ]
 }
 
-/** Returns the paths of the fields with these names, and of their inner fields; '' matches all fields. */
+/** Returns the paths of the fields with the given names, and of their inner fields. The name '' matches all fields. */
 function pathsOf(names: readonly string[], rows: readonly Fields[]): string[] {
   const paths = [...new Set(rows.flatMap((fields) => [...fields.keys()]))]
   return names.flatMap((name) => paths.filter((path) => name === '' || path === name || path.startsWith(`${name}.`)))

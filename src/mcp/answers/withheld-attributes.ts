@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { withheldFromModels } from '../../core/secret-names.ts'
 
-/** Returns the data of an API answer without the attributes withheld from models. Every tool and resource uses it. */
+/** Returns an answer's data without the attributes that models must not see. Every tool and resource uses this. */
 export function shownToModels(data: unknown): unknown {
   return Array.isArray(data) ? data.map(withoutWithheldAttributes) : withoutWithheldAttributes(data)
 }

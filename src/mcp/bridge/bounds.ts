@@ -1,10 +1,10 @@
 /**
- * The size limit for each event of a stream, and for an answer that is not a stream. Our own endpoint stays far below
- * this limit.
+ * The size limit for each event of a stream, and for an answer that is not a stream. The events and answers of our own
+ * endpoint are far smaller.
  */
 export const largestBytes = 8 * 1024 * 1024
 
-/** The most bytes of a refusal's text that are read. Real refusals are far shorter. */
+/** How many bytes of an error response's body are read. Real error messages are far shorter. */
 const largestRefusalBytes = 256 * 1024
 
 const lineFeed = 0x0a
@@ -13,20 +13,20 @@ const carriageReturn = 0x0d
 interface HostReader {
   /** Resolves once the host has taken all earlier messages. */
   ready(): Promise<void>
-  /** Reports once, with the reason in words, that the answer is too large. */
+  /** Receives the reason, once, if the answer is too large. */
   exceeded(reason: string): void
 }
 
 /** Returns whether the response is an event stream, which stays open until the endpoint closes it. */
 export function isEventStream(response: Response): boolean {
-  // Compares only the media type, like the transport: its parameters must not change which limit applies.
+  // Like the transport, ignores parameters such as the charset, so that they cannot change which limit applies.
   const mediaType = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   return response.ok && response.status !== 202 && mediaType === 'text/event-stream'
 }
 
 /**
- * Returns the response with a bounded body, read no faster than the host reads. A stream may last forever, but each of
- * its events is bounded. Any other answer has the same limit in total; a refusal's text is cut short.
+ * Returns the response with a limit on its body, which is read no faster than the host reads. The limit applies to each
+ * event of a stream, and to any other body as a whole. The body of an error response is cut off at a lower limit.
  */
 export function boundedResponse(response: Response, { ready, exceeded }: HostReader): Response {
   if (response.body === null) return response
@@ -54,7 +54,7 @@ function totalSize(): (chunk: Uint8Array) => number {
   }
 }
 
-/** Returns a function that returns the size of the largest event in each chunk, counted from the event's first byte. */
+/** Returns a function that measures the largest event in a chunk, including the event's bytes in earlier chunks. */
 export function eventSize(): (chunk: Uint8Array) => number {
   let bytes = 0
   let isLineEmpty = true
@@ -68,7 +68,7 @@ export function eventSize(): (chunk: Uint8Array) => number {
       last = byte
       if (endsCrLf) continue
       const endsLine = byte === lineFeed || byte === carriageReturn
-      // An empty line ends an event (HTML, 9.2.5).
+      // An empty line ends an event (HTML Standard, 9.2.5).
       if (endsLine && isLineEmpty) bytes = 0
       isLineEmpty = endsLine
     }

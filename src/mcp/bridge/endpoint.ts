@@ -20,43 +20,43 @@ export interface EndpointOptions {
   system: Pick<System, 'sleep'>
 }
 
-/** A request of the host that has no answer yet. */
+/** A request from the host, and the state of its HTTP exchange. */
 interface Exchange {
   request: JSONRPCRequest
   ending: AbortController
-  /** The HTTP status of the response; undefined if none came. */
+  /** The HTTP status of the response; undefined if there is no response. */
   status: number | undefined
-  /** Whether the answer comes as an event of a stream. If the stream ends early, the transport reports it. */
+  /** Whether the response is an event stream. The transport reports its end by calling `onRequestStreamEnd`. */
   isStream: boolean
   resumptions: number
 }
 
-/** The reason why a request has no answer: in words, or as the transport's error. */
+/** The reason why a request has no answer: a phrase, or the transport's error. */
 type Cause = Pick<MissingAnswer, 'reason' | 'isTooLarge' | 'error'>
 
-const undeliverable = 'its answer cannot be passed on'
+const undeliverable = 'the bridge could not pass the answer on'
 
-/** Bounds of the wait before a stream is resumed, whatever the endpoint requests. */
+/** The limits of the pause before a stream is resumed. They override the pause that the endpoint requests. */
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
-/** The most times that a request's stream is resumed. Even with the shortest pauses, this takes over 16 minutes. */
+/** How often a request's stream is resumed at most. Even with the shortest pauses, that takes over 16 minutes. */
 const maxResumptions = 1_000
-/** How many streams without a waiting request the endpoint may keep open. */
+/** How many connections may stay open although the host no longer waits for their answers. */
 const maxIdle = 32
 
 /** The endpoint's side of the bridge. If the endpoint does not answer a request, the bridge answers with an error. */
 export class Endpoint {
-  /** Sends to the host; resolves once the host has taken the message. */
+  /** Sends a message to the host. Resolves once the host has taken it. */
   sendToHost: (message: JSONRPCMessage) => Promise<void> = async () => {}
   readonly #options: EndpointOptions
   readonly #transport: StreamableHTTPClientTransport
   readonly #open = new Map<unknown, Exchange>()
-  /** Requests that are over for the host but may still have an open stream or connection, oldest first. */
+  /** Requests that the host no longer waits for, but whose connection may still be open, oldest first. */
   readonly #idle = new Set<Exchange>()
   /** The request that the transport is working on, even while it resumes a stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
   readonly #closing = new AbortController()
-  /** The promise of the last message to the host. Messages are taken in order, so it covers all earlier ones. */
+  /** Resolves once the host has taken the last message, and so all earlier ones: it takes messages in order. */
   #lastTaken: Promise<void> = Promise.resolve()
 
   constructor(options: EndpointOptions) {
@@ -81,7 +81,7 @@ export class Endpoint {
   async pass(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) return this.#ask(message)
     if (this.#handleCancellation(message)) return
-    // A notification has no answer.
+    // The host expects no answer to a notification, so a failure is ignored.
     await this.#transport.send(message).catch(() => {})
   }
 
@@ -104,26 +104,26 @@ export class Endpoint {
 
   async #fetch(url: string | URL, init: RequestInit | undefined): Promise<Response> {
     const exchange = this.#current.getStore()
-    // A request is posted once. The responses that resume its stream do not show whether it was accepted.
+    // Only the response to the POST shows whether the request was accepted, not the responses that resume its stream.
     const posted = init?.method === 'POST' ? exchange : undefined
     if (posted !== undefined) posted.status = undefined
     const response = await fetch(url, init)
     if (posted !== undefined) {
       posted.status = response.status
       posted.isStream = isEventStream(response)
-      // A 202 promises no answer, and its body may never end.
+      // With status 202 the endpoint promises no answer, and the body may never end.
       if (response.status === 202) this.#end(posted)
     }
     return boundedResponse(response, {
       ready: () => this.#lastTaken,
       exceeded: (reason) => {
-        if (exchange === undefined) this.#options.log.warn({ reason }, 'the endpoint sends too much')
+        if (exchange === undefined) this.#options.log.warn({ reason }, 'the endpoint sent too much data')
         else this.#end(exchange, { reason, isTooLarge: true })
       },
     })
   }
 
-  /** Resumes a stream that ended before its answer, unless the request is over for the host. */
+  /** Resumes a stream that ended before the answer came, unless the host no longer waits for the answer. */
   #resume(reconnect: () => void, delayMs: number): void {
     const exchange = this.#current.getStore()
     if (exchange !== undefined) {
@@ -139,8 +139,8 @@ export class Endpoint {
   }
 
   /**
-   * Handles a cancellation. Returns true if nothing is left to send: in MCP 2026, closing the connection cancels a
-   * request.
+   * Handles the message if it is a cancellation. Returns true if the message need not be sent: the request is over, or
+   * it uses MCP 2026, in which closing the connection cancels a request.
    */
   #handleCancellation(message: JSONRPCMessage): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false
@@ -158,18 +158,18 @@ export class Endpoint {
       return
     }
     const exchange = this.#open.get(message.id)
-    // The request was cancelled, or never existed.
+    // The request was canceled, or never existed.
     if (exchange === undefined) return
     this.#setIdle(exchange)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
-    // The version goes into a header of every later request, which would fail with other characters.
+    // The version is sent as a header of every later request. Other characters would make these requests fail.
     if (exchange.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }
     this.#passOn(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, exchange)
   }
 
-  /** Ends the request for the host. The connection stays open until it closes by itself, or too many are open. */
+  /** Marks a request as over for the host. Its connection stays open until it ends, or too many are open. */
   #setIdle(exchange: Exchange): void {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)
@@ -181,8 +181,8 @@ export class Endpoint {
   }
 
   /**
-   * Sends to the host. If an answer cannot be serialized, for example because it is nested too deeply, sends an error
-   * instead.
+   * Sends a message to the host. If an answer cannot be serialized, for example because it is nested too deeply, sends
+   * an error instead.
    */
   #passOn(message: JSONRPCMessage, exchange?: Exchange): void {
     this.#lastTaken = this.sendToHost(message).catch(async (error) => {
@@ -192,7 +192,7 @@ export class Endpoint {
     })
   }
 
-  /** Answers a request with an error, and stops reading its response. */
+  /** Answers a request with an error, and stops reading the endpoint's response. */
   #end(exchange: Exchange, cause: Cause = {}): void {
     this.#fail(exchange, cause)
     exchange.ending.abort()

@@ -10,39 +10,39 @@ interface RpcError {
   data?: unknown
 }
 
-/** A request without an answer, and its outcome. */
+/** A request that got no answer, and the facts about its failure. */
 export interface MissingAnswer {
   request: JSONRPCRequest
   url: URL
-  /** The HTTP status of the last response; undefined if none came. */
+  /** The HTTP status of the last response; undefined if there was no response. */
   status: number | undefined
-  /** Why the bridge itself stopped reading, in words; undefined if it did not. */
+  /** The reason why the bridge itself gave up; undefined if it did not. */
   reason?: string | undefined
-  /** Whether it stopped because the answer is too large. */
+  /** Whether the bridge gave up because the answer is too large. */
   isTooLarge?: boolean
   /** The transport's error; undefined if the transport read the whole response and found no answer in it. */
   error?: unknown
 }
 
-/** A code that JSON-RPC 2.0 leaves to implementations; the endpoint uses it too. */
+/** An error code that JSON-RPC 2.0 leaves to implementations. The endpoint uses it too. */
 const missingAnswerCode = -32_000
 
-/** The most characters of a message: enough for every message of our own endpoint, and short enough for a model. */
+/** The maximum length of an error message in characters. No message of our own endpoint is longer. */
 const longestMessage = 1_000
-/** The largest error data that is passed on. Our endpoint sends a list of versions, or a link. */
+/** The maximum length of error data as JSON. Longer data is left out. Our own endpoint's data is far shorter. */
 const longestData = 64 * 1024
 
-/** Statuses of a request that was rejected before it had any effect. */
+/** The HTTP statuses that mean that the request was rejected before it had any effect. */
 const refusalStatuses: ReadonlySet<number> = new Set([
   400, 401, 403, 404, 405, 406, 411, 413, 414, 415, 421, 422, 426, 429, 431,
 ])
 
-/** Requests that change nothing, however often they are sent. */
+/** The methods of requests that change nothing, however often they are sent. */
 const readOnlyMethods = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
 
 /**
- * Returns the error that a host gets instead of an answer. It says what happened, whether the request was carried out,
- * and what to do next.
+ * Returns the error that the host gets instead of an answer. The message says why there is no answer, whether the
+ * request was carried out, and what to do next. If the endpoint refused with a JSON-RPC error, that error is returned.
  */
 export function missingAnswerError(missing: MissingAnswer): RpcError {
   const refusal = missing.reason === undefined ? refusalIn(missing.error) : undefined
@@ -67,7 +67,7 @@ function isSmall(data: unknown): boolean {
   }
 }
 
-/** Returns the endpoint's own JSON-RPC error for a request that it refused. */
+/** Returns the JSON-RPC error with which the endpoint refused a request; undefined if there is none. */
 function refusalIn(error: unknown): RpcError | undefined {
   try {
     const body = JSON.parse(bodyOf(error) ?? '')
@@ -97,7 +97,7 @@ function outcomeText({ status, reason, error }: MissingAnswer): string {
 }
 
 function noAnswer(reason: string): string {
-  return `No answer came from the endpoint (${reason}).`
+  return `No usable answer came from the endpoint (${reason}).`
 }
 
 function effectText(missing: MissingAnswer): string {
@@ -106,7 +106,7 @@ function effectText(missing: MissingAnswer): string {
   return 'It is not known whether the call was carried out.'
 }
 
-/** Returns whether the request was certainly not carried out: it was never sent, or it was rejected. */
+/** Returns whether the request certainly had no effect: it never reached the endpoint, or the endpoint rejected it. */
 function hadNoEffect({ status, reason, error }: MissingAnswer): boolean {
   if (reason !== undefined) return false
   if (status === undefined) return explainFailure(error).unreached
@@ -128,14 +128,14 @@ function next(missing: MissingAnswer): string {
   if (status === undefined)
     return 'Check that the address is right and that a server listens there, then send it again.'
   if (status < 400) return 'If that address is the server that you mean, start the bridge with it.'
-  return steps[status] ?? 'Check that it is the address of an MCP endpoint.'
+  return steps[status] ?? 'Check that the address is that of an MCP endpoint.'
 }
 
 const steps: Readonly<Record<number, string>> = {
   400: 'Correct the request as the endpoint says.',
-  403: 'Use a key that may do this.',
-  404: 'Check the address; if it was right before, restart this server in the host, which begins a new session.',
-  413: 'Send less.',
+  403: 'Use a key with permission for this request.',
+  404: 'Check the address. If it worked before, restart this server in the host, so that a new session begins.',
+  413: 'Make the request smaller.',
   422: 'Correct the request as the endpoint says.',
   429: 'Wait, then send it again.',
 }

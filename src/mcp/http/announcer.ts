@@ -21,12 +21,12 @@ interface AnnouncerDependencies {
   log: Log
 }
 
-/** Notifies hosts, in both protocol eras, of changes made by any process. */
+/** Notifies hosts of changes that any process makes, both in MCP 2025 and in MCP 2026. */
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
-  /** Reads the activity: changes made with credentials, and changes to credentials. */
+  /** Watches the activity log for changes made with credentials, and for changes to credentials. */
   readonly #watch: ChangeWatcher<Change>
-  /** Follows the outbox: changes to records by anyone. */
+  /** Follows the outbox, which contains all changes to records, no matter who made them. */
   readonly #following: Following
   /** The queue of announcements, which are sent in sequence. */
   #announcing: Promise<void> = Promise.resolve()
@@ -40,7 +40,7 @@ export class Announcer {
     this.#following = changes.follow({ watched, onChanges: (found) => this.#announceRecordChanges(found, changes) })
   }
 
-  /** Starts to watch the party. Await this before one of its hosts gets a stream to listen on. */
+  /** Starts to watch the party. Await this before one of the party's hosts gets a stream to listen on. */
   async begin(partyId: string): Promise<void> {
     await Promise.all([this.#watch.begin(partyId), this.#following.begin(partyId)])
   }
@@ -55,16 +55,16 @@ export class Announcer {
     this.#announce([event], principalId)
   }
 
-  /** Closes the streams of credentials that are no longer valid. Without `principals`, checks all of them. */
+  /** Closes the MCP 2025 streams whose credentials are no longer valid. Without `principals`, checks all streams. */
   recheck(principals?: ReadonlySet<string>): void {
     const { sessions, modern, authorize, log } = this.#dependencies
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined
     const rechecked = async () => {
       await sessions.recheck(isValid, principals)
-      // `authorize` notices changed scopes, and announces them.
+      // For MCP 2026, calling `authorize` suffices: it notices and announces changed scopes.
       for (const { id, credential } of modern.listening()) if (principals?.has(id)) await isValid(credential)
     }
-    rechecked().catch((error: unknown) => log.warn({ err: error }, 'sessions were not checked'))
+    rechecked().catch((error: unknown) => log.warn({ err: error }, 'the credentials of sessions were not checked'))
   }
 
   async close(): Promise<void> {
@@ -78,7 +78,7 @@ export class Announcer {
     return new Set([...listeningOf(sessions), ...modern.listening()].map(({ partyId }) => partyId))
   }
 
-  /** Notifies each subscriber that can read the record now. A failure for one does not affect the others. */
+  /** Notifies each subscriber that can still read the record. A failed check for one does not affect the others. */
   #announceRecordChanges(recordChanges: readonly RecordChange[], { mayRead }: Changes): void {
     const { sessions, modern, store, log } = this.#dependencies
     const byParty = Map.groupBy(recordChanges, ({ partyId }) => partyId)
@@ -129,7 +129,7 @@ export class Announcer {
         principalId,
       )
     }
-    // A change to a credential may change what it allows.
+    // The changed records may be credentials that are no longer valid or have other scopes.
     this.recheck(changedIds)
     await this.#announcing
   }
@@ -162,12 +162,12 @@ export class Announcer {
   }
 }
 
-/** Lists the sessions whose host is listening, or was listening and may resume. */
+/** Returns the sessions whose host is listening, or was listening and may resume its stream. */
 function listeningOf(sessions: Sessions): Session[] {
   return [...sessions.local()].filter(({ streams }) => streams.generalStream(false) !== undefined)
 }
 
-/** Notifies an MCP 2025 host of a change, if its server declared that it sends such notifications. */
+/** Notifies an MCP 2025 host of a change, if the session's server declared this kind of notification. */
 function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
   const { tools, prompts, resources } = server.getCapabilities()
   const logFailure = (error: unknown) => log.warn({ err: error }, 'a change was not announced')

@@ -3,7 +3,7 @@ import { boundedText } from '../../core/bounded-text.ts'
 import { Failure } from '../../core/errors.ts'
 import { type RpcRefusal, rpc } from './responses.ts'
 
-/** Reads the body as JSON, or returns the refusal of an invalid one. */
+/** Reads a request's body as JSON. Returns a refusal if the body is invalid or too large. */
 export async function readJson(
   request: Request,
   maximumBytes: number,

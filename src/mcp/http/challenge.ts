@@ -1,13 +1,13 @@
 import { bearerChallenge } from '../../core/bearer.ts'
 import type { Principal } from './host-context.ts'
 
-/** The data that a host needs to sign in: the address of the resource's metadata (RFC 9728) and the scopes. */
+/** The data that a host needs to sign in: the address of the protected resource metadata (RFC 9728), and the scopes. */
 export interface Challenge {
   resourceMetadata: string
   scope: string
 }
 
-/** Answers 401 and explains how to get a credential. If one was sent, says that it is invalid (RFC 6750, 3). */
+/** Returns a 401 response. It says how to sign in or, if a credential was sent, that it is invalid (RFC 6750, 3). */
 export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
   const words = wasSent
     ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'
@@ -22,11 +22,11 @@ export function lacksScopes({ scopes }: Principal, needed: readonly string[]): b
   return scopes !== undefined && needed.some((scope) => !scopes.includes(scope))
 }
 
-/** Answers 403 with all scopes that a new token needs, so that no earlier grant is lost. */
+/** Returns a 403 response with all scopes that a new token needs: the missing ones and those of the present token. */
 export function insufficientScope({ resourceMetadata }: Challenge, held: readonly string[], needed: readonly string[]) {
   const scope = [...new Set([...held, ...needed])].join(' ')
   const missing = needed.filter((name) => !held.includes(name)).join(' ')
-  const words = `This needs the scope ${missing}, which the access token lacks. Authorize again with the scopes that WWW-Authenticate lists.`
+  const words = `This request needs the scope ${missing}, which the access token lacks. Authorize again with the scopes that WWW-Authenticate lists.`
   return challengeResponse(403, 'insufficient_scope', words, {
     error: 'insufficient_scope',
     scope,

@@ -2,7 +2,7 @@ import type { Feed, Follower, Following } from '../../core/change-watcher.ts'
 import { addressOf, watchable } from '../resources/kinds.ts'
 import type { Principal } from './host-context.ts'
 
-/** A change to a party's record by anyone. */
+/** A change to a party's record, no matter who made it. */
 export interface RecordChange {
   partyId: string
   resourceId: string
@@ -20,15 +20,15 @@ export interface Change {
 export interface Changes {
   /** The changes made with each credential. */
   activity: Feed<Change>
-  /** Follows changes to parties' records by anyone. */
+  /** Follows the changes to parties' records, no matter who makes them. */
   follow(follower: Follower<RecordChange>): Following
-  /** Returns whether the principal can read the address now; otherwise the principal is not notified. */
+  /** Returns whether the principal can now read the resource at the address. If not, the principal is not notified. */
   mayRead(principal: Principal, address: string): Promise<boolean>
 }
 
 /**
- * Returns the changed addresses that the party's own outbox does not report: the run's activity, and those of a
- * customer's resources that a host can watch.
+ * Returns the addresses of the changed resources that the party's own outbox does not report: the run's activity, and
+ * the customer's resources that a host can watch.
  */
 export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
   const addresses = customerPartyId === null ? [] : resourceIds.flatMap((id) => watchable(id, customerPartyId))

@@ -6,15 +6,15 @@ import {
 } from '@modelcontextprotocol/server'
 import { modernVersion } from '../../core/mcp-versions.ts'
 
-/** The era of a message, or its refusal, by the SDK's classification. */
+/** The protocol era of a message, or its rejection, in the terms of the SDK. */
 type Route =
   | { kind: 'modern' }
   | { kind: 'legacy'; reason: Extract<InboundClassificationOutcome, { kind: 'legacy' }>['reason'] }
   | Extract<InboundClassificationOutcome, { kind: 'reject' }>
 
 /**
- * Classifies a message. The SDK first tests whether a message is an answer, which takes longer than everything else. So
- * this function first recognizes the most common kind: a request whose header names the version. The MCP 2026 handler
+ * Classifies a message. The SDK begins with a slow test: whether the message is an answer. To avoid it, this function
+ * first recognizes the most common kind, a request whose header states the protocol version. The MCP 2026 handler
  * classifies its messages again.
  */
 export function classify({ headers }: Request, body: unknown): Route {

@@ -1,4 +1,4 @@
-/** The methods and headers that a host in a browser may send. */
+/** The methods and headers that a host in a browser may use. */
 const methods = 'GET, POST, DELETE'
 const requestHeaders = [
   'Accept',
@@ -15,7 +15,7 @@ const requestHeaders = [
 ].join(', ')
 const responseHeaders = 'Mcp-Session-Id, WWW-Authenticate, Mcp-Protocol-Version'
 
-/** Answers a preflight from an allowed origin (Fetch, CORS protocol). Credentials are never cookies here. */
+/** Returns the response to a CORS preflight from an allowed origin. No cookies are allowed, because none are needed. */
 export function preflight(origin: string): Response {
   return withCors(
     new Response(null, {
@@ -30,7 +30,7 @@ export function preflight(origin: string): Response {
   )
 }
 
-/** Lets a page of that origin read the response. */
+/** Lets pages of the given origin read the response. */
 export function withCors(response: Response, origin: string): Response {
   response.headers.set('Access-Control-Allow-Origin', origin)
   response.headers.set('Access-Control-Expose-Headers', responseHeaders)
