@@ -14,25 +14,25 @@ type Values = Record<string, unknown>
 
 /** The outcome for a model that does exactly what `next` says and nothing else. */
 interface Ending {
-  /** `done`: the call succeeded. `looked`: the advice was to read. `person`: the advice was to ask a person. */
-  how: 'done' | 'looked' | 'person'
+  /** `done`: the call succeeded. `read`: the advice was to read. `person`: the advice was to ask a person. */
+  how: 'done' | 'read' | 'person'
   /** The codes of the refusals before the outcome. */
   codes: string[]
   /** Every text that the model got. */
-  seen: string[]
+  advice: string[]
 }
 
-const longest = 6
+const maxCalls = 6
 
 async function obey(connection: Connected, tool: string, firstInput: Values): Promise<Ending> {
-  const ending: Ending = { how: 'person', codes: [], seen: [] }
+  const ending: Ending = { how: 'person', codes: [], advice: [] }
   let input = firstInput
-  for (let step = 0; step < longest; step++) {
+  for (let step = 0; step < maxCalls; step++) {
     const result = await connection.host.callTool(tool, input)
     if (result.isError !== true) return { ...ending, how: 'done' }
     const { code, next } = errorOf(result) as { code: string; next: string }
     ending.codes.push(code)
-    ending.seen.push(next)
+    ending.advice.push(next)
     if (next.startsWith('Put money in with fund_sandbox_wallet')) {
       const funded = await connection.host.callTool('fund_sandbox_wallet', { customerId: us, amount: 2_000_000 })
       expect(funded.isError, funded.content[0]?.text).not.toBe(true)
@@ -41,24 +41,21 @@ async function obey(connection: Connected, tool: string, firstInput: Values): Pr
     if (changed === 'person') return ending
     if (typeof changed === 'object') input = changed
     else {
-      const read = await connection.host.callTool(
-        changed.slice('look '.length),
-        readArguments(connection, changed, input),
-      )
+      const read = await connection.host.callTool(changed.slice('read '.length), readArguments(changed, input))
       expect(read.isError, `${next}: ${read.content[0]?.text}`).not.toBe(true)
-      return { ...ending, how: 'looked' }
+      return { ...ending, how: 'read' }
     }
   }
-  throw new Error(`never ends: ${ending.seen.join(' | ')}`)
+  throw new Error(`never ends: ${ending.advice.join(' | ')}`)
 }
 
 /** Returns the next call's arguments, or `look` and the tool to read with, or `person` if only a person can help. */
-function followAdvice(input: Values, next: string): Values | `look ${string}` | 'person' {
+function followAdvice(input: Values, next: string): Values | `read ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }
   if (!/call again/i.test(next) || /^Call \w+ (and decide|to find)|Do not call again/.test(next)) {
-    const look = /\bCall (\w+_\w+)/i.exec(next)?.[1]
-    return look === undefined ? 'person' : `look ${look}`
+    const tool = /\bCall (\w+_\w+)/i.exec(next)?.[1]
+    return tool === undefined ? 'person' : `read ${tool}`
   }
   if (/^(Have|Tell|Ask|Give|Choose|Add)\b/.test(next)) return 'person'
   const { idempotencyKey: _, ...changed } = input
@@ -80,8 +77,8 @@ function followAdvice(input: Values, next: string): Values | `look ${string}` | 
 
 const tools = toolList(everyTool('sandbox'))
 
-function readArguments(_: Connected, look: string, input: Values): Values {
-  const { inputSchema } = tools.find(({ name }) => `look ${name}` === look) ?? { inputSchema: { properties: {} } }
+function readArguments(action: string, input: Values): Values {
+  const { inputSchema } = tools.find(({ name }) => `read ${name}` === action) ?? { inputSchema: { properties: {} } }
   const names = Object.keys(inputSchema.properties ?? {})
   return Object.fromEntries(Object.entries(input).filter(([name]) => names.includes(name) && name !== 'limit'))
 }
@@ -106,7 +103,7 @@ beforeAll(async () => {
 afterAll(() => world.drop())
 
 /** Refills the wallet, because the model may have spent everything. */
-async function fund(): Promise<void> {
+async function refillWallet(): Promise<void> {
   const { status, text } = await world.post(`/simulations/customers/${us}/transfers/deposit`, { amount: 10_000 })
   if (status !== 200) throw new Error(text)
 }
@@ -124,16 +121,16 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
       let refusals = 5
       const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refuse(code) : undefined)
       const connection = await connectHost(world, open, { between })
-      const { codes, seen, how } = await obey(connection, 'issue_agent_card', card)
+      const { codes, advice, how } = await obey(connection, 'issue_agent_card', card)
       expect(codes[0]).toBe(code)
-      expect(how === 'done' || codes.length < longest).toBe(true)
-      for (const next of seen) {
+      expect(how === 'done' || codes.length < maxCalls).toBe(true)
+      for (const next of advice) {
         expect(maskSecrets(next)).toBe(next)
         expect(next).toMatch(/[a-z]+_[a-z_]+|idempotencyKey|call again|PAYMENTS_/)
       }
       const keys = connection.sent.filter(({ line }) => line === 'POST /agent-cards').map((sent) => sent.idempotencyKey)
-      const isOpen = ['rate_limited', 'bad_gateway', 'service_unavailable'].includes(code)
-      if (!isOpen) expect(new Set(keys).size).toBe(keys.length)
+      const isTemporary = ['rate_limited', 'bad_gateway', 'service_unavailable'].includes(code)
+      if (!isTemporary) expect(new Set(keys).size).toBe(keys.length)
       await connection.close()
     },
   )
@@ -148,7 +145,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     let count = 0
     const usedKey = () => keyed('issue_agent_card', card, `key ${++count} of ${open.name} at ${world.system.now()}`)
     const purchase = async (cents: number) => {
-      await fund()
+      await refillWallet()
       const cardId = dataOf(await host.callTool('issue_agent_card', card)).id
       const authorization = await host.callTool('simulate_card_authorization', {
         cardId,
@@ -183,15 +180,14 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
             return obey(connection, 'simulate_card_reversal', { cardTransactionId, ...key })
           },
           cancel: async () => {
-            await fund()
+            await refillWallet()
             const paymentId = dataOf(await host.callTool('create_payment', paymentOf(1))).id
             return obey(connection, 'cancel_payment', { paymentId, ...key })
           },
         }
         const { how, codes } = await calls[tool]()
         expect(how).not.toBe('person')
-        if (how === 'looked')
-          expect(['cancel', 'reverse twice'].includes(tool) || codes.includes('conflict')).toBe(true)
+        if (how === 'read') expect(['cancel', 'reverse twice'].includes(tool) || codes.includes('conflict')).toBe(true)
       }),
       { numRuns: isDeep ? 25 : 10 },
     )
@@ -199,7 +195,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
   })
 
   test('learns the limit, and how to get money', async () => {
-    await fund()
+    await refillWallet()
     const connection = await connectHost(world, open, {})
     const { host } = connection
     const cardId = dataOf(await host.callTool('issue_agent_card', card)).id
@@ -212,8 +208,8 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     const refused = errorOf(await host.callTool('simulate_card_capture', capture))
     expect(refused.next).toBe('Correct amount, at most 4250, and call again without idempotencyKey.')
     expect(refused).not.toHaveProperty('idempotencyKey')
-    const poor = errorOf(await host.callTool('create_payment', paymentOf(98_765_432)))
-    expect(poor.next).toMatch(
+    const unaffordable = errorOf(await host.callTool('create_payment', paymentOf(98_765_432)))
+    expect(unaffordable.next).toMatch(
       /^Correct amount, at most \d+, and call again without idempotencyKey; or first put money in with fund_sandbox_wallet/,
     )
     const funded = await host.callTool('fund_sandbox_wallet', { customerId: us, amount: 100 })

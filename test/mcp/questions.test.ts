@@ -42,7 +42,7 @@ test('every irreversible operation asks the person, except those listed here', (
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
   // Canceling and denying move no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
-  const others = [
+  const exceptions = [
     'cancel_payment',
     'cancel_payment_request',
     'decline_payment_request',
@@ -53,7 +53,7 @@ test('every irreversible operation asks the person, except those listed here', (
     'revoke_invitation_link',
     'revoke_party_invitation',
   ]
-  const notDestructive = [
+  const additions = [
     'create_agent_key',
     'create_api_key',
     'create_application',
@@ -69,9 +69,9 @@ test('every irreversible operation asks the person, except those listed here', (
     'update_webhook',
   ]
   expect(Object.keys(questions).sort()).toEqual(
-    [...destructive.filter((name) => !others.includes(name)), ...notDestructive].sort(),
+    [...destructive.filter((name) => !exceptions.includes(name)), ...additions].sort(),
   )
-  expect(others.filter((name) => !destructive.includes(name))).toEqual([])
+  expect(exceptions.filter((name) => !destructive.includes(name))).toEqual([])
   for (const { amount } of Object.values(questions)) expect(amount).toBeOneOf([undefined, 'amount', 'maximumAmount'])
 })
 

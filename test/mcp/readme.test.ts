@@ -6,15 +6,15 @@ import { connectHost } from './connected.ts'
 import { hosts } from './hosts.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [, picture = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
+const [, example = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
 const cents = (text = '') => Math.round(Number(/\d+\.\d\d/.exec(text)?.[0]) * 100)
-/** The tool calls in the picture, with their amounts. */
-const calls = [...picture.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({
+/** The tool calls in the example, with their amounts. */
+const calls = [...example.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({
   tool,
   description,
 }))
 /** The wallet's available and total balance, before the first call and after each movement. */
-const balances = [...picture.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
+const balances = [...example.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
   available: cents(available),
   total: cents(total),
 }))

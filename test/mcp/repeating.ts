@@ -11,29 +11,27 @@ import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
 /** How the network treats one payment request: it delivers, loses, delays or refuses the request. */
-type Way = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
+type Delivery = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
-/** A network. `ways` says how it treats the next requests, in order; it delivers later requests at once. */
-export interface Line {
-  ways: Way[]
-  /** The number of payment requests sent. */
-  sent: number
+/** A network. `deliveries` says how it treats the next requests, in order; it delivers later requests at once. */
+export interface Network {
+  deliveries: Delivery[]
 }
 
-export const lost: Way = async (send) => {
+export const lost: Delivery = async (send) => {
   await send()
   throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } })
 }
-export const unavailable: Way = async (send, refuse) => {
+export const unavailable: Delivery = async (send, refuse) => {
   await send()
   return refuse(503)
 }
 
-/** Creates a way that holds a request before or after the service gets it. `there` resolves when it is held. */
+/** Creates a way that holds a request before or after the service gets it. `arrived` resolves when it is held. */
 export function holdRequest(when: 'before' | 'after') {
   const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
-  const way: Way = async (send) => {
+  const delivery: Delivery = async (send) => {
     const early = when === 'after' ? await send() : undefined
     arrived.resolve()
     await released.promise
@@ -46,18 +44,18 @@ export function holdRequest(when: 'before' | 'after') {
     released.resolve()
     return done.promise
   }
-  return { way, there: arrived.promise, release }
+  return { delivery, arrived: arrived.promise, release }
 }
 
 /** A connection to the service. `open` starts another host; over stdio, each host has its own server process. */
-export interface Door {
+export interface Connector {
   name: string
-  line: Line
+  network: Network
   open(): Promise<Host>
   close(): Promise<void>
 }
 
-interface DoorOptions {
+interface ConnectorOptions {
   windowSeconds: number
   /** The world of each process; hosts take turns. */
   worlds: readonly World[]
@@ -76,32 +74,34 @@ const isPayment = (method: string, path: string) => method === 'POST' && path.en
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
 /** Returns a function that returns the items in turn, and starts again after the last. */
-function takeTurns<Of>(all: readonly Of[]): () => Of {
+function cycleThrough<Item>(items: readonly Item[]): () => Item {
   let count = 0
-  return () => all[count++ % all.length] as Of
+  return () => items[count++ % items.length] as Item
 }
 
-function passThrough<Answer>(
-  line: Line,
+function transmit<Answer>(
+  network: Network,
   send: () => Promise<Answer>,
   refuse: (status: number) => Answer,
 ): Promise<Answer> {
-  line.sent++
-  const way = line.ways.shift()
-  return way === undefined ? send() : way(send, refuse)
+  const delivery = network.deliveries.shift()
+  return delivery === undefined ? send() : delivery(send, refuse)
 }
 
 /**
  * Opens a connection over stdio, where each host has its own server process. The process remembers calls in the
  * database, or in `file` if the API is remote.
  */
-export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: DoorOptions, file?: string): Door {
-  const line: Line = { ways: [], sent: 0 }
+export function stdioConnector(
+  { windowSeconds, worlds, key, host: { open, host } }: ConnectorOptions,
+  file?: string,
+): Connector {
+  const network: Network = { deliveries: [] }
   const opened: { close(): Promise<void> }[] = []
-  const next = takeTurns(worlds)
+  const next = cycleThrough(worlds)
   return {
     name: `stdio, ${file === undefined ? 'embedded' : 'against a remote API'}, ${host}`,
-    line,
+    network,
     open: async () => {
       const world = next()
       const system = shortenWaits(world.system)
@@ -117,8 +117,8 @@ export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: 
       }
       const between = (request: Request) =>
         isPayment(request.method, new URL(request.url).pathname)
-          ? passThrough(
-              line,
+          ? transmit(
+              network,
               () => world.service.fetch(request),
               (status) => new Response(refusalBody, { status }),
             )
@@ -140,18 +140,18 @@ export function stdioDoor({ windowSeconds, worlds, key, host: { open, host } }: 
 }
 
 /** Opens a connection over HTTP, where each server process can serve every host. */
-export async function httpDoor(
-  { windowSeconds, worlds, key, host: { open, host, sdk } }: DoorOptions,
+export async function httpConnector(
+  { windowSeconds, worlds, key, host: { open, host, sdk } }: ConnectorOptions,
   headers: Record<string, string> = {},
-): Promise<Door> {
-  const line: Line = { ways: [], sent: 0 }
+): Promise<Connector> {
+  const network: Network = { deliveries: [] }
   const config = loadConfig({ env: { PAYMENTS_TOOLSETS: 'all', PAYMENTS_REPEAT_WINDOW: String(windowSeconds) } })
-  const served = await Promise.all(worlds.map((world) => serveSite(world, config, line)))
-  const next = takeTurns(served)
+  const served = await Promise.all(worlds.map((world) => serveSite(world, config, network)))
+  const next = cycleThrough(served)
   const opened: Host[] = []
   return {
     name: `HTTP, ${host}`,
-    line,
+    network,
     open: async () => {
       const { url, world } = next()
       const client = open()
@@ -166,15 +166,15 @@ export async function httpDoor(
   }
 }
 
-async function serveSite(world: World, config: ReturnType<typeof loadConfig>, line: Line) {
+async function serveSite(world: World, config: ReturnType<typeof loadConfig>, network: Network) {
   const [system, log] = [shortenWaits(world.system), { debug() {}, info() {}, warn() {}, error() {} }]
   const { service, store } = world
   const carry: typeof service.carry = (caller) => {
     const carrier = service.carry(caller)
     return (request, signal) =>
       isPayment(request.method, request.path)
-        ? passThrough(
-            line,
+        ? transmit(
+            network,
             () => carrier(request, signal),
             (status) => ({ status, headers: new Headers(), body: refusalBody }),
           )

@@ -18,20 +18,20 @@ const [host] = hosts
 
 onEachDatabase('the repeat of a call that has no idempotency key at the API', (database) => {
   let world: World
-  let inDatabase: CallMemory
+  let databaseMemory: CallMemory
   let keyCount = 0
   const open: Connected[] = []
   beforeAll(async () => {
     world = await createWorld(database)
     const { keyId: id, partyId } = await world.whoami(world.apiKey)
-    inDatabase = await databaseMemories(world.service, world.store)({ id, partyId })
+    databaseMemory = await databaseMemories(world.service, world.store)({ id, partyId })
   })
   afterEach(async () => {
     for (const { close } of open.splice(0)) await close()
   })
   afterAll(() => world.drop())
 
-  const openHost = async (memory = inDatabase, between: Options['between'] = () => undefined) => {
+  const openHost = async (memory = databaseMemory, between: Options['between'] = () => undefined) => {
     const repeats = { windowMs: 900_000, run: undefined, memory: async () => memory }
     // Shortens the waits for an answer.
     const system = shortenWaits(world.system)
@@ -47,12 +47,12 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
       connection.host.callTool('create_api_key', input, signal && { signal })
   }
   const newKey = () => ({ name: `Key ${++keyCount}`, scopes: ['payments.read'] })
-  const keyIn = (result: ToolResult) => {
+  const dataIn = (result: ToolResult) => {
     const { data } = result.structuredContent ?? {}
     return JSON.stringify(data)
   }
   const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
-  const keysOf = async (name: string) => {
+  const countKeys = async (name: string) => {
     const { json } = await world.get('/api-keys?limit=100', { key: world.apiKey })
     return json.data.filter((key: { attributes: { name: string } }) => key.attributes.name === name).length
   }
@@ -62,16 +62,16 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     const first = await (await openHost())(key)
     const secret = String((first.structuredContent?.data.attributes as Record<string, unknown> | undefined)?.apiKey)
     const again = await (await openHost())(key)
-    expect([keyIn(again), isRepeat(first), isRepeat(again)]).toEqual([keyIn(first), false, true])
-    expect(await keysOf(key.name)).toBe(1)
-    expect(keyIn(again)).toContain(secret)
+    expect([dataIn(again), isRepeat(first), isRepeat(again)]).toEqual([dataIn(first), false, true])
+    expect(await countKeys(key.name)).toBe(1)
+    expect(dataIn(again)).toContain(secret)
     const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))
     for (const hidden of [key.name, secret]) expect(rows).not.toContain(hidden)
     const onPurpose = { ...key, idempotencyKey: 'q7w8e9r1t2y3u4i5' }
     const another = await (await openHost())(onPurpose)
-    expect([isRepeat(another), keyIn(another) === keyIn(first)]).toEqual([false, false])
-    expect(keyIn(await (await openHost())(onPurpose))).toBe(keyIn(another))
-    expect(await keysOf(key.name)).toBe(2)
+    expect([isRepeat(another), dataIn(another) === dataIn(first)]).toEqual([false, false])
+    expect(dataIn(await (await openHost())(onPurpose))).toBe(dataIn(another))
+    expect(await countKeys(key.name)).toBe(2)
   })
 
   test('waits for the first call, even if both are simultaneous or the first host gave up', async () => {
@@ -79,8 +79,8 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     const [one, other] = [await openHost(), await openHost()]
     const both = await Promise.all([one(key), other(key)])
     expect(both.map(isRepeat).sort()).toEqual([false, true])
-    expect(keyIn(both[0])).toBe(keyIn(both[1]))
-    expect(await keysOf(key.name)).toBe(1)
+    expect(dataIn(both[0])).toBe(dataIn(both[1]))
+    expect(await countKeys(key.name)).toBe(1)
 
     const another = newKey()
     const [arrived, released, controller] = [
@@ -88,7 +88,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
       Promise.withResolvers<void>(),
       new AbortController(),
     ]
-    const slow = await openHost(inDatabase, async (request) => {
+    const slow = await openHost(databaseMemory, async (request) => {
       if (request.method !== 'POST') return undefined
       arrived.resolve()
       await released.promise
@@ -101,7 +101,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     const repeat = other(another)
     released.resolve()
     expect(isRepeat(await repeat)).toBe(true)
-    expect(await keysOf(another.name)).toBe(1)
+    expect(await countKeys(another.name)).toBe(1)
   })
 
   test('is carried out if the first call was refused, and reports the known facts if its answer was lost', async () => {
@@ -113,7 +113,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
         throw new TypeError('fetch failed')
       },
     ]
-    const call = await openHost(inDatabase, (request) =>
+    const call = await openHost(databaseMemory, (request) =>
       request.method === 'POST' ? ways.shift()?.(request) : undefined,
     )
     expect(errorOf(await call(key)).code).toBe('conflict')
@@ -122,22 +122,22 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     const error = errorOf(await call(key))
     expect(error.detail).toMatch(/^An equal call was sent at .*pass a new idempotencyKey\.$/)
     expect(error.next).toContain('list_api_keys')
-    expect(await keysOf(key.name)).toBe(1)
+    expect(await countKeys(key.name)).toBe(1)
   })
 
   test('at a deployed API is answered by the process that got the first answer, which is in no file', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'answers-'))
     const path = join(directory, 'sent-calls.json')
-    const started = () =>
+    const newMemory = () =>
       fileMemory({ path, principal: world.apiKey, system: world.system, log: { info() {}, warn() {}, error() {} } })
-    const memory = started()
+    const memory = newMemory()
     const key = newKey()
     const first = await (await openHost(memory))(key)
-    expect(keyIn(await (await openHost(memory))(key))).toBe(keyIn(first))
+    expect(dataIn(await (await openHost(memory))(key))).toBe(dataIn(first))
     expect((await readFile(path, 'utf8')).length).toBeLessThan(600)
     world.system.pass(60_000)
-    expect(errorOf(await (await openHost(started()))(key)).code).toBe('conflict')
-    expect(await keysOf(key.name)).toBe(1)
+    expect(errorOf(await (await openHost(newMemory()))(key)).code).toBe('conflict')
+    expect(await countKeys(key.name)).toBe(1)
     await rm(directory, { recursive: true })
   })
 })

@@ -32,8 +32,8 @@ onEachDatabase('an equal call', (database) => {
   const openHost = async (between: Options['between'] = () => undefined) => {
     const connection = await connectHost(world, host.open, { repeats: { windowMs, run: undefined, memory }, between })
     open.push(connection)
-    const { host: at } = connection
-    return { at, call: (input: object) => at.callTool('create_payment', input) }
+    const { host: client } = connection
+    return { client, call: (input: object) => client.callTool('create_payment', input) }
   }
   const newPayment = () => {
     amount += 1
@@ -48,13 +48,13 @@ onEachDatabase('an equal call', (database) => {
   }
 
   test('is recognized with explicit defaults, and with numbers sent as strings', async () => {
-    const { at } = await openHost()
+    const { client } = await openHost()
     const card = { merchant: { name: 'Books' }, maximumAmount: 1_000, currency: 'USD' }
-    const first = await at.callTool('issue_agent_card', card)
-    const again = await at.callTool('issue_agent_card', { ...card, maximumAmount: '1000', expiresInMinutes: 60 })
+    const first = await client.callTool('issue_agent_card', card)
+    const again = await client.callTool('issue_agent_card', { ...card, maximumAmount: '1000', expiresInMinutes: 60 })
     expect(idOf(again)).toBe(idOf(first))
     expect(isRepeat(again)).toBe(true)
-    const longer = await at.callTool('issue_agent_card', { ...card, expiresInMinutes: 61 })
+    const longer = await client.callTool('issue_agent_card', { ...card, expiresInMinutes: 61 })
     expect(idOf(longer)).not.toBe(idOf(first))
   })
 

@@ -14,9 +14,9 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
 import { connectHost } from './connected.ts'
 import { errorOf, type Host, hosts, type ToolResult } from './hosts.ts'
-import { type Door, httpDoor, stdioDoor } from './repeating.ts'
+import { type Connector, httpConnector, stdioConnector } from './repeating.ts'
 
-interface Made {
+interface CreatedRecord {
   id: string
   attributes: Record<string, unknown>
 }
@@ -27,18 +27,18 @@ interface Scene {
   agentId: string
   walletId: string
   /** Sends a request as the party's owner. */
-  owner(method: string, path: string, attributes?: object): Promise<Made>
+  owner(method: string, path: string, attributes?: object): Promise<CreatedRecord>
 }
 
-interface Guarded {
+interface GuardedCall {
   by: 'agent' | 'owner'
   arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
   /** The ways to make the record useless, by name. Empty if nothing can make it useless. */
-  ends: Record<string, (scene: Scene, made: Made) => unknown>
+  ends: Record<string, (scene: Scene, made: CreatedRecord) => unknown>
 }
 
 let count = 0
-const unknown = () => ({ type: 'email', value: `nobody${count++}@example.com` })
+const unknownRecipient = () => ({ type: 'email', value: `nobody${count++}@example.com` })
 const merchant = { name: 'Books' }
 const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
 const beneficiary = { name: 'A supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
@@ -49,21 +49,23 @@ const name = () => `Thing ${count++}`
 /** Returns a new amount above the party's limit, which needs an approval. */
 const reviewedAmount = () => 60_000 + count++
 
-const deny = async ({ world, owner }: Scene, made: Made) => {
+const deny = async ({ world, owner }: Scene, made: CreatedRecord) => {
   const { json } = await world.get('/approvals?limit=100', { key: world.apiKey })
-  const approval = json.data.find((one: { attributes: { target: Made } }) => one.attributes.target.id === made.id)
+  const approval = json.data.find(
+    (one: { attributes: { target: CreatedRecord } }) => one.attributes.target.id === made.id,
+  )
   await owner('POST', `/approvals/${approval.id}/deny`)
 }
-const bank = async ({ owner }: Scene) => {
+const linkBank = async ({ owner }: Scene) => {
   const account = await owner('POST', '/external-accounts/processor-token', {
     processorToken: 'processor-sandbox-accounts',
   })
-  return { externalAccountId: (account as unknown as Made[])[0]?.id }
+  return { externalAccountId: (account as unknown as CreatedRecord[])[0]?.id }
 }
-const simulated = (path: string) => (scene: Scene, made: Made) =>
+const simulate = (path: string) => (scene: Scene, made: CreatedRecord) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
 /** Returns a time some hours after the service's time, which earlier tests have advanced. */
-const inHours = async ({ owner }: Scene, hours: number) => {
+const hoursFromNow = async ({ owner }: Scene, hours: number) => {
   const { now } = (await owner('GET', '/simulations/clock')).attributes
   return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()
 }
@@ -71,14 +73,14 @@ const advance =
   (seconds: number) =>
   ({ owner }: Scene) =>
     owner('POST', '/simulations/clock/advance', { seconds })
-const retireAgent = ({ owner }: Scene, { agentId }: { agentId?: unknown }) => owner('DELETE', `/agents/${agentId}`)
+const deleteAgent = ({ owner }: Scene, { agentId }: { agentId?: unknown }) => owner('DELETE', `/agents/${agentId}`)
 const newAgent = async ({ owner }: Scene) => (await owner('POST', '/agents', { name: name() })).id
-const agentOfRecord = (made: Made & { relationships?: Record<string, { data: Made }> }) => ({
+const agentOfRecord = (made: CreatedRecord & { relationships?: Record<string, { data: CreatedRecord }> }) => ({
   agentId: made.relationships?.agent?.data.id,
 })
-const webhook = ({ owner }: Scene) =>
+const createWebhook = ({ owner }: Scene) =>
   owner('POST', '/webhooks', { url: `https://hooks.example.com/${count++}`, enabledEvents: ['*'] })
-const webhookEnds: Guarded['ends'] = {
+const webhookEnds: GuardedCall['ends'] = {
   disabled: ({ owner }, { id }) => owner('PATCH', `/webhooks/${id}`, { status: 'DISABLED' }),
   deleted: ({ owner }, { id }) => owner('DELETE', `/webhooks/${id}`),
   'given another secret': ({ owner, world }, { id }) => {
@@ -86,18 +88,18 @@ const webhookEnds: Guarded['ends'] = {
     return owner('POST', `/webhooks/${id}/rotate-secret`, { expiresInSeconds: 0 })
   },
 }
-const invitationEnds: Guarded['ends'] = {
+const invitationEnds: GuardedCall['ends'] = {
   revoked: ({ owner }, { id }) => owner('DELETE', `/customers/invitations/${id}`),
-  declined: simulated('customer-invitations/{id}/decline'),
+  declined: simulate('customer-invitations/{id}/decline'),
   expired: advance(2 * 3600),
-  'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
+  'left without its agent': (scene, made) => deleteAgent(scene, agentOfRecord(made)),
 }
 
 /** The call of each guarded tool, and the ways to end its record. */
-const guarded: Record<string, Guarded> = {
+const guarded: Record<string, GuardedCall> = {
   create_payment: {
     by: 'agent',
-    arguments: () => ({ amount: amount(), counterparty: unknown() }),
+    arguments: () => ({ amount: amount(), counterparty: unknownRecipient() }),
     ends: { canceled: ({ owner }, { id }) => owner('POST', `/payments/${id}/cancel`) },
   },
   create_wire: {
@@ -121,26 +123,26 @@ const guarded: Record<string, Guarded> = {
   },
   create_deposit: {
     by: 'owner',
-    arguments: async (scene) => ({ amount: amount(), ...(await bank(scene)) }),
+    arguments: async (scene) => ({ amount: amount(), ...(await linkBank(scene)) }),
     ends: {
-      refused: simulated('transfers/{id}/fail'),
+      refused: simulate('transfers/{id}/fail'),
       returned: async (scene, made) => {
-        await simulated('transfers/{id}/settle')(scene, made)
-        await simulated('transfers/{id}/return')(scene, made)
+        await simulate('transfers/{id}/settle')(scene, made)
+        await simulate('transfers/{id}/return')(scene, made)
       },
     },
   },
   create_withdrawal: {
     by: 'owner',
-    arguments: async (scene) => ({ amount: amount(), ...(await bank(scene)) }),
-    ends: { refused: simulated('transfers/{id}/fail') },
+    arguments: async (scene) => ({ amount: amount(), ...(await linkBank(scene)) }),
+    ends: { refused: simulate('transfers/{id}/fail') },
   },
   create_payment_request: {
     by: 'agent',
-    arguments: () => ({ amount: amount(), payer: unknown() }),
+    arguments: () => ({ amount: amount(), payer: unknownRecipient() }),
     ends: {
       canceled: ({ owner }, { id }) => owner('POST', `/payment-requests/${id}/cancel`),
-      declined: simulated('payment-requests/{id}/decline'),
+      declined: simulate('payment-requests/{id}/decline'),
     },
   },
   issue_agent_card: {
@@ -186,7 +188,7 @@ const guarded: Record<string, Guarded> = {
   },
   rotate_webhook_secret: {
     by: 'owner',
-    arguments: async (scene) => ({ webhookId: (await webhook(scene)).id, expiresInSeconds: 60 }),
+    arguments: async (scene) => ({ webhookId: (await createWebhook(scene)).id, expiresInSeconds: 60 }),
     ends: webhookEnds,
   },
   create_api_key: {
@@ -199,7 +201,7 @@ const guarded: Record<string, Guarded> = {
     arguments: async (scene) => ({ agentId: await newAgent(scene) }),
     ends: {
       revoked: ({ owner }, { id }) => owner('DELETE', `/agent-keys/${id}`),
-      'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
+      'left without its agent': (scene, made) => deleteAgent(scene, agentOfRecord(made)),
     },
   },
   create_application: {
@@ -207,7 +209,7 @@ const guarded: Record<string, Guarded> = {
     arguments: async (scene) => ({ agentId: await newAgent(scene), name: name() }),
     ends: {
       revoked: ({ owner }, { id }) => owner('DELETE', `/applications/${id}`),
-      'left without its agent': (scene, made) => retireAgent(scene, agentOfRecord(made)),
+      'left without its agent': (scene, made) => deleteAgent(scene, agentOfRecord(made)),
     },
   },
   create_trusted_issuer: {
@@ -233,9 +235,9 @@ const guarded: Record<string, Guarded> = {
   create_customer_invitation: {
     by: 'owner',
     arguments: async (scene) => ({
-      recipients: [unknown()],
+      recipients: [unknownRecipient()],
       agents: [{ agentId: await newAgent(scene), permissions }],
-      expiresAt: await inHours(scene, 1),
+      expiresAt: await hoursFromNow(scene, 1),
     }),
     ends: invitationEnds,
   },
@@ -243,9 +245,9 @@ const guarded: Record<string, Guarded> = {
     by: 'owner',
     arguments: async (scene) => ({
       agentId: await newAgent(scene),
-      recipients: [unknown()],
+      recipients: [unknownRecipient()],
       permissions,
-      expiresAt: await inHours(scene, 1),
+      expiresAt: await hoursFromNow(scene, 1),
     }),
     ends: invitationEnds,
   },
@@ -254,18 +256,18 @@ const guarded: Record<string, Guarded> = {
     arguments: async (scene) => ({
       name: name(),
       proposedAgents: [{ agentId: await newAgent(scene), permissions }],
-      expiresAt: await inHours(scene, 1),
+      expiresAt: await hoursFromNow(scene, 1),
     }),
     ends: {
       revoked: ({ owner }, { id }) => owner('POST', `/customers/invitation-links/${id}/revoke`),
       expired: advance(2 * 3600),
       'left without its agent': (scene, made) =>
-        retireAgent(scene, (made.attributes.proposedAgents as { agentId: string }[])[0] ?? {}),
+        deleteAgent(scene, (made.attributes.proposedAgents as { agentId: string }[])[0] ?? {}),
     },
   },
 }
 
-const madeBy = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as Made
+const recordIn = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as CreatedRecord
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
 /** Makes the one call that the advice in `next` names. */
@@ -273,17 +275,17 @@ async function follow(scene: Scene, host: Host, tool: string, input: Record<stri
   const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (key !== undefined) return host.callTool(tool, { ...input, idempotencyKey: key })
   if (advice.includes(`call ${tool} again with a later expiresAt`)) {
-    return host.callTool(tool, { ...input, expiresAt: await inHours(scene, 24) })
+    return host.callTool(tool, { ...input, expiresAt: await hoursFromNow(scene, 24) })
   }
-  const [, agentId, ofAgent] =
+  const [, agentId, idempotencyKey] =
     /call create_agent_key with agentId "([^"]+)" and idempotencyKey "([^"]+)"/.exec(advice) ?? []
-  if (agentId !== undefined) return host.callTool('create_agent_key', { agentId, idempotencyKey: ofAgent })
+  if (agentId !== undefined) return host.callTool('create_agent_key', { agentId, idempotencyKey })
   const advised = /call create_webhook with url "([^"]+)", enabledEvents (\[.*\]) and idempotencyKey "([^"]+)"/.exec(
     advice,
   )
   if (advised !== null) {
-    const [, url, events = '', idempotencyKey] = advised
-    return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey })
+    const [, url, events = '', webhookKey] = advised
+    return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey: webhookKey })
   }
   if (advice.includes('call list_agents')) return host.callTool('list_agents')
   // If the first call's record is unknown, a list shows it.
@@ -302,9 +304,9 @@ test('every guarded tool is tested, and every kind of record that a guarded tool
   expect(types.filter((type) => !Object.hasOwn(obsoleteStatuses, type))).toEqual([])
 })
 
-const doorKinds = ['HTTP', 'stdio, embedded', 'stdio, against a remote API'] as const
+const connectorKinds = ['HTTP', 'stdio, embedded', 'stdio, against a remote API'] as const
 const [host] = hosts
-const walks = Object.entries(guarded).flatMap(([tool, { ends }]) =>
+const endings = Object.entries(guarded).flatMap(([tool, { ends }]) =>
   (Object.keys(ends).length === 0 ? ['as it is'] : Object.keys(ends)).map((end) => [tool, end] as const),
 )
 
@@ -312,7 +314,7 @@ onEachDatabase('the repeat of a call', (database) => {
   let worlds: [World, World]
   let scene: Scene
   let directory: string
-  const doors: Door[] = []
+  const connectors: Connector[] = []
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
     const world = await createWorld(database, { system })
@@ -332,7 +334,7 @@ onEachDatabase('the repeat of a call', (database) => {
     directory = await mkdtemp(join(tmpdir(), 'over-'))
   })
   afterEach(async () => {
-    for (const door of doors.splice(0)) await door.close()
+    for (const connector of connectors.splice(0)) await connector.close()
   })
   afterAll(async () => {
     await worlds[1].drop()
@@ -340,26 +342,28 @@ onEachDatabase('the repeat of a call', (database) => {
     await rm(directory, { recursive: true })
   })
 
-  const opened = async (kind: (typeof doorKinds)[number], by: Guarded['by']) => {
+  const newConnector = async (kind: (typeof connectorKinds)[number], by: GuardedCall['by']) => {
     const options = { windowSeconds: 900, worlds, host, ...(by === 'owner' ? { key: scene.world.apiKey } : {}) }
     const file = join(directory, 'sent-calls.json')
-    const door =
-      kind === 'HTTP' ? await httpDoor(options) : stdioDoor(options, kind.includes('remote') ? file : undefined)
-    doors.push(door)
-    return door
+    const connector =
+      kind === 'HTTP'
+        ? await httpConnector(options)
+        : stdioConnector(options, kind.includes('remote') ? file : undefined)
+    connectors.push(connector)
+    return connector
   }
 
   test('of a payment that has been claimed since then shows its current status', async () => {
-    const input = { amount: amount(), counterparty: unknown() }
-    const door = await opened('HTTP', 'agent')
-    const first = await (await door.open()).callTool('create_payment', input)
-    expect(madeBy(first).attributes.status).toBe('PENDING_CLAIM')
-    await simulated('payments/{id}/complete-claim')(scene, madeBy(first))
-    const repeat = await (await door.open()).callTool('create_payment', input)
-    expect([madeBy(repeat).id, madeBy(repeat).attributes.status]).toEqual([madeBy(first).id, 'COMPLETED'])
-    const { claimLink } = madeBy(first).attributes
-    expect([claimLink, madeBy(repeat).attributes.claimLink]).toEqual([expect.any(String), claimLink])
-    expect(repeat.content[0]?.text).toContain(`${madeBy(first).id} is COMPLETED now.`)
+    const input = { amount: amount(), counterparty: unknownRecipient() }
+    const connector = await newConnector('HTTP', 'agent')
+    const first = await (await connector.open()).callTool('create_payment', input)
+    expect(recordIn(first).attributes.status).toBe('PENDING_CLAIM')
+    await simulate('payments/{id}/complete-claim')(scene, recordIn(first))
+    const repeat = await (await connector.open()).callTool('create_payment', input)
+    expect([recordIn(repeat).id, recordIn(repeat).attributes.status]).toEqual([recordIn(first).id, 'COMPLETED'])
+    const { claimLink } = recordIn(first).attributes
+    expect([claimLink, recordIn(repeat).attributes.claimLink]).toEqual([expect.any(String), claimLink])
+    expect(repeat.content[0]?.text).toContain(`${recordIn(first).id} is COMPLETED now.`)
   })
 
   test('with its own key gets the recorded answer, with a remark about the current state', async () => {
@@ -367,16 +371,16 @@ onEachDatabase('the repeat of a call', (database) => {
       ...(await guarded.issue_agent_card?.arguments(scene)),
       idempotencyKey: `card ${count++} of the test`,
     }
-    const at = await (await opened('stdio, embedded', 'agent')).open()
-    const first = await at.callTool('issue_agent_card', input)
-    await guarded.issue_agent_card?.ends.used?.(scene, madeBy(first))
-    const replay = await at.callTool('issue_agent_card', input)
+    const client = await (await newConnector('stdio, embedded', 'agent')).open()
+    const first = await client.callTool('issue_agent_card', input)
+    await guarded.issue_agent_card?.ends.used?.(scene, recordIn(first))
+    const replay = await client.callTool('issue_agent_card', input)
     expect(replay.structuredContent).toMatchObject({ replayed: true, data: first.structuredContent?.data })
     const text = String(replay.content[0]?.text)
-    expect(text).toContain(`${madeBy(first).id}, which is used now.`)
-    const another = await follow(scene, at, 'issue_agent_card', input, text)
-    expect(madeBy(another).id).not.toBe(madeBy(first).id)
-    expect(madeBy(another).attributes.status).toBe('active')
+    expect(text).toContain(`${recordIn(first).id}, which is used now.`)
+    const another = await follow(scene, client, 'issue_agent_card', input, text)
+    expect(recordIn(another).id).not.toBe(recordIn(first).id)
+    expect(recordIn(another).attributes.status).toBe('active')
   })
 
   test('gets the first answer if its record cannot be read', async () => {
@@ -389,41 +393,42 @@ onEachDatabase('the repeat of a call', (database) => {
     })
     const input = (await guarded.issue_agent_card?.arguments(scene)) ?? {}
     const first = await connection.host.callTool('issue_agent_card', input)
-    await guarded.issue_agent_card?.ends.used?.(scene, madeBy(first))
+    await guarded.issue_agent_card?.ends.used?.(scene, recordIn(first))
     const repeat = await connection.host.callTool('issue_agent_card', input)
-    expect([madeBy(repeat).id, isRepeat(repeat)]).toEqual([madeBy(first).id, true])
+    expect([recordIn(repeat).id, isRepeat(repeat)]).toEqual([recordIn(first).id, true])
     await connection.close()
   })
 
   /** Returns the kinds of connection for a case. The quick run uses one kind per case, in turn. */
-  const doorsOf = (at: number) => (isDeep ? doorKinds : doorKinds.filter((_, door) => door === at % doorKinds.length))
-  const cases = walks.flatMap(([tool, end], at) => doorsOf(at).map((kind) => [tool, end, kind] as const))
+  const kindsFor = (index: number) =>
+    isDeep ? connectorKinds : connectorKinds.filter((_, kind) => kind === index % connectorKinds.length)
+  const cases = endings.flatMap(([tool, end], index) => kindsFor(index).map((kind) => [tool, end, kind] as const))
 
   describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
     test('gets an answer whose next step works in one call, at another host and after a restart', async () => {
-      const { by, arguments: argumentsOf, ends } = guarded[tool] as Guarded
+      const { by, arguments: argumentsOf, ends } = guarded[tool] as GuardedCall
       const input = await argumentsOf(scene)
-      const door = await opened(kind, by)
-      const first = await (await door.open()).callTool(tool, input)
+      const connector = await newConnector(kind, by)
+      const first = await (await connector.open()).callTool(tool, input)
       expect(first.isError, first.content[0]?.text).toBeFalsy()
       const ended = ends[end]
-      await ended?.(scene, madeBy(first))
+      await ended?.(scene, recordIn(first))
       scene.world.system.pass(60_000)
 
-      const other = await door.open()
+      const other = await connector.open()
       const repeat = await other.callTool(tool, input)
-      const isLost = kind.includes('remote') && isUnkeyed(tool)
-      if (ended === undefined && !isLost) {
-        expect([madeBy(repeat).id, isRepeat(repeat)]).toEqual([madeBy(first).id, true])
+      const isAnswerLost = kind.includes('remote') && ignoresKeys(tool)
+      if (ended === undefined && !isAnswerLost) {
+        expect([recordIn(repeat).id, isRepeat(repeat)]).toEqual([recordIn(first).id, true])
       } else {
         const { code, detail } = errorOf(repeat)
         expect(code).toBe('conflict')
-        if (!isLost)
+        if (!isAnswerLost)
           expect(detail).toMatch(
-            new RegExp(`^The equal call \\S+ \\w+ ago .*${madeBy(first).id}, which .* Nothing was done now\\.$`),
+            new RegExp(`^The equal call \\S+ \\w+ ago .*${recordIn(first).id}, which .* Nothing was done now\\.$`),
           )
         // Repeating the call once more changes nothing. Only following the advice helps.
-        expect(errorOf(await (await door.open()).callTool(tool, input)).detail).toBe(detail)
+        expect(errorOf(await (await connector.open()).callTool(tool, input)).detail).toBe(detail)
       }
       const advice =
         repeat.isError === true ? `${errorOf(repeat).detail} ${errorOf(repeat).next}` : String(repeat.content[0]?.text)
@@ -431,11 +436,11 @@ onEachDatabase('the repeat of a call', (database) => {
       expect(followed.isError, followed.content[0]?.text).toBeFalsy()
       expect(isRepeat(followed)).toBe(false)
       if (!/list_\w+/.test(advice) && tool !== 'rotate_webhook_secret') {
-        expect(madeBy(followed).id).not.toBe(madeBy(first).id)
+        expect(recordIn(followed).id).not.toBe(recordIn(first).id)
       }
     })
   })
 })
 
-const isUnkeyed = (tool: string) =>
+const ignoresKeys = (tool: string) =>
   Object.values<OperationDefinition>(catalogue).find((operation) => operation.name === tool)?.idempotency === 'ignored'

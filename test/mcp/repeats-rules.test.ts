@@ -90,8 +90,8 @@ onEachDatabase('a call that is repeated', (database) => {
     ids.push(idOf(await (await openHost({ run: 'run 2' })).call(payment)))
     const memoryOf = databaseMemories(world.service, world.store)
     const { keyId: id, partyId } = await world.whoami(world.apiKey)
-    const ofKey = { windowMs, run: 'run 1', memory: () => memoryOf({ id, partyId }) }
-    ids.push(idOf(await (await openHost({ key: world.apiKey, repeats: ofKey })).call(payment)))
+    const repeatsOfKey = { windowMs, run: 'run 1', memory: () => memoryOf({ id, partyId }) }
+    ids.push(idOf(await (await openHost({ key: world.apiKey, repeats: repeatsOfKey })).call(payment)))
     ids.push(idOf(await call({ ...payment, description: 'Lunch' })))
     world.system.pass(windowMs)
     const anew = await call(payment)
@@ -111,18 +111,18 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('is carried out if the first call was refused, even if that call is still remembered', async () => {
-    const rich = newPayment({ amount: 90_000_000 })
-    const { call, host: at } = await openHost()
-    expect(errorOf(await call(rich)).code).toBe('conflict')
-    const sent = async () => (await openHost()).call(rich)
+    const tooMuch = newPayment({ amount: 90_000_000 })
+    const { call, host: client } = await openHost()
+    expect(errorOf(await call(tooMuch)).code).toBe('conflict')
+    const callAtNewHost = async () => (await openHost()).call(tooMuch)
     // Leaves the state of a process that died: the refusal is recorded, and its key is still remembered.
-    const real = memory
-    memory = async () => ({ ...(await real()), forget: async () => {} })
-    expect(errorOf(await sent()).code).toBe('conflict')
-    memory = real
+    const realMemory = memory
+    memory = async () => ({ ...(await realMemory()), forget: async () => {} })
+    expect(errorOf(await callAtNewHost()).code).toBe('conflict')
+    memory = realMemory
     const { partyId: customerId } = await world.whoami()
-    await at.callTool('fund_sandbox_wallet', { customerId, amount: 95_000_000 })
-    const paid = await sent()
+    await client.callTool('fund_sandbox_wallet', { customerId, amount: 95_000_000 })
+    const paid = await callAtNewHost()
     expect(paid.structuredContent?.data.attributes.amount).toBe(90_000_000)
     expect(repeatOf(paid)).toBe(undefined)
   })
@@ -138,9 +138,9 @@ onEachDatabase('a call that is repeated', (database) => {
     }
     const { call } = await openHost({ between })
     const payment = newPayment()
-    const refused = errorOf(await call(payment))
-    expect(refused.next).toMatch(/then call again with a new idempotencyKey, once/)
-    expect(refused).not.toHaveProperty('idempotencyKey')
+    const error = errorOf(await call(payment))
+    expect(error.next).toMatch(/then call again with a new idempotencyKey, once/)
+    expect(error).not.toHaveProperty('idempotencyKey')
     expect(repeatOf(await call(payment))).not.toBe(undefined)
   })
 
@@ -189,13 +189,13 @@ onEachDatabase('a call that is repeated', (database) => {
   })
 
   test('is sent again with a new key if it only sets a value', async () => {
-    const { host: at, sent } = await openHost()
-    const wallets = await at.callTool('list_wallets')
+    const { host: client, sent } = await openHost()
+    const wallets = await client.callTool('list_wallets')
     const { data } = wallets.structuredContent ?? {}
     const [wallet] = data as unknown as { id: string }[]
     const rename = { walletId: wallet?.id, displayName: 'Main' }
-    await at.callTool('update_wallet', rename)
-    await at.callTool('update_wallet', rename)
+    await client.callTool('update_wallet', rename)
+    await client.callTool('update_wallet', rename)
     const keys = sent.filter(({ line }) => line.startsWith('PATCH')).map(({ idempotencyKey }) => idempotencyKey)
     expect(new Set(keys).size).toBe(2)
   })
@@ -218,7 +218,7 @@ onEachDatabase('a call that is repeated', (database) => {
     const warned: string[] = []
     const log = { info: () => {}, warn: (_: object, message: string) => void warned.push(message), error() {} }
     const options = { path, principal: world.agentKey, system: world.system, log }
-    const repeats = (of: CallMemory) => ({ windowMs, run: undefined, memory: async () => of })
+    const repeats = (callMemory: CallMemory) => ({ windowMs, run: undefined, memory: async () => callMemory })
     const payment = newPayment()
     const first = await (await openHost({ repeats: repeats(fileMemory(options)) })).call(payment)
     expect(idOf(await (await openHost({ repeats: repeats(fileMemory(options)) })).call(payment))).toBe(idOf(first))
@@ -228,8 +228,8 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(warned).toEqual([])
 
     await writeFile(join(directory, 'a file'), '')
-    const nowhere = fileMemory({ ...options, path: join(directory, 'a file', 'sent-calls.json') })
-    const { call } = await openHost({ repeats: repeats(nowhere) })
+    const unwritable = fileMemory({ ...options, path: join(directory, 'a file', 'sent-calls.json') })
+    const { call } = await openHost({ repeats: repeats(unwritable) })
     const another = newPayment()
     expect(idOf(await call(another))).toBe(idOf(await call(another)))
     expect(warned).toHaveLength(1)

@@ -6,69 +6,69 @@ import { onEachDatabase } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
 import { addParty, anotherProcess, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { type Host, hosts, type ToolResult } from './hosts.ts'
-import { type Door, holdRequest, httpDoor, lost, stdioDoor, unavailable } from './repeating.ts'
+import { type Connector, holdRequest, httpConnector, lost, stdioConnector, unavailable } from './repeating.ts'
 
 /** A connection to the service, and the payment to repeat over it. */
 interface Scene {
-  door: Door
+  connector: Connector
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
 }
 
 /** The situations in which a host repeats a call. Each returns the answers to the repeats, if there are any. */
 const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
-  'the answer is lost': async ({ door, pay }) => {
-    const host = await door.open()
-    door.line.ways = [lost, lost, lost, lost]
+  'the answer is lost': async ({ connector, pay }) => {
+    const host = await connector.open()
+    connector.network.deliveries = [lost, lost, lost, lost]
     expect((await pay(host)).isError).toBe(true)
     return [await pay(host)]
   },
-  'the answer is slow, and the host gives up': async ({ door, pay }) => {
-    const host = await door.open()
+  'the answer is slow, and the host gives up': async ({ connector, pay }) => {
+    const host = await connector.open()
     const slow = holdRequest('after')
-    door.line.ways = [slow.way]
-    await giveUp(pay, host, slow.there)
+    connector.network.deliveries = [slow.delivery]
+    await payAndGiveUp(pay, host, slow.arrived)
     const repeat = await pay(host)
     await slow.release()
     return [repeat]
   },
-  'the request is slow, and arrives after its repeat': async ({ door, pay }) => {
-    const host = await door.open()
+  'the request is slow, and arrives after its repeat': async ({ connector, pay }) => {
+    const host = await connector.open()
     const slow = holdRequest('before')
-    door.line.ways = [slow.way]
-    await giveUp(pay, host, slow.there)
+    connector.network.deliveries = [slow.delivery]
+    await payAndGiveUp(pay, host, slow.arrived)
     // The repeat arrives first, so its answer is not marked as the answer to a repeat.
     const repeat = await pay(host)
     expect(repeat.structuredContent).not.toHaveProperty('repeated')
     await slow.release()
     return [await pay(host)]
   },
-  'a 503 comes after the effect': async ({ door, pay }) => {
-    const host = await door.open()
-    door.line.ways = [unavailable, unavailable, unavailable, unavailable]
+  'a 503 comes after the effect': async ({ connector, pay }) => {
+    const host = await connector.open()
+    connector.network.deliveries = [unavailable, unavailable, unavailable, unavailable]
     expect((await pay(host)).isError).toBe(true)
     return [await pay(host)]
   },
-  'the host starts anew': async ({ door, pay }) => {
-    const host = await door.open()
+  'the host starts anew': async ({ connector, pay }) => {
+    const host = await connector.open()
     const slow = holdRequest('after')
-    door.line.ways = [slow.way]
+    connector.network.deliveries = [slow.delivery]
     const call = pay(host).catch(() => {})
-    await slow.there
+    await slow.arrived
     await host.close()
-    const repeat = await pay(await door.open())
+    const repeat = await pay(await connector.open())
     await slow.release()
     await call
     return [repeat]
   },
-  'two at once': async ({ door, pay }) => {
-    const [one, other] = [await door.open(), await door.open()]
+  'two at once': async ({ connector, pay }) => {
+    const [one, other] = [await connector.open(), await connector.open()]
     const both = await Promise.all([pay(one), pay(other)])
     return both.filter(({ structuredContent }) => structuredContent && 'repeated' in structuredContent)
   },
 }
 
 /** Cancels a call at the host while its request is in progress. */
-async function giveUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
+async function payAndGiveUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
   const controller = new AbortController()
   const call = pay(host, controller.signal)
   call.catch(() => {})
@@ -79,13 +79,13 @@ async function giveUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Pr
 
 const repeatText =
   /^This is the answer to the same call \d+ s ago; nothing was done now\. To do it once more on purpose, pass a new idempotencyKey\./
-const eras = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
+const hostPerVersion = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
 
 onEachDatabase('a repeated call', (database) => {
   let worlds: World[]
   let other: OtherParty
   let directory: string
-  const doors: Door[] = []
+  const connectors: Connector[] = []
   let amount = 100
   beforeAll(async () => {
     const system = fakeSystem({ now: Date.now() })
@@ -95,7 +95,7 @@ onEachDatabase('a repeated call', (database) => {
     directory = await mkdtemp(join(tmpdir(), 'repeats-'))
   })
   afterEach(async () => {
-    for (const door of doors.splice(0)) await door.close()
+    for (const connector of connectors.splice(0)) await connector.close()
   })
   afterAll(async () => {
     await worlds[1]?.drop()
@@ -108,26 +108,26 @@ onEachDatabase('a repeated call', (database) => {
     return wallet?.json.data.attributes.balance.total as number
   }
   /** Runs a scenario. Returns the number of times that the money arrived, and the answers to the repeats. */
-  const runScenario = async (scenario: (scene: Scene) => Promise<ToolResult[]>, door: Door) => {
-    doors.push(door)
+  const runScenario = async (scenario: (scene: Scene) => Promise<ToolResult[]>, connector: Connector) => {
+    connectors.push(connector)
     amount += 1
     const payment = { amount, counterparty: { type: 'party_id', value: other.partyId } }
     const before = await received()
     const pay: Scene['pay'] = (host, signal) => host.callTool('create_payment', payment, signal && { signal })
-    const repeats = await scenario({ door, pay })
+    const repeats = await scenario({ connector, pay })
     return { times: ((await received()) - before) / amount, repeats }
   }
-  const kinds = {
-    'over stdio, embedded,': (options: Parameters<typeof stdioDoor>[0]) => stdioDoor(options),
-    'over stdio, against a remote API,': (options: Parameters<typeof stdioDoor>[0]) =>
-      stdioDoor(options, join(directory, 'sent-calls.json')),
-    'over HTTP': (options: Parameters<typeof stdioDoor>[0]) => httpDoor(options),
-    'over HTTP, with an instance id,': (options: Parameters<typeof stdioDoor>[0]) =>
-      httpDoor(options, { 'X-Instance-ID': 'the run of the test' }),
+  const connectorKinds = {
+    'over stdio, embedded,': (options: Parameters<typeof stdioConnector>[0]) => stdioConnector(options),
+    'over stdio, against a remote API,': (options: Parameters<typeof stdioConnector>[0]) =>
+      stdioConnector(options, join(directory, 'sent-calls.json')),
+    'over HTTP': (options: Parameters<typeof stdioConnector>[0]) => httpConnector(options),
+    'over HTTP, with an instance id,': (options: Parameters<typeof stdioConnector>[0]) =>
+      httpConnector(options, { 'X-Instance-ID': 'the run of the test' }),
   }
 
-  describe.each(Object.entries(kinds))('%s', (_kind, open) => {
-    describe.each(eras)('$host', (host) => {
+  describe.each(Object.entries(connectorKinds))('%s', (_kind, open) => {
+    describe.each(hostPerVersion)('$host', (host) => {
       test.each(Object.entries(scenarios))('pays once when %s', async (_name, scenario) => {
         const { times, repeats } = await runScenario(scenario, await open({ windowSeconds: 900, worlds, host }))
         expect(times).toBe(1)
@@ -142,6 +142,6 @@ onEachDatabase('a repeated call', (database) => {
 
   test.each(Object.entries(scenarios))('pays twice with the guard off when %s', async (_name, scenario) => {
     const [host] = hosts
-    expect((await runScenario(scenario, stdioDoor({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
+    expect((await runScenario(scenario, stdioConnector({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
   })
 })
