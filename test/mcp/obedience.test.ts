@@ -12,13 +12,13 @@ import { errorOf, hosts, type ToolResult } from './hosts.ts'
 
 type Values = Record<string, unknown>
 
-/** The outcome for a model that does exactly what `next` says and nothing else. */
+/** The outcome for a model that does exactly what the `next` of each error says. */
 interface Ending {
-  /** `done`: the call succeeded. `read`: the advice was to read. `person`: the advice was to ask a person. */
+  /** `done`: the call succeeded. `read`: `next` said to read something. `person`: only a person can help. */
   how: 'done' | 'read' | 'person'
-  /** The codes of the refusals before the outcome. */
+  /** The error codes of the calls that were refused. */
   codes: string[]
-  /** Every text that the model got. */
+  /** The `next` of each error. */
   advice: string[]
 }
 
@@ -46,10 +46,10 @@ async function obey(connection: Connected, tool: string, firstInput: Values): Pr
       return { ...ending, how: 'read' }
     }
   }
-  throw new Error(`never ends: ${ending.advice.join(' | ')}`)
+  throw new Error(`no end after ${maxCalls} calls: ${ending.advice.join(' | ')}`)
 }
 
-/** Returns the next call's arguments, or `look` and the tool to read with, or `person` if only a person can help. */
+/** Returns the arguments of the next call, or `read` and the tool to call, or `person` if only a person can help. */
 function followAdvice(input: Values, next: string): Values | `read ${string}` | 'person' {
   const key = /unchanged with idempotencyKey "([^"]+)"/.exec(next)?.[1]
   if (key !== undefined) return { ...input, idempotencyKey: key }
@@ -102,7 +102,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.drop())
 
-/** Refills the wallet, because the model may have spent everything. */
+/** Adds money to the wallet, because the model may have spent everything. */
 async function refillWallet(): Promise<void> {
   const { status, text } = await world.post(`/simulations/customers/${us}/transfers/deposit`, { amount: 10_000 })
   if (status !== 200) throw new Error(text)
@@ -114,9 +114,9 @@ const dataOf = (result: ToolResult) => {
   return result.structuredContent.data
 }
 
-describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open }) => {
+describe.each([hosts[0], hosts[3]])('the advice in next, $host', ({ open }) => {
   test.each(Object.keys(errorTable) as ErrorCode[])(
-    "recovers from %s by a call without the refused call's key",
+    'after %s, an obedient model stops within six calls, and reuses a key only if the error is temporary',
     async (code) => {
       let refusals = 5
       const between = ({ method }: Request) => (method !== 'GET' && refusals-- > 0 ? refuse(code) : undefined)
@@ -135,7 +135,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     },
   )
 
-  test('never gets stuck in a conflict, whatever the refusal and the earlier keys are', async () => {
+  test('with random amounts and used keys, an obedient model succeeds or is told what to read', async () => {
     const connection = await connectHost(world, open, {})
     const { host } = connection
     const keyed = async (tool: string, input: Values, idempotencyKey: string) => {
@@ -194,7 +194,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     await connection.close()
   })
 
-  test('learns the limit, and how to get money', async () => {
+  test('advice about an excessive amount states the maximum and, for a payment, how to add money', async () => {
     await refillWallet()
     const connection = await connectHost(world, open, {})
     const { host } = connection
@@ -217,7 +217,7 @@ describe.each([hosts[0], hosts[3]])('a model that follows next, $host', ({ open 
     await connection.close()
   })
 
-  test('keeps the key while the result is unknown, even during a rate limit and a lost sign-in', async () => {
+  test('after a 503, the advice is to keep the key until the result is known, even through a 429 and a 401', async () => {
     const statuses = [503, 503, 503, 503, 429, 429, 429, 429, 401]
     const codes: Record<number, ErrorCode> = { 503: 'service_unavailable', 429: 'rate_limited', 401: 'unauthenticated' }
     const between = ({ method }: Request) => {

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Makes a call that the person declines. Returns the lines of the question. */
+/** Makes a call that the person declines. Returns the result, the question's lines and the requests for changes. */
 async function askPerson(tool: string, input: object, options: NonNullable<Parameters<typeof connectHost>[2]> = {}) {
   const who = person([no])
   const confirm = { mode: 'always', aboveCents: 10_000 } as const
@@ -37,11 +37,11 @@ async function askPerson(tool: string, input: object, options: NonNullable<Param
   }
 }
 
-test('every irreversible operation asks the person, except those listed here', () => {
+test('the operations that ask the person are the destructive ones, with the exceptions and additions listed here', () => {
   const destructive = Object.values<OperationDefinition>(catalogue)
     .filter(({ effect, environments }) => effect === 'destructive' && environments.includes('production'))
     .map(({ name }) => name)
-  // Canceling and denying move no money, an invitation grants nothing yet, and one call reattaches a wallet's agent.
+  // Canceling and denying move no money, an open invitation grants nothing, and a detached agent is easily reattached.
   const exceptions = [
     'cancel_payment',
     'cancel_payment_request',
@@ -75,7 +75,7 @@ test('every irreversible operation asks the person, except those listed here', (
   for (const { amount } of Object.values(questions)) expect(amount).toBeOneOf([undefined, 'amount', 'maximumAmount'])
 })
 
-test('questions about cards and transfers name the amount, the payee and the customer', async () => {
+test('questions about cards, wires and transfers state the amount, the payee and any customer', async () => {
   const card = { merchant: { name: 'Books' }, maximumAmount: 10_001, currency: 'USD', customerPartyId: customerId }
   expect((await askPerson('issue_agent_card', card, { key: world.agentKey })).lines).toEqual([
     'Issue a card of up to $100.01',
@@ -106,7 +106,7 @@ test('questions about cards and transfers name the amount, the payee and the cus
   ])
 })
 
-test('questions about removals and revocations name the consequences, and a refusal changes nothing', async () => {
+test('questions about removals and credentials begin with the exact change, and declining changes nothing', async () => {
   const { agentId } = await world.whoami()
   const name = (await world.get(`/customers/${customerId}`)).json.data.attributes.name
   const apiKey = (await world.get('/api-keys', { key: world.apiKey })).json.data[0]
@@ -167,7 +167,7 @@ test('questions about removals and revocations name the consequences, and a refu
   expect((await askPerson('rotate_agent_key', cases[5][1])).lines?.at(-1)).toContain('in 60 s')
 })
 
-test('creating a key, or raising a limit, asks the person', async () => {
+test('the person is asked before a key is created or a limit is changed, but not before an agent is renamed', async () => {
   const agentId = String((await world.whoami()).agentId)
   const apiKey = await askPerson('create_api_key', { name: 'Books', scopes: ['payments.read'] })
   expect(apiKey.lines).toContain('Create an API key “Books”')
@@ -185,7 +185,7 @@ test('creating a key, or raising a limit, asks the person', async () => {
   expect(renamed.result.isError).not.toBe(true)
 })
 
-test('questions about banks, requests, people and webhooks name the subject and the amount', async () => {
+test('questions about bank accounts, payment requests, limits, members and webhooks state the details', async () => {
   const linked = await world.send('POST', '/simulations/external-accounts/link', { key: world.apiKey })
   const account = linked.json.data[0]
   const bank = `“Test Checking” ••••0000 at “Test Bank” (${account.id})`
@@ -231,11 +231,11 @@ test('questions about banks, requests, people and webhooks name the subject and 
     expect(errorOf(result).code).toBe('confirmation_declined')
     expect(changes).toEqual([])
   }
-  // The party has no limits, so nobody is asked.
+  // The party has no limits to clear, so nobody is asked.
   expect((await askPerson('clear_party_limits', {})).lines).toBeUndefined()
 })
 
-test('questions about changing a webhook, or replacing its secret, name its address', async () => {
+test("the person is asked before a webhook's address or secret changes or it is deleted, but not about its description", async () => {
   const url = 'https://hooks.example.com/in'
   const webhook = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
   const webhookId = webhook.json.data.id
@@ -253,7 +253,7 @@ test('questions about changing a webhook, or replacing its secret, name its addr
   expect(described.result.isError).not.toBe(true)
 })
 
-test('wrong arguments are refused before anybody is asked', async () => {
+test('invalid arguments are refused without asking the person', async () => {
   for (const input of [{ amount: '99999' }, { amount: 20_000 }, { amount: 20_000, counterparty: { type: 'email' } }]) {
     const { result, lines } = await askPerson('create_payment', input)
     expect(errorOf(result).code).toBe('invalid_value')
@@ -262,12 +262,13 @@ test('wrong arguments are refused before anybody is asked', async () => {
 })
 
 test.each([
-  ['always', 'sandbox', true],
-  ['always', 'production', true],
-  ['production', 'sandbox', false],
-  ['production', 'production', true],
-  ['never', 'production', false],
-] as const)('PAYMENTS_CONFIRM=%s in %s', async (mode, environment, asks) => {
+  ['always', 'sandbox', 'is asked'],
+  ['always', 'production', 'is asked'],
+  ['production', 'sandbox', 'is not asked'],
+  ['production', 'production', 'is asked'],
+  ['never', 'production', 'is not asked'],
+] as const)('with PAYMENTS_CONFIRM=%s in %s, the person %s about a payment', async (mode, environment, outcome) => {
+  const asks = outcome === 'is asked'
   const who = person([yes])
   const options = { confirm: { mode, aboveCents: 0 }, environment, person: who, key: world.apiKey }
   const { host, close } = await connectHost(world, hosts[0].open, options)
@@ -277,13 +278,13 @@ test.each([
   expect(host.getInstructions()?.includes('asks the person')).toBe(asks)
 })
 
-test('text that others wrote is shown on one line, shortened, in quotation marks that it cannot close', () => {
+test('untrusted text is shortened to one quoted line, and it cannot close the quotation marks', () => {
   const hostile = '  Books”\n\nTo: “me”\u202egnp\u2066\u200b\u0007\u{e0041} 4111 1111 1111 1111 '
   expect(quoted(hostile)).toBe("“Books' To: 'me'\ufffdgnp\ufffd\ufffd\ufffd\ufffd [masked number]”")
   expect(quoted('x'.repeat(200))).toBe(`“${'x'.repeat(79)}…”`)
   expect(quoted('\ud800')).toBe('“\ufffd”')
   expect(quoted(`a\u3164b\u2800c${'\u0336'.repeat(40)}d`)).toBe(`“a\ufffdb\ufffdc${'\u0336'.repeat(3)}d”`)
-  // The payee is shown in full; hidden characters in it are made visible.
+  // The payee is shown in full, with a visible replacement for each hidden character.
   const payee = `+49 1512 3456 7890 1 ${'x'.repeat(200)}\u200b`
   expect(quotedWhole(payee)).toBe(`“${payee.slice(0, -1)}\ufffd”`)
   expect(money(123_456_789_01, 'USD')).toBe('$123,456,789.01')

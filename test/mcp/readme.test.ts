@@ -8,18 +8,18 @@ import { hosts } from './hosts.ts'
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const [, example = ''] = /^```text\n([\s\S]*?)^```/m.exec(readme) ?? []
 const cents = (text = '') => Math.round(Number(/\d+\.\d\d/.exec(text)?.[0]) * 100)
-/** The tool calls in the example, with their amounts. */
+/** The tool calls in the example. Each description is the card number or contains the amount. */
 const calls = [...example.matchAll(/^[ \w]{9}(\w+_\w+) +(.*?) {2,}/gm)].map(([, tool = '', description]) => ({
   tool,
   description,
 }))
-/** The wallet's available and total balance, before the first call and after each movement. */
+/** The wallet's available and total balances at first and after each change. */
 const balances = [...example.matchAll(/^ {9}[a-z ]+? +(\d+\.\d\d) +(\d+\.\d\d)/gm)].map(([, available, total]) => ({
   available: cents(available),
   total: cents(total),
 }))
 
-test('the purchase in README.md works as shown', async () => {
+test('the example purchase in README.md works, with the balances shown there', async () => {
   const [{ open }] = hosts
   const world = await createWorld(sqlite)
   const { host, close } = await connectHost(world, open)

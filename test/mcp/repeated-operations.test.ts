@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
-/** The operations that change anything, by the reason why an equal call shortly afterwards is or isn't a repeat. */
+/** The operations that change data, by the reason why the guard does or does not treat equal calls as repeats. */
 const classes = {
-  'moves money or makes a new thing': [
+  'moves money or creates a record': [
     'create_agent',
     'create_agent_customer_invitation',
     'create_deposit',
@@ -21,7 +21,7 @@ const classes = {
     'rotate_agent_key',
     'rotate_webhook_secret',
   ],
-  'sets a state, which a second call finds already set': [
+  'changes a state, so a second call changes nothing more': [
     'approve_approval',
     'attach_wallet_agent',
     'cancel_payment',
@@ -67,7 +67,7 @@ const classes = {
     'update_wallet',
     'update_webhook',
   ],
-  'makes a new thing by no key that the API knows: its answer is kept': [
+  'creates a record without an idempotency key, so the guard stores the answer': [
     'create_agent_key',
     'create_api_key',
     'create_application',
@@ -75,24 +75,24 @@ const classes = {
     'create_invitation_link',
     'create_trusted_issuer',
   ],
-  // A cart costs nothing, a paid cart refuses a second payment, and an event has its own id.
-  'does no harm a second time': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
-  // The page's link opens once, so a recorded answer would have a used link.
-  'makes a link that opens once': ['create_agent_card_details_page'],
+  // A cart costs nothing, a paid cart cannot be paid again, and a resent event has the id of the original.
+  'does no harm if done twice': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
+  // The link to the page works only once, so it may already be used in a stored answer.
+  'creates a link that works once': ['create_agent_card_details_page'],
 } as const
 
-test('every operation that changes anything is in one class, and the guard covers those that a repeat would carry out twice', () => {
+test('every operation that changes data is in one class, and the repeat guard covers those that move money or create records', () => {
   const operations = Object.values<OperationDefinition>(catalogue)
   const isRehearsal = ({ name, toolsets }: OperationDefinition) =>
     name.startsWith('simulate_') || toolsets.includes('sandbox')
   const changing = operations.filter((operation) => operation.effect !== 'read' && !isRehearsal(operation))
   expect(changing.map(({ name }) => name).sort()).toEqual(Object.values(classes).flat().sort())
   const guarded = operations.filter(({ adds }) => adds === true)
-  const answers = classes['makes a new thing by no key that the API knows: its answer is kept']
-  const expected = [...classes['moves money or makes a new thing'], ...answers].sort()
+  const answers = classes['creates a record without an idempotency key, so the guard stores the answer']
+  const expected = [...classes['moves money or creates a record'], ...answers].sort()
   expect(guarded.map(({ name }) => name).sort()).toEqual(expected)
   expect(guarded.filter(({ method }) => method !== 'POST')).toEqual([])
-  // The API recognizes every other repeat by its idempotency key.
+  // For the other guarded operations, the API recognizes a repeat by its idempotency key.
   expect(
     guarded
       .filter(({ idempotency }) => idempotency === 'ignored')

@@ -10,10 +10,10 @@ import type { World } from '../support/world.ts'
 import { connectHost } from './connected.ts'
 import type { Host, hosts } from './hosts.ts'
 
-/** How the network treats one payment request: it delivers, loses, delays or refuses the request. */
+/** Transmits a request to create a payment. It may delay the request, and delay, lose or replace the answer. */
 type Delivery = <Answer>(send: () => Promise<Answer>, refuse: (status: number) => Answer) => Promise<Answer>
 
-/** A network. `deliveries` says how it treats the next requests, in order; it delivers later requests at once. */
+/** A network. It uses `deliveries` for the next requests to create a payment, and then transmits normally. */
 export interface Network {
   deliveries: Delivery[]
 }
@@ -27,7 +27,7 @@ export const unavailable: Delivery = async (send, refuse) => {
   return refuse(503)
 }
 
-/** Creates a way that holds a request before or after the service gets it. `arrived` resolves when it is held. */
+/** Holds a request before or after the service handles it. `arrived` resolves once the request is held. */
 export function holdRequest(when: 'before' | 'after') {
   const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const done = Promise.withResolvers<void>()
@@ -39,7 +39,7 @@ export function holdRequest(when: 'before' | 'after') {
     done.resolve()
     return answer
   }
-  /** Lets the held request continue, and waits until it has ended. */
+  /** Lets the held request continue, and waits until the service has answered it. */
   const release = () => {
     released.resolve()
     return done.promise
@@ -47,9 +47,8 @@ export function holdRequest(when: 'before' | 'after') {
   return { delivery, arrived: arrived.promise, release }
 }
 
-/** A connection to the service. `open` starts another host; over stdio, each host has its own server process. */
+/** Connects hosts to the service. `open` connects a new host; over stdio, each host has its own server process. */
 export interface Connector {
-  name: string
   network: Network
   open(): Promise<Host>
   close(): Promise<void>
@@ -57,14 +56,14 @@ export interface Connector {
 
 interface ConnectorOptions {
   windowSeconds: number
-  /** The world of each process; hosts take turns. */
+  /** The world of each process. Each new host uses the next world, and the first again after the last. */
   worlds: readonly World[]
   host: (typeof hosts)[number]
-  /** The caller's key. By default, the key of the world's agent. */
+  /** The caller's API key or agent key. Default: the key of the world's agent. */
   key?: string
 }
 
-/** Returns a system whose waits take a fortieth of their time, without moving the world's clock. */
+/** Returns a system that sleeps in real time, 40 times shorter, and does not advance the world's clock. */
 export const shortenWaits = (system: System): System => ({
   ...system,
   sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),
@@ -73,7 +72,7 @@ export const shortenWaits = (system: System): System => ({
 const isPayment = (method: string, path: string) => method === 'POST' && path.endsWith('/payments')
 const refusalBody = JSON.stringify({ errors: [{ code: 'service_unavailable', detail: 'Not now.', status: '503' }] })
 
-/** Returns a function that returns the items in turn, and starts again after the last. */
+/** Returns a function that returns the next item on each call, and the first again after the last. */
 function cycleThrough<Item>(items: readonly Item[]): () => Item {
   let count = 0
   return () => items[count++ % items.length] as Item
@@ -89,18 +88,17 @@ function transmit<Answer>(
 }
 
 /**
- * Opens a connection over stdio, where each host has its own server process. The process remembers calls in the
- * database, or in `file` if the API is remote.
+ * Creates a connector over stdio. With `file`, the server processes remember calls in that file, as they do if the API
+ * is remote; otherwise, in the database.
  */
 export function stdioConnector(
-  { windowSeconds, worlds, key, host: { open, host } }: ConnectorOptions,
+  { windowSeconds, worlds, key, host: { open } }: ConnectorOptions,
   file?: string,
 ): Connector {
   const network: Network = { deliveries: [] }
   const opened: { close(): Promise<void> }[] = []
   const next = cycleThrough(worlds)
   return {
-    name: `stdio, ${file === undefined ? 'embedded' : 'against a remote API'}, ${host}`,
     network,
     open: async () => {
       const world = next()
@@ -139,9 +137,9 @@ export function stdioConnector(
   }
 }
 
-/** Opens a connection over HTTP, where each server process can serve every host. */
+/** Creates a connector over HTTP, with one server process per world. */
 export async function httpConnector(
-  { windowSeconds, worlds, key, host: { open, host, sdk } }: ConnectorOptions,
+  { windowSeconds, worlds, key, host: { open, sdk } }: ConnectorOptions,
   headers: Record<string, string> = {},
 ): Promise<Connector> {
   const network: Network = { deliveries: [] }
@@ -150,7 +148,6 @@ export async function httpConnector(
   const next = cycleThrough(served)
   const opened: Host[] = []
   return {
-    name: `HTTP, ${host}`,
     network,
     open: async () => {
       const { url, world } = next()

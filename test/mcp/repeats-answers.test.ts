@@ -16,7 +16,7 @@ type Options = NonNullable<Parameters<typeof connectHost>[2]>
 
 const [host] = hosts
 
-onEachDatabase('the repeat of a call that has no idempotency key at the API', (database) => {
+onEachDatabase('repeats of calls for which the API takes no idempotency key', (database) => {
   let world: World
   let databaseMemory: CallMemory
   let keyCount = 0
@@ -33,7 +33,6 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
 
   const openHost = async (memory = databaseMemory, between: Options['between'] = () => undefined) => {
     const repeats = { windowMs: 900_000, run: undefined, memory: async () => memory }
-    // Shortens the waits for an answer.
     const system = shortenWaits(world.system)
     const connection = await connectHost(world, host.open, {
       key: world.apiKey,
@@ -57,7 +56,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     return json.data.filter((key: { attributes: { name: string } }) => key.attributes.name === name).length
   }
 
-  test('gets the first answer, including its secret, which the database does not reveal', async () => {
+  test('a repeat gets the first answer with its secret, which is not readable in the database', async () => {
     const key = newKey()
     const first = await (await openHost())(key)
     const secret = String((first.structuredContent?.data.attributes as Record<string, unknown> | undefined)?.apiKey)
@@ -74,7 +73,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     expect(await countKeys(key.name)).toBe(2)
   })
 
-  test('waits for the first call, even if both are simultaneous or the first host gave up', async () => {
+  test('a repeat waits for the answer to the first call, even if both are simultaneous or the first host gave up', async () => {
     const key = newKey()
     const [one, other] = [await openHost(), await openHost()]
     const both = await Promise.all([one(key), other(key)])
@@ -104,7 +103,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     expect(await countKeys(another.name)).toBe(1)
   })
 
-  test('is carried out if the first call was refused, and reports the known facts if its answer was lost', async () => {
+  test('a repeat is carried out if the first call was refused, and is a conflict if the first answer was lost', async () => {
     const key = newKey()
     const ways = [
       () => Response.json({ errors: [{ code: 'conflict', detail: 'No.', status: '409' }] }, { status: 409 }),
@@ -125,7 +124,7 @@ onEachDatabase('the repeat of a call that has no idempotency key at the API', (d
     expect(await countKeys(key.name)).toBe(1)
   })
 
-  test('at a deployed API is answered by the process that got the first answer, which is in no file', async () => {
+  test('with a deployed API, only the process that got the first answer can repeat it, because no file contains it', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'answers-'))
     const path = join(directory, 'sent-calls.json')
     const newMemory = () =>

@@ -11,7 +11,7 @@ type Options = NonNullable<Parameters<typeof connectHost>[2]>
 const windowMs = 900_000
 const [host] = hosts
 
-onEachDatabase('an equal call', (database) => {
+onEachDatabase('recognition of equal calls', (database) => {
   let world: World
   let other: OtherParty
   let memory: () => Promise<CallMemory>
@@ -47,7 +47,7 @@ onEachDatabase('an equal call', (database) => {
     return wallet.json.data.attributes.balance.total as number
   }
 
-  test('is recognized with explicit defaults, and with numbers sent as strings', async () => {
+  test('a call is equal to an earlier one even if it states the defaults or sends numbers as strings', async () => {
     const { client } = await openHost()
     const card = { merchant: { name: 'Books' }, maximumAmount: 1_000, currency: 'USD' }
     const first = await client.callTool('issue_agent_card', card)
@@ -58,7 +58,7 @@ onEachDatabase('an equal call', (database) => {
     expect(idOf(longer)).not.toBe(idOf(first))
   })
 
-  test('pays once if a proxy in front of the API answers the repeat with its own 404', async () => {
+  test('a payment is made once, even if a proxy in front of the API answers the repeat with a 404', async () => {
     const ways = [
       async (request: Request) => {
         await world.service.fetch(request)
@@ -74,7 +74,7 @@ onEachDatabase('an equal call', (database) => {
     expect((await received()) - before).toBe(payment.amount)
   })
 
-  test('is recognized within a window that begins when the call is carried out, not when it is first sent', async () => {
+  test('the window for repeats begins when the call is carried out, not when it is first sent', async () => {
     const limited = { errors: [{ code: 'rate_limited', detail: 'Too many.', status: '429' }] }
     let refuses = true
     const between = (request: Request) =>
@@ -93,7 +93,7 @@ onEachDatabase('an equal call', (database) => {
     expect(isRepeat(await call(payment))).toBe(false)
   })
 
-  test('gets the answer of the last deliberate call, and the window counts from that call', async () => {
+  test('a call with a new idempotencyKey restarts the window, and later equal calls get its answer', async () => {
     const { call } = await openHost()
     const payment = newPayment()
     await call(payment)

@@ -21,7 +21,7 @@ interface CreatedRecord {
   attributes: Record<string, unknown>
 }
 
-/** The ids and values that a scenario uses. */
+/** The world of the tests, and the ids that their calls use. */
 interface Scene {
   world: World
   agentId: string
@@ -30,10 +30,11 @@ interface Scene {
   owner(method: string, path: string, attributes?: object): Promise<CreatedRecord>
 }
 
+/** A call of a tool that the repeat guard covers. */
 interface GuardedCall {
   by: 'agent' | 'owner'
   arguments(scene: Scene): Promise<Record<string, unknown>> | Record<string, unknown>
-  /** The ways to make the record useless, by name. Empty if nothing can make it useless. */
+  /** The ways to make the created record useless. Each key is the state of the record afterwards. */
   ends: Record<string, (scene: Scene, made: CreatedRecord) => unknown>
 }
 
@@ -46,7 +47,7 @@ const permissions = ['payments.read']
 /** Returns a new amount for each call, so that no two tests make equal calls. */
 const amount = () => 1_000 + count++
 const name = () => `Thing ${count++}`
-/** Returns a new amount above the party's limit, which needs an approval. */
+/** Returns a new amount that needs an approval, because it is above the party's limit. */
 const reviewedAmount = () => 60_000 + count++
 
 const deny = async ({ world, owner }: Scene, made: CreatedRecord) => {
@@ -64,7 +65,7 @@ const linkBank = async ({ owner }: Scene) => {
 }
 const simulate = (path: string) => (scene: Scene, made: CreatedRecord) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
-/** Returns a time some hours after the service's time, which earlier tests have advanced. */
+/** Returns a new timestamp some hours after the sandbox clock, which earlier tests have advanced. */
 const hoursFromNow = async ({ owner }: Scene, hours: number) => {
   const { now } = (await owner('GET', '/simulations/clock')).attributes
   return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()
@@ -95,7 +96,6 @@ const invitationEnds: GuardedCall['ends'] = {
   'left without its agent': (scene, made) => deleteAgent(scene, agentOfRecord(made)),
 }
 
-/** The call of each guarded tool, and the ways to end its record. */
 const guarded: Record<string, GuardedCall> = {
   create_payment: {
     by: 'agent',
@@ -125,7 +125,7 @@ const guarded: Record<string, GuardedCall> = {
     by: 'owner',
     arguments: async (scene) => ({ amount: amount(), ...(await linkBank(scene)) }),
     ends: {
-      refused: simulate('transfers/{id}/fail'),
+      failed: simulate('transfers/{id}/fail'),
       returned: async (scene, made) => {
         await simulate('transfers/{id}/settle')(scene, made)
         await simulate('transfers/{id}/return')(scene, made)
@@ -135,7 +135,7 @@ const guarded: Record<string, GuardedCall> = {
   create_withdrawal: {
     by: 'owner',
     arguments: async (scene) => ({ amount: amount(), ...(await linkBank(scene)) }),
-    ends: { refused: simulate('transfers/{id}/fail') },
+    ends: { failed: simulate('transfers/{id}/fail') },
   },
   create_payment_request: {
     by: 'agent',
@@ -168,7 +168,7 @@ const guarded: Record<string, GuardedCall> = {
     }),
     ends: {
       canceled: ({ owner }, { id }) => owner('POST', `/subscriptions/${id}/cancel`, {}),
-      'left until its checkout expired': advance(301),
+      'unpaid until its checkout expired': advance(301),
     },
   },
   create_wallet: {
@@ -270,7 +270,7 @@ const guarded: Record<string, GuardedCall> = {
 const recordIn = (result: ToolResult) => [result.structuredContent?.data].flat()[0] as CreatedRecord
 const isRepeat = (result: ToolResult) => Object.hasOwn(result.structuredContent ?? {}, 'repeated')
 
-/** Makes the one call that the advice in `next` names. */
+/** Makes the next call that the advice asks for. */
 async function follow(scene: Scene, host: Host, tool: string, input: Record<string, unknown>, advice: string) {
   const [, key] = /call \w+ again with the same arguments and idempotencyKey "([^"]+)"/.exec(advice) ?? []
   if (key !== undefined) return host.callTool(tool, { ...input, idempotencyKey: key })
@@ -288,16 +288,16 @@ async function follow(scene: Scene, host: Host, tool: string, input: Record<stri
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey: webhookKey })
   }
   if (advice.includes('call list_agents')) return host.callTool('list_agents')
-  // If the first call's record is unknown, a list shows it.
+  // If the server does not know the first call's record, it advises to list the records.
   const [, list] = /Call (list_\w+) and decide again/.exec(advice) ?? []
   if (list !== undefined) return host.callTool(list)
   if (advice.includes('pass a new idempotencyKey')) {
     return host.callTool(tool, { ...input, idempotencyKey: newId('idk', scene.world.system, scene.world.system.now()) })
   }
-  throw new Error(`Nothing to follow in: ${advice}`)
+  throw new Error(`no known advice in: ${advice}`)
 }
 
-test('every guarded tool is tested, and every kind of record that a guarded tool creates has a rule', () => {
+test('every guarded tool is tested here, and obsoleteStatuses covers every type of record that they create', () => {
   const operations = Object.values<OperationDefinition>(catalogue).filter(({ adds }) => adds === true)
   expect(Object.keys(guarded).sort()).toEqual(operations.map(({ name: tool }) => tool).sort())
   const types = operations.map(({ output }) => [...(output.shape.type as { values: Set<string> }).values][0] ?? '')
@@ -307,10 +307,10 @@ test('every guarded tool is tested, and every kind of record that a guarded tool
 const connectorKinds = ['HTTP', 'stdio, embedded', 'stdio, against a remote API'] as const
 const [host] = hosts
 const endings = Object.entries(guarded).flatMap(([tool, { ends }]) =>
-  (Object.keys(ends).length === 0 ? ['as it is'] : Object.keys(ends)).map((end) => [tool, end] as const),
+  (Object.keys(ends).length === 0 ? ['unchanged'] : Object.keys(ends)).map((end) => [tool, end] as const),
 )
 
-onEachDatabase('the repeat of a call', (database) => {
+onEachDatabase('repeats and the state of the record', (database) => {
   let worlds: [World, World]
   let scene: Scene
   let directory: string
@@ -353,7 +353,7 @@ onEachDatabase('the repeat of a call', (database) => {
     return connector
   }
 
-  test('of a payment that has been claimed since then shows its current status', async () => {
+  test("the repeat of a payment that was claimed in the meantime shows the payment's current status", async () => {
     const input = { amount: amount(), counterparty: unknownRecipient() }
     const connector = await newConnector('HTTP', 'agent')
     const first = await (await connector.open()).callTool('create_payment', input)
@@ -366,7 +366,7 @@ onEachDatabase('the repeat of a call', (database) => {
     expect(repeat.content[0]?.text).toContain(`${recordIn(first).id} is COMPLETED now.`)
   })
 
-  test('with its own key gets the recorded answer, with a remark about the current state', async () => {
+  test('a repeat with the same idempotencyKey gets the recorded answer and a remark on the current state', async () => {
     const input = {
       ...(await guarded.issue_agent_card?.arguments(scene)),
       idempotencyKey: `card ${count++} of the test`,
@@ -383,7 +383,7 @@ onEachDatabase('the repeat of a call', (database) => {
     expect(recordIn(another).attributes.status).toBe('active')
   })
 
-  test('gets the first answer if its record cannot be read', async () => {
+  test('a repeat gets the first answer if the record cannot be read', async () => {
     const { keyId: id, partyId } = await scene.world.whoami()
     const memory = async () => databaseMemories(scene.world.service, scene.world.store)({ id, partyId })
     const forbidden = { errors: [{ code: 'forbidden', detail: 'No.', status: '403' }] }
@@ -399,13 +399,13 @@ onEachDatabase('the repeat of a call', (database) => {
     await connection.close()
   })
 
-  /** Returns the kinds of connection for a case. The quick run uses one kind per case, in turn. */
+  /** Returns the kinds of connector to test a case with: all in the deep run, otherwise one, chosen by the index. */
   const kindsFor = (index: number) =>
     isDeep ? connectorKinds : connectorKinds.filter((_, kind) => kind === index % connectorKinds.length)
   const cases = endings.flatMap(([tool, end], index) => kindsFor(index).map((kind) => [tool, end, kind] as const))
 
-  describe.each(sampleOf(cases, 2))('%s that is %s, over %s,', (tool, end, kind) => {
-    test('gets an answer whose next step works in one call, at another host and after a restart', async () => {
+  describe.each(sampleOf(cases, 2))('repeats of %s, with the record %s, over %s', (tool, end, kind) => {
+    test('a repeat from another host, at another server process, gets advice that works in one call', async () => {
       const { by, arguments: argumentsOf, ends } = guarded[tool] as GuardedCall
       const input = await argumentsOf(scene)
       const connector = await newConnector(kind, by)
@@ -427,7 +427,7 @@ onEachDatabase('the repeat of a call', (database) => {
           expect(detail).toMatch(
             new RegExp(`^The equal call \\S+ \\w+ ago .*${recordIn(first).id}, which .* Nothing was done now\\.$`),
           )
-        // Repeating the call once more changes nothing. Only following the advice helps.
+        // Another repeat gets the same error. Only following the advice helps.
         expect(errorOf(await (await connector.open()).callTool(tool, input)).detail).toBe(detail)
       }
       const advice =

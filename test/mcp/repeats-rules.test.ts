@@ -19,7 +19,7 @@ const stateSecrets = async () => ['sealed with these 32 characters..']
 
 type Options = NonNullable<Parameters<typeof connectHost>[2]>
 
-onEachDatabase('a call that is repeated', (database) => {
+onEachDatabase('rules for repeated calls', (database) => {
   let world: World
   let other: OtherParty
   let memory: () => Promise<CallMemory>
@@ -54,7 +54,7 @@ onEachDatabase('a call that is repeated', (database) => {
   const keyOf = (result: ToolResult) =>
     (result as { _meta?: Record<string, string> })._meta?.['payments-mcp/idempotencyKey']
 
-  test('shows when the call was made, and repeats it with a new key', async () => {
+  test('the answer to a repeat says when the first call was made; a call with a new key is carried out', async () => {
     const { call } = await openHost({ run: 'run 1' })
     const payment = newPayment()
     const at = new Date(world.system.now()).toISOString()
@@ -75,7 +75,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(onPurpose)).toBe(undefined)
   })
 
-  test('is recognized by its credential if there is no run, and the answer says so', async () => {
+  test('without a run, all calls of a credential are compared, and the answer says so', async () => {
     const { call } = await openHost()
     const payment = newPayment()
     await call(payment)
@@ -83,7 +83,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(again?.next).toMatch(/new idempotencyKey\. Another conversation may have made that call\.$/)
   })
 
-  test('counts as a new call in another run, with another credential, with other arguments, or after the window', async () => {
+  test('a call counts as new in another run, with another credential or other arguments, or after the window', async () => {
     const payment = newPayment()
     const { call } = await openHost({ run: 'run 1' })
     const ids = [idOf(await call(payment))]
@@ -99,7 +99,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(new Set([...ids, idOf(anew)]).size).toBe(5)
   })
 
-  test('uses its own key if it has one, and that key is remembered too', async () => {
+  test('a call uses the key in its arguments, and so does an equal call without a key', async () => {
     const { call } = await openHost()
     const payment = newPayment()
     const idempotencyKey = 'a key of its own, 1'
@@ -110,12 +110,12 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(without)).not.toBe(undefined)
   })
 
-  test('is carried out if the first call was refused, even if that call is still remembered', async () => {
+  test('a repeat is carried out if the first call was refused, even if the memory still contains that call', async () => {
     const tooMuch = newPayment({ amount: 90_000_000 })
     const { call, host: client } = await openHost()
     expect(errorOf(await call(tooMuch)).code).toBe('conflict')
     const callAtNewHost = async () => (await openHost()).call(tooMuch)
-    // Leaves the state of a process that died: the refusal is recorded, and its key is still remembered.
+    // Simulates a process that dies after a refusal, before it deletes the call from the memory.
     const realMemory = memory
     memory = async () => ({ ...(await realMemory()), forget: async () => {} })
     expect(errorOf(await callAtNewHost()).code).toBe('conflict')
@@ -127,7 +127,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(paid)).toBe(undefined)
   })
 
-  test('is not carried out again after a failure with an unknown result, except with a new key', async () => {
+  test('if a server error hides the result, a repeat changes nothing, and the error advises a new key', async () => {
     const failure = { errors: [{ code: 'server_error', detail: 'Something failed.', status: '500' }] }
     let fails = true
     const between = async (request: Request) => {
@@ -144,7 +144,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(await call(payment))).not.toBe(undefined)
   })
 
-  test('waits for the first call while that is running, and gets its answer', async () => {
+  test('a repeat waits while the first call is running, and then gets the first answer', async () => {
     const { call: first, sent } = await openHost()
     const payment = newPayment()
     const paid = await first(payment)
@@ -158,7 +158,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1)
   })
 
-  test('asks nobody again after an approval, but asks again after a refusal', async () => {
+  test('the person is asked again after declining a call, but not after approving it', async () => {
     const who = person([no, yes])
     const { call } = await openHost({ confirm: always, stateSecrets, person: who })
     const payment = newPayment()
@@ -170,7 +170,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(repeatOf(again)).not.toBe(undefined)
   })
 
-  test('asks the person if the first call asked nobody, and pays once', async () => {
+  test('the person is asked about a repeat if nobody was asked about the first call, and the payment is made once', async () => {
     const payment = newPayment()
     const first = await (await openHost({ confirm: { mode: 'never', aboveCents: 0 } })).call(payment)
     const who = person([no, yes])
@@ -181,14 +181,14 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(idOf(again)).toBe(idOf(first))
   })
 
-  test('is not sent if the call cannot be recorded', async () => {
+  test('a call is not sent if the guard cannot store it first', async () => {
     const brokenMemory = { windowMs, run: undefined, memory: async () => Promise.reject(new Error('the disk is full')) }
     const { call, sent } = await openHost({ repeats: brokenMemory })
     expect(errorOf(await call(newPayment()))).toMatchObject({ code: 'service_unavailable', status: 503 })
     expect(sent.filter(({ line }) => line.startsWith('POST'))).toEqual([])
   })
 
-  test('is sent again with a new key if it only sets a value', async () => {
+  test('a repeated call that only sets a value is sent again, with a new key', async () => {
     const { host: client, sent } = await openHost()
     const wallets = await client.callTool('list_wallets')
     const { data } = wallets.structuredContent ?? {}
@@ -200,7 +200,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect(new Set(keys).size).toBe(2)
   })
 
-  test('stores neither its key nor its arguments in clear, and leaves nothing after a day', async () => {
+  test('the stored memory of a call contains no readable key or arguments, and is deleted after a day', async () => {
     const { call } = await openHost()
     const key = String(keyOf(await call(newPayment({ description: 'A very private reason' }))))
     const rows = JSON.stringify((await readAllTables(world.store)).get('sentCalls'))
@@ -212,7 +212,7 @@ onEachDatabase('a call that is repeated', (database) => {
     expect((await readAllTables(world.store)).get('sentCalls')).toEqual([])
   })
 
-  test('at a deployed API is remembered in a file that only its user can read, or by the process', async () => {
+  test('with a deployed API, calls are remembered in a private file, or in the process if the file cannot be written', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'sent-calls-'))
     const path = join(directory, 'data', 'sent-calls.json')
     const warned: string[] = []

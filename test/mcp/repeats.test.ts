@@ -8,13 +8,13 @@ import { addParty, anotherProcess, createWorld, type OtherParty, type World } fr
 import { type Host, hosts, type ToolResult } from './hosts.ts'
 import { type Connector, holdRequest, httpConnector, lost, stdioConnector, unavailable } from './repeating.ts'
 
-/** A connection to the service, and the payment to repeat over it. */
+/** A connector to the service, and the payment to repeat over it. */
 interface Scene {
   connector: Connector
   pay(host: Host, signal?: AbortSignal): Promise<ToolResult>
 }
 
-/** The situations in which a host repeats a call. Each returns the answers to the repeats, if there are any. */
+/** The situations in which a host repeats a payment. Each function returns the answers to the repeats. */
 const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
   'the answer is lost': async ({ connector, pay }) => {
     const host = await connector.open()
@@ -22,7 +22,7 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
     expect((await pay(host)).isError).toBe(true)
     return [await pay(host)]
   },
-  'the answer is slow, and the host gives up': async ({ connector, pay }) => {
+  'the answer is slow and the host gives up': async ({ connector, pay }) => {
     const host = await connector.open()
     const slow = holdRequest('after')
     connector.network.deliveries = [slow.delivery]
@@ -31,24 +31,24 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
     await slow.release()
     return [repeat]
   },
-  'the request is slow, and arrives after its repeat': async ({ connector, pay }) => {
+  'the request is slow and arrives after its repeat': async ({ connector, pay }) => {
     const host = await connector.open()
     const slow = holdRequest('before')
     connector.network.deliveries = [slow.delivery]
     await payAndGiveUp(pay, host, slow.arrived)
-    // The repeat arrives first, so its answer is not marked as the answer to a repeat.
+    // The repeat reaches the service first, so its answer is not marked as `repeated`.
     const repeat = await pay(host)
     expect(repeat.structuredContent).not.toHaveProperty('repeated')
     await slow.release()
     return [await pay(host)]
   },
-  'a 503 comes after the effect': async ({ connector, pay }) => {
+  'the API makes the payment but answers 503': async ({ connector, pay }) => {
     const host = await connector.open()
     connector.network.deliveries = [unavailable, unavailable, unavailable, unavailable]
     expect((await pay(host)).isError).toBe(true)
     return [await pay(host)]
   },
-  'the host starts anew': async ({ connector, pay }) => {
+  'the host restarts': async ({ connector, pay }) => {
     const host = await connector.open()
     const slow = holdRequest('after')
     connector.network.deliveries = [slow.delivery]
@@ -60,14 +60,14 @@ const scenarios: Record<string, (scene: Scene) => Promise<ToolResult[]>> = {
     await call
     return [repeat]
   },
-  'two at once': async ({ connector, pay }) => {
+  'two hosts send it at the same time': async ({ connector, pay }) => {
     const [one, other] = [await connector.open(), await connector.open()]
     const both = await Promise.all([pay(one), pay(other)])
     return both.filter(({ structuredContent }) => structuredContent && 'repeated' in structuredContent)
   },
 }
 
-/** Cancels a call at the host while its request is in progress. */
+/** Makes a payment, and cancels the call at the host while the request is held. */
 async function payAndGiveUp(pay: Scene['pay'], host: Host, arrived: Promise<void>): Promise<void> {
   const controller = new AbortController()
   const call = pay(host, controller.signal)
@@ -81,7 +81,7 @@ const repeatText =
   /^This is the answer to the same call \d+ s ago; nothing was done now\. To do it once more on purpose, pass a new idempotencyKey\./
 const hostPerVersion = hosts.filter(({ version }, index) => hosts.findIndex((one) => one.version === version) === index)
 
-onEachDatabase('a repeated call', (database) => {
+onEachDatabase('repeated payments', (database) => {
   let worlds: World[]
   let other: OtherParty
   let directory: string
@@ -107,7 +107,7 @@ onEachDatabase('a repeated call', (database) => {
     const wallet = await worlds[0]?.get(`/wallets/${other.walletId}`, { key: other.apiKey })
     return wallet?.json.data.attributes.balance.total as number
   }
-  /** Runs a scenario. Returns the number of times that the money arrived, and the answers to the repeats. */
+  /** Runs a scenario. Returns how many times the payee got the money, and the answers to the repeats. */
   const runScenario = async (scenario: (scene: Scene) => Promise<ToolResult[]>, connector: Connector) => {
     connectors.push(connector)
     amount += 1
@@ -118,17 +118,17 @@ onEachDatabase('a repeated call', (database) => {
     return { times: ((await received()) - before) / amount, repeats }
   }
   const connectorKinds = {
-    'over stdio, embedded,': (options: Parameters<typeof stdioConnector>[0]) => stdioConnector(options),
-    'over stdio, against a remote API,': (options: Parameters<typeof stdioConnector>[0]) =>
+    'over stdio, embedded': (options: Parameters<typeof stdioConnector>[0]) => stdioConnector(options),
+    'over stdio, against a remote API': (options: Parameters<typeof stdioConnector>[0]) =>
       stdioConnector(options, join(directory, 'sent-calls.json')),
     'over HTTP': (options: Parameters<typeof stdioConnector>[0]) => httpConnector(options),
-    'over HTTP, with an instance id,': (options: Parameters<typeof stdioConnector>[0]) =>
+    'over HTTP, with an instance ID': (options: Parameters<typeof stdioConnector>[0]) =>
       httpConnector(options, { 'X-Instance-ID': 'the run of the test' }),
   }
 
   describe.each(Object.entries(connectorKinds))('%s', (_kind, open) => {
     describe.each(hostPerVersion)('$host', (host) => {
-      test.each(Object.entries(scenarios))('pays once when %s', async (_name, scenario) => {
+      test.each(Object.entries(scenarios))('the payment is made once if %s', async (_name, scenario) => {
         const { times, repeats } = await runScenario(scenario, await open({ windowSeconds: 900, worlds, host }))
         expect(times).toBe(1)
         expect(repeats).toHaveLength(1)
@@ -140,8 +140,11 @@ onEachDatabase('a repeated call', (database) => {
     })
   })
 
-  test.each(Object.entries(scenarios))('pays twice with the guard off when %s', async (_name, scenario) => {
-    const [host] = hosts
-    expect((await runScenario(scenario, stdioConnector({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
-  })
+  test.each(Object.entries(scenarios))(
+    'without the repeat guard, the payment is made more than once if %s',
+    async (_name, scenario) => {
+      const [host] = hosts
+      expect((await runScenario(scenario, stdioConnector({ windowSeconds: 0, worlds, host }))).times).toBeGreaterThan(1)
+    },
+  )
 })
