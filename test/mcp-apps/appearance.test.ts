@@ -131,11 +131,11 @@ test("a view adopts the host's theme, colors and typeface, and fits into a narro
   await host.use('simulate_card_authorization', await purchaseInput(), { context: { theme: 'light' } })
   await host.view.getByText('Updates automatically.').waitFor()
   const look = (property: string) => styleOf(host.view, property)
-  await host.callHost('context', { theme: 'dark', timeZone: 'UTC' })
+  await host.callHost('setContext', { theme: 'dark', timeZone: 'UTC' })
   await expect.poll(() => look('backgroundColor')).toBe('rgb(26, 29, 35)')
 
   const incompleteTheme = { '--color-background-primary': 'rgb(250, 240, 230)', '--font-sans': 'Georgia' }
-  await host.callHost('context', { theme: 'light', styles: { variables: incompleteTheme } })
+  await host.callHost('setContext', { theme: 'light', styles: { variables: incompleteTheme } })
   await expect.poll(() => look('fontFamily')).toBe('Georgia')
   await expect.poll(() => look('backgroundColor')).toBe('rgb(255, 255, 255)')
   const completeTheme = {
@@ -144,7 +144,7 @@ test("a view adopts the host's theme, colors and typeface, and fits into a narro
     '--color-text-secondary': 'rgb(60, 60, 60)',
     '--color-border-secondary': 'rgb(200, 200, 200)',
   }
-  await host.callHost('context', { theme: 'light', styles: { variables: completeTheme } })
+  await host.callHost('setContext', { theme: 'light', styles: { variables: completeTheme } })
   await expect.poll(() => look('backgroundColor')).toBe('rgb(250, 240, 230)')
   await expect.poll(() => look('color')).toBe('rgb(1, 2, 3)')
 

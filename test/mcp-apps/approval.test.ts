@@ -36,21 +36,21 @@ afterAll(async () => {
 })
 
 /** Makes the agent request a payment of $20.00 that needs approval, and shows the approval in the host. */
-async function review(by: TestHost = host) {
+async function openReview(testHost: TestHost = host) {
   const paymentId = created(
     await self.pay(2000, { type: 'party_id', value: other.partyId }, { description: '<b>Desk</b>' }),
   )
   const { id } = await self.approvalOf(paymentId)
-  await by.use('get_approval', { approvalId: id })
-  await by.view.getByRole('button', { name: 'Approve $20.00' }).waitFor()
+  await testHost.use('get_approval', { approvalId: id })
+  await testHost.view.getByRole('button', { name: 'Approve $20.00' }).waitFor()
   return { paymentId, id }
 }
 
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-const news = () => host.view.getByRole('status')
+const statusMessage = () => host.view.getByRole('status')
 
 test('an approval shows the amount, the payee, the requester and the reason', async () => {
-  const { paymentId, id } = await review()
+  const { paymentId, id } = await openReview()
   await host.view.getByText(other.partyId).waitFor()
   const snapshot = (await host.view.locator('main').ariaSnapshot())
     .replace(paymentId, '(payment)')
@@ -94,9 +94,9 @@ test('an approval shows the amount, the payee, the requester and the reason', as
 })
 
 test('a click approves the payment, and a double click moves the money only once', async () => {
-  const { paymentId, id } = await review()
+  const { paymentId, id } = await openReview()
   await button('Approve $20.00').dblclick()
-  await news().getByText('Approved.').waitFor()
+  await statusMessage().getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
   await host.view.getByText('No further changes.').waitFor()
   await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
@@ -107,38 +107,38 @@ test('a click approves the payment, and a double click moves the money only once
 })
 
 test('a payment can be denied with a reason by keyboard alone', async () => {
-  const { paymentId } = await review()
+  const { paymentId } = await openReview()
   const { keyboard } = host.page
   await keyboard.press('Tab')
   await host.view.locator('#reason:focus').waitFor()
   await keyboard.type('Not this year')
   for (const key of ['Tab', 'Tab', 'Enter']) await keyboard.press(key)
-  await news().getByText('Denied.').waitFor()
+  await statusMessage().getByText('Denied.').waitFor()
   await host.view.getByText('Not this year').waitFor()
   expect(await self.status(paymentId)).toBe('APPROVAL_DENIED')
   await expect.poll(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
 })
 
 test('a decision made elsewhere appears in the view and cannot be overridden', async () => {
-  const { id } = await review()
+  const { id } = await openReview()
   await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
   await button('Approve $20.00').click()
   await host.view.getByRole('alert').getByText('It has changed in the meantime. This is its current state.').waitFor()
   await host.view.getByText('Too late').waitFor()
 
-  const next = await review()
+  const next = await openReview()
   await self.deny(next.id, undefined, { key: world.apiKey })
   await host.page.clock.fastForward(5000)
-  await news().getByText('Denied.').waitFor()
+  await statusMessage().getByText('Denied.').waitFor()
 })
 
 test('the view refuses an approval by the agent that requested the payment, with the reason', async () => {
-  const agents = await openHost(browser, world)
-  const { paymentId } = await review(agents)
-  await agents.view.getByRole('button', { name: 'Approve $20.00' }).click()
-  await agents.view.getByRole('alert').getByText("An agent cannot approve an agent's request.").waitFor()
+  const agentHost = await openHost(browser, world)
+  const { paymentId } = await openReview(agentHost)
+  await agentHost.view.getByRole('button', { name: 'Approve $20.00' }).click()
+  await agentHost.view.getByRole('alert').getByText("An agent cannot approve an agent's request.").waitFor()
   expect(await self.status(paymentId)).toBe('IN_REVIEW')
-  await agents.close()
+  await agentHost.close()
 })
 
 test('if the server asks the person, the payment is approved only after the person agrees', async () => {
@@ -149,18 +149,18 @@ test('if the server asks the person, the payment is approved only after the pers
     world.system.pass(1_000)
     return confirm ? { action: 'accept' as const, content: { confirm } } : { action: 'decline' as const }
   }
-  const asking = await openHost(browser, world, { key: world.apiKey, answer })
-  const { paymentId } = await review(asking)
-  const approve = asking.view.getByRole('button', { name: 'Approve $20.00' })
+  const askingHost = await openHost(browser, world, { key: world.apiKey, answer })
+  const { paymentId } = await openReview(askingHost)
+  const approve = askingHost.view.getByRole('button', { name: 'Approve $20.00' })
   await approve.click()
-  const alert = () => asking.view.getByRole('alert').textContent()
+  const alert = () => askingHost.view.getByRole('alert').textContent()
   await expect.poll(alert).toBe('The person did not agree. Nothing was done.')
   expect(await self.status(paymentId)).toBe('IN_REVIEW')
 
   confirm = true
   await approve.click()
-  await asking.view.getByRole('status').getByText('Approved.').waitFor()
+  await askingHost.view.getByRole('status').getByText('Approved.').waitFor()
   expect(await self.status(paymentId)).toBe('COMPLETED')
   expect(questions).toEqual(Array(2).fill(expect.stringContaining(`Approve a payment of $20.00`)))
-  await asking.close()
+  await askingHost.close()
 })

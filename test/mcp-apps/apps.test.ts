@@ -5,7 +5,7 @@ import { appResources, toolUiMeta } from '../../src/mcp/ui/apps.ts'
 import { catalogue } from '../../tools/index.ts'
 
 const operations = Object.values<OperationDefinition>(catalogue)
-const sandbox = appResources('sandbox')
+const sandboxViews = appResources('sandbox')
 
 describe('the tools with a view', () => {
   const toolNames = operations.map(({ name }) => name).filter((name) => toolUiMeta(name) !== undefined)
@@ -30,39 +30,41 @@ describe('the tools with a view', () => {
   test("name it under the protocol's key and under the earlier one", () => {
     for (const name of toolNames) {
       const { ui, ...meta } = toolUiMeta(name) ?? {}
-      expect(sandbox.map(({ uri }) => uri)).toContain(ui?.resourceUri)
+      expect(sandboxViews.map(({ uri }) => uri)).toContain(ui?.resourceUri)
       expect(meta).toEqual({ [RESOURCE_URI_META_KEY]: ui?.resourceUri })
     }
   })
 })
 
-describe.each(sandbox)('$uri', (resource) => {
+describe.each(sandboxViews)('the view $uri', (view) => {
   test('has the type that hosts show, and requests no domain', () => {
-    expect(resource.mimeType).toBe(RESOURCE_MIME_TYPE)
-    expect(resource._meta).toEqual({ ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } })
+    expect(view.mimeType).toBe(RESOURCE_MIME_TYPE)
+    expect(view._meta).toEqual({ ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } })
   })
 
   test('is one small document that refers to nothing else', async () => {
-    const html = await resource.read()
+    const html = await view.read()
     expect(html.length).toBeLessThan(60_000)
-    const bare = html.replace(/\/\*[\s\S]*?\*\//g, '')
+    const withoutComments = html.replace(/\/\*[\s\S]*?\*\//g, '')
     expect(
-      bare.match(/https?:|\bsrc=|\bhref=|url\(|@import|<link|<iframe|<img|^import |^export |\bimport\(/m),
+      withoutComments.match(/https?:|\bsrc=|\bhref=|url\(|@import|<link|<iframe|<img|^import |^export |\bimport\(/m),
     ).toBeNull()
-    expect(bare.match(/\binnerHTML\b|\binsertAdjacentHTML\b|\bdocument\.write\b|\beval\b|\son\w+="/)).toBeNull()
+    expect(
+      withoutComments.match(/\binnerHTML\b|\binsertAdjacentHTML\b|\bdocument\.write\b|\beval\b|\son\w+="/),
+    ).toBeNull()
     expect(html.match(/<script/g)).toHaveLength(1)
     expect(html.match(/<\/script/g)).toHaveLength(1)
     expect(html.match(/<!--/)).toBeNull()
   })
 
   test('contains no card number', async () => {
-    const withoutStyle = (await resource.read()).replace(/<style>[^<]*<\/style>/, '')
+    const withoutStyle = (await view.read()).replace(/<style>[^<]*<\/style>/, '')
     expect(withoutStyle.match(/cvv|\bnumber:|\.number\b|get_agent_card_details/)).toBeNull()
   })
 
   test('offers simulations in the sandbox only', async () => {
-    const [inSandbox, inProduction] = [sandbox, appResources('production')].map((resources) =>
-      resources.find(({ uri }) => uri === resource.uri)?.read(),
+    const [inSandbox, inProduction] = [sandboxViews, appResources('production')].map((resources) =>
+      resources.find(({ uri }) => uri === view.uri)?.read(),
     )
     expect(await inSandbox).toContain('<html lang="en" data-environment="sandbox">')
     expect(await inProduction).toContain('<html lang="en" data-environment="production">')

@@ -51,10 +51,10 @@ async function press(name: string) {
   await host.page.clock.fastForward(500)
 }
 const field = (name: string | RegExp) => host.view.getByRole('textbox', { name })
-const news = () => host.view.getByRole('status')
-const problem = () => host.view.getByRole('alert')
+const statusMessage = () => host.view.getByRole('status')
+const alert = () => host.view.getByRole('alert')
 const events = () => host.view.getByRole('listitem').locator('strong').allTextContents()
-const writes = () => host.calls.filter(({ name }) => name.startsWith('simulate_')).slice(1)
+const simulationsFromView = () => host.calls.filter(({ name }) => name.startsWith('simulate_')).slice(1)
 const read = async (id: string) => (await world.get(`/card-transactions/${id}`)).json.data.attributes
 const simulate = (id: string, action: string, attributes = {}) =>
   world.post(`/simulations/card-transactions/${id}/${action}`, attributes)
@@ -76,7 +76,7 @@ describe('a purchase, handled by clicking,', () => {
 
     await field('Amount to capture in USD').fill('30')
     await press('Capture part: $30.00')
-    await news().getByText('Partly captured: held $0.00, captured $30.00, refunded $0.00.').waitFor()
+    await statusMessage().getByText('Partly captured: held $0.00, captured $30.00, refunded $0.00.').waitFor()
     expect(await read(id)).toMatchObject({ status: 'partially_captured', captured: 3000 })
     await expect.poll(events).toEqual(['Card issued', 'Authorized: $42.50', 'Captured: $30.00'])
     await host.view.getByText('The rest of the hold, $12.50, was released.').waitFor()
@@ -84,10 +84,10 @@ describe('a purchase, handled by clicking,', () => {
     await button('Refund $30.00').waitFor()
     await field('Amount to refund in USD').fill('10.5')
     await press('Refund $10.50')
-    await news().getByText('Partly refunded').waitFor()
+    await statusMessage().getByText('Partly refunded').waitFor()
     world.system.pass(1_000)
     await press('Refund $19.50')
-    await news().getByText('Refunded: held $0.00, captured $30.00, refunded $30.00.').waitFor()
+    await statusMessage().getByText('Refunded: held $0.00, captured $30.00, refunded $30.00.').waitFor()
     await expect.poll(amounts).toEqual({ held: '$0.00', captured: '$30.00', refunded: '$30.00' })
     await expect.poll(async () => (await events()).slice(3)).toEqual(['Refunded: $10.50', 'Refunded: $19.50'])
     expect(await read(id)).toMatchObject({ refunded: 3000 })
@@ -142,7 +142,7 @@ describe('a purchase, handled by clicking,', () => {
     await keyboard.press('Tab')
     await expect.poll(focused).toBe('amount')
     await keyboard.press('Enter')
-    await news().getByText('Refunded').waitFor()
+    await statusMessage().getByText('Refunded').waitFor()
     await expect.poll(focused).toBe('title')
     expect(await read(id)).toMatchObject({ captured: 4000, refunded: 4000 })
   })
@@ -235,17 +235,17 @@ describe('failures', () => {
     for (const typed of ['42.51', '0', '1,5', 'all', '']) {
       await field('Amount to capture in USD').fill(typed)
       await press('Capture')
-      await problem().getByText('Enter an amount from $0.01 to $42.50, such as 42.50.').waitFor()
+      await alert().getByText('Enter an amount from $0.01 to $42.50, such as 42.50.').waitFor()
       await expect.poll(() => field('Amount to capture in USD').getAttribute('aria-invalid')).toBe('true')
     }
-    expect(writes()).toEqual([])
+    expect(simulationsFromView()).toEqual([])
   })
 
   test('a double click is one capture', async () => {
     await authorizePurchase()
     await button('Capture $42.50').dblclick()
-    await news().getByText('Captured').waitFor()
-    expect(writes()).toHaveLength(1)
+    await statusMessage().getByText('Captured').waitFor()
+    expect(simulationsFromView()).toHaveLength(1)
   })
 
   test('a simultaneous change elsewhere is announced and shown', async () => {
@@ -253,7 +253,7 @@ describe('failures', () => {
     await button('Reverse').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await press('Reverse')
-    await problem().getByText('It has changed in the meantime. This is its current state.').waitFor()
+    await alert().getByText('It has changed in the meantime. This is its current state.').waitFor()
     await button('Refund $42.50').waitFor()
     await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
@@ -264,7 +264,7 @@ describe('failures', () => {
     await simulate(id, 'expire')
     await press('Reverse')
     await host.view.getByText('The merchant reversed the purchase, or its authorization expired.').waitFor()
-    await problem().getByText('It has changed in the meantime').waitFor()
+    await alert().getByText('It has changed in the meantime').waitFor()
   })
 
   test('a retry after a failed call reuses its idempotency key; the next call gets a new key', async () => {
@@ -278,16 +278,16 @@ describe('failures', () => {
     await field('Amount to refund in USD').fill('10')
     failures = 100
     await press('Refund $10.00')
-    await problem().getByText('Press the button again. Nothing is done twice.').waitFor()
+    await alert().getByText('Press the button again. Nothing is done twice.').waitFor()
     failures = 0
     await press('Refund $10.00')
-    await news().getByText('refunded $10.00').waitFor()
-    await expect.poll(() => problem().textContent()).toBe('')
+    await statusMessage().getByText('refunded $10.00').waitFor()
+    await expect.poll(() => alert().textContent()).toBe('')
     await field('Amount to refund in USD').fill('10')
     await press('Refund $10.00')
-    await news().getByText('refunded $20.00').waitFor()
+    await statusMessage().getByText('refunded $20.00').waitFor()
     expect(await read(id)).toMatchObject({ refunded: 2000 })
-    const [, first, repeated, next] = writes().map((call) => call.arguments.idempotencyKey)
+    const [, first, repeated, next] = simulationsFromView().map((call) => call.arguments.idempotencyKey)
     expect(repeated).toBe(first)
     expect(next).not.toBe(first)
   })
@@ -300,17 +300,17 @@ describe('failures', () => {
       return response
     }
     await press('Capture $42.50')
-    await news().getByText('Captured').waitFor()
+    await statusMessage().getByText('Captured').waitFor()
     await button('Refund $42.50').waitFor()
-    await expect.poll(() => problem().textContent()).toBe('')
+    await expect.poll(() => alert().textContent()).toBe('')
   })
 
   test('an error result and a cancelled call are announced', async () => {
     await host.use('get_card_transaction', { cardTransactionId: 'cit_none' })
-    await problem().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
+    await alert().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
     await host.view.getByRole('heading', { name: 'Nothing to show' }).waitFor()
-    await host.callHost('cancel', 'the person changed their mind')
-    await problem().getByText('The call was cancelled: the person changed their mind.').waitFor()
+    await host.callHost('sendCancel', 'the person changed their mind')
+    await alert().getByText('The call was cancelled: the person changed their mind.').waitFor()
   })
 
   keepEach(3)
@@ -322,7 +322,7 @@ describe('a view that is open', () => {
     await host.view.getByText('Updates automatically.').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await host.page.clock.fastForward(3000)
-    await news().getByText('Captured: held $0.00, captured $42.50').waitFor()
+    await statusMessage().getByText('Captured: held $0.00, captured $42.50').waitFor()
 
     const move = (top: string) => host.page.evaluate(`document.querySelector('iframe').style.marginTop = '${top}'`)
     const countCalls = async () => {
@@ -342,12 +342,20 @@ describe('a view that is open', () => {
 
   test('shows new results from the host immediately, and stops polling when the host closes it', async () => {
     const { id } = await authorizePurchase()
-    await host.callHost('again', 'simulate_card_capture', { cardTransactionId: id, amount: 4250, currency: 'USD' })
-    await news().getByText('Captured').waitFor()
-    await host.callHost('again', 'simulate_card_refund', { cardTransactionId: id, amount: 100, currency: 'USD' })
+    await host.callHost('callToolForView', 'simulate_card_capture', {
+      cardTransactionId: id,
+      amount: 4250,
+      currency: 'USD',
+    })
+    await statusMessage().getByText('Captured').waitFor()
+    await host.callHost('callToolForView', 'simulate_card_refund', {
+      cardTransactionId: id,
+      amount: 100,
+      currency: 'USD',
+    })
     await host.view.getByText('Refunded: $1.00').waitFor()
     await heading().waitFor()
-    await host.callHost('end')
+    await host.callHost('endView')
     const before = host.calls.length
     await letTimePass()
     expect(host.calls).toHaveLength(before)
@@ -366,7 +374,7 @@ describe('views in other hosts:', () => {
   test('a host that passes on only the text shows the text', async () => {
     await authorizePurchase({ capabilities: {} })
     const text = 'cardTransaction cit_1 · status reversed · amount $42.50'
-    await host.callHost('result', { content: [{ type: 'text', text }] })
+    await host.callHost('sendResult', { content: [{ type: 'text', text }] })
     await host.view.getByText(text).waitFor()
   })
 
@@ -385,7 +393,7 @@ describe('views in other hosts:', () => {
     const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: 'Books' }, customerPartyId }
     const { structuredContent } = await host.use('simulate_card_authorization', input)
     await press('Capture $42.50')
-    await news().getByText('Captured').waitFor()
+    await statusMessage().getByText('Captured').waitFor()
     // The previous test's view may still have polled its own purchase.
     const ownIds = [cardId, structuredContent?.data.id]
     const calls = host.calls.filter(({ arguments: args }) =>

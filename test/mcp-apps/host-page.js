@@ -22,15 +22,15 @@ window.fromServer = (text) => transport.onmessage(JSON.parse(text))
 
 /** The bridge to the current view. */
 let bridge
-let listed
+let toolList
 
 window.host = {
   connect: () => client.connect(transport),
 
   /** Calls the tool like a model, and shows its view. */
   async use(name, input, { context = {}, capabilities = { serverTools: {} } } = {}) {
-    listed ??= await client.listTools()
-    const tool = listed.tools.find((each) => each.name === name)
+    toolList ??= await client.listTools()
+    const tool = toolList.tools.find((each) => each.name === name)
     const result = await client.callTool({ name, arguments: input })
     if (tool._meta?.ui !== undefined) {
       await show(tool, capabilities, context)
@@ -41,14 +41,14 @@ window.host = {
   },
 
   /** Calls a tool and passes the result to the current view. */
-  async again(name, input) {
+  async callToolForView(name, input) {
     await bridge.sendToolResult(await client.callTool({ name, arguments: input }))
   },
 
-  result: (result) => bridge.sendToolResult(result),
-  cancel: (reason) => bridge.sendToolCancelled({ reason }),
-  context: (context) => bridge.setHostContext(context),
-  end: () => bridge.teardownResource({}),
+  sendResult: (result) => bridge.sendToolResult(result),
+  sendCancel: (reason) => bridge.sendToolCancelled({ reason }),
+  setContext: (context) => bridge.setHostContext(context),
+  endView: () => bridge.teardownResource({}),
 }
 
 async function show(tool, capabilities, context) {

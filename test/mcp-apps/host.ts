@@ -45,7 +45,10 @@ export interface TestHost {
   /** Calls a tool and shows its view. */
   use(name: string, input: object, options?: UseOptions): Promise<ToolResult>
   /** Calls a method of the host in the page. */
-  callHost(method: 'again' | 'result' | 'cancel' | 'context' | 'end', ...values: unknown[]): Promise<unknown>
+  callHost(
+    method: 'callToolForView' | 'sendResult' | 'sendCancel' | 'setContext' | 'endView',
+    ...values: unknown[]
+  ): Promise<unknown>
   /** The tool calls that reached the server, including the host's own. */
   calls: { name: string; arguments: Record<string, unknown> }[]
   /** The browser's requests for anything except the host's page and the view's document. */

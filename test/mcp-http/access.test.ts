@@ -25,15 +25,15 @@ const json = { 'Content-Type': 'application/json', Accept: 'application/json, te
 const discover = modernRequest('server/discover')
 
 describe('without a credential', () => {
-  const requests: { what: string; init: RequestInit }[] = [
-    { what: 'initialize', init: { method: 'POST', headers: json, body: JSON.stringify(initializeMessage()) } },
+  const requests: { request: string; init: RequestInit }[] = [
+    { request: 'initialize', init: { method: 'POST', headers: json, body: JSON.stringify(initializeMessage()) } },
     {
-      what: 'a 2026 request',
+      request: 'a 2026 request',
       init: { method: 'POST', headers: { ...json, ...discover.headers }, body: JSON.stringify(discover.body) },
     },
-    { what: 'an invalid body', init: { method: 'POST', headers: json, body: '{' } },
-    { what: 'a GET', init: { headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': 'x' } } },
-    { what: 'a DELETE', init: { method: 'DELETE', headers: { 'Mcp-Session-Id': 'x' } } },
+    { request: 'an invalid body', init: { method: 'POST', headers: json, body: '{' } },
+    { request: 'a GET', init: { headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': 'x' } } },
+    { request: 'a DELETE', init: { method: 'DELETE', headers: { 'Mcp-Session-Id': 'x' } } },
   ]
 
   test.each(requests)('$what gets 401 with the address to sign in', async ({ init }) => {
@@ -78,25 +78,26 @@ describe('a session belongs to its principal', () => {
     const progress = { _meta: { progressToken: 1 } }
     const events = eventsOf(await alice.call(1, 'progress', { steps: 1 }, progress))
     const eventId = String((await events.next()).value.id)
-    const [bob, nobody] = [rawHost(hosting.url, 'token-of-bob'), rawHost(hosting.url, 'token-of-bob')]
-    bob.use(alice.sessionId())
-    nobody.use('A'.repeat(43))
+    const [foreign, unknown] = [rawHost(hosting.url, 'token-of-bob'), rawHost(hosting.url, 'token-of-bob')]
+    foreign.useSession(alice.sessionId())
+    unknown.useSession('A'.repeat(43))
     const attempts = [
-      (host: typeof bob) => host.call(2, 'connection'),
-      (host: typeof bob) => host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
-      (host: typeof bob) => host.post({ jsonrpc: '2.0', id: 'any', result: {} }),
-      (host: typeof bob) => host.send('GET'),
-      (host: typeof bob) => host.send('GET', undefined, { 'Last-Event-ID': eventId }),
-      (host: typeof bob) => host.send('DELETE'),
+      (host: typeof foreign) => host.call(2, 'connection'),
+      (host: typeof foreign) =>
+        host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }),
+      (host: typeof foreign) => host.post({ jsonrpc: '2.0', id: 'any', result: {} }),
+      (host: typeof foreign) => host.send('GET'),
+      (host: typeof foreign) => host.send('GET', undefined, { 'Last-Event-ID': eventId }),
+      (host: typeof foreign) => host.send('DELETE'),
     ]
     for (const attempt of attempts) {
-      const [found, missing] = [await attempt(bob), await attempt(nobody)]
-      expect(found.status).toBe(404)
-      expect(missing.status).toBe(404)
-      expect(await found.text()).toBe(await missing.text())
+      const [foreignAnswer, unknownAnswer] = [await attempt(foreign), await attempt(unknown)]
+      expect(foreignAnswer.status).toBe(404)
+      expect(unknownAnswer.status).toBe(404)
+      expect(await foreignAnswer.text()).toBe(await unknownAnswer.text())
       const headers = (response: Response) =>
         [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
-      expect(headers(found)).toEqual(headers(missing))
+      expect(headers(foreignAnswer)).toEqual(headers(unknownAnswer))
     }
     expect((await alice.call(3, 'connection')).status).toBe(200)
   })
@@ -104,7 +105,7 @@ describe('a session belongs to its principal', () => {
   test('a malformed id gets the same status as an unknown id', async () => {
     const host = rawHost(hosting.url)
     for (const id of ['x', '../etc', "' or 1=1 --", 'A'.repeat(5_000)]) {
-      host.use(id)
+      host.useSession(id)
       expect((await host.call(1, 'connection')).status).toBe(404)
     }
   })

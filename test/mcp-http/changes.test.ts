@@ -16,7 +16,7 @@ import { eventsOf, modernRequest, rawHost } from './hosting.ts'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const agentKey = `ak_ntl_sandbox_${secrets.agentKey}`
 
-interface Process {
+interface RunningServer {
   url: string
   store: Store
   service: Service
@@ -25,7 +25,7 @@ interface Process {
 }
 
 /** Starts the equivalent of `serve` in this process. */
-async function begin(databaseUrl: string): Promise<Process> {
+async function startServer(databaseUrl: string): Promise<RunningServer> {
   const system = realSystem
   const store = await openStore({ url: databaseUrl, system })
   const service = createService({ store, system, environment: 'sandbox', rateLimit: 1e6, log })
@@ -46,21 +46,21 @@ async function begin(databaseUrl: string): Promise<Process> {
 
 onEachDatabase('a change at another process', (database) => {
   let drop: () => Promise<void>
-  let processes: [Process, Process, Process]
+  let servers: [RunningServer, RunningServer, RunningServer]
 
   beforeEach(async () => {
     const created = await database.createEmpty()
     drop = created.drop
-    const first = await begin(created.url)
-    processes = [first, await begin(created.url), await begin(created.url)]
+    const first = await startServer(created.url)
+    servers = [first, await startServer(created.url), await startServer(created.url)]
   })
   afterEach(async () => {
-    await Promise.all(processes.map((each) => each.close()))
+    await Promise.all(servers.map((each) => each.close()))
     await drop()
   })
 
-  const send = (at: Process, path: string, attributes: object) =>
-    fetch(`${at.url}${path}`, {
+  const send = (server: RunningServer, path: string, attributes: object) =>
+    fetch(`${server.url}${path}`, {
       method: 'POST',
       headers: {
         Authorization: `Bearer ${agentKey}`,
@@ -70,25 +70,25 @@ onEachDatabase('a change at another process', (database) => {
       },
       body: JSON.stringify({ data: { attributes } }),
     })
-  const issueCard = async (at: Process) => {
+  const issueCard = async (server: RunningServer) => {
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
-    const issued = await send(at, '/agent-cards', card)
+    const issued = await send(server, '/agent-cards', card)
     return ((await issued.json()) as { data: { id: string } }).data.id
   }
-  const authorize = (at: Process, cardId: string) =>
-    send(at, `/simulations/agent-cards/${cardId}/authorize`, {
+  const authorize = (server: RunningServer, cardId: string) =>
+    send(server, `/simulations/agent-cards/${cardId}/authorize`, {
       ...{ amount: 100, currency: 'USD', merchant: { name: 'Books' } },
     })
 
   test('reaches only its subscribers at this process, in both eras, even if they subscribed at another process', async () => {
-    const [subscribedAt, listensAt, changedAt] = processes
-    const watched = await issueCard(changedAt)
-    const other = await issueCard(changedAt)
+    const [subscribeServer, listenServer, changeServer] = servers
+    const watched = await issueCard(changeServer)
+    const other = await issueCard(changeServer)
     const uri = `payments://agent-cards/${watched}`
-    const first = rawHost(`${subscribedAt.url}/mcp`, agentKey)
+    const first = rawHost(`${subscribeServer.url}/mcp`, agentKey)
     await first.initialize()
-    const second = rawHost(`${listensAt.url}/mcp`, agentKey)
-    second.use(first.sessionId())
+    const second = rawHost(`${listenServer.url}/mcp`, agentKey)
+    second.useSession(first.sessionId())
     const legacy = eventsOf(await second.send('GET'))
     await legacy.next()
     const subscription = modernRequest('subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } })
@@ -100,8 +100,8 @@ onEachDatabase('a change at another process', (database) => {
     expect((await first.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } })).status).toBe(
       200,
     )
-    expect((await authorize(changedAt, other)).status).toBe(200)
-    expect((await authorize(changedAt, watched)).status).toBe(200)
+    expect((await authorize(changeServer, other)).status).toBe(200)
+    expect((await authorize(changeServer, watched)).status).toBe(200)
     for (const events of [legacy, modern]) {
       expect((await events.next()).value?.message).toMatchObject({
         ...{ method: 'notifications/resources/updated', params: { uri } },
@@ -111,12 +111,12 @@ onEachDatabase('a change at another process', (database) => {
   })
 
   test('no longer reaches a host whose subscription ended at another process', async () => {
-    const [subscribedAt, listensAt, changedAt] = processes
-    const cards = [await issueCard(changedAt), await issueCard(changedAt)]
-    const first = rawHost(`${subscribedAt.url}/mcp`, agentKey)
+    const [subscribeServer, listenServer, changeServer] = servers
+    const cards = [await issueCard(changeServer), await issueCard(changeServer)]
+    const first = rawHost(`${subscribeServer.url}/mcp`, agentKey)
     await first.initialize()
-    const second = rawHost(`${listensAt.url}/mcp`, agentKey)
-    second.use(first.sessionId())
+    const second = rawHost(`${listenServer.url}/mcp`, agentKey)
+    second.useSession(first.sessionId())
     const events = eventsOf(await second.send('GET'))
     await events.next()
     const ask = (host: typeof first, method: string, card: string | undefined) =>
@@ -124,8 +124,8 @@ onEachDatabase('a change at another process', (database) => {
     await ask(second, 'resources/subscribe', cards[0])
     await ask(first, 'resources/subscribe', cards[1])
     await ask(first, 'resources/unsubscribe', cards[0])
-    await authorize(changedAt, cards[0] as string)
-    await authorize(changedAt, cards[1] as string)
+    await authorize(changeServer, cards[0] as string)
+    await authorize(changeServer, cards[1] as string)
     expect((await events.next()).value?.message.params.uri).toBe(`payments://agent-cards/${cards[1]}`)
     await events.return(undefined)
   })
@@ -135,17 +135,17 @@ test('signals pass between processes, and resume after the connections are lost'
   const { store, url, drop } = await postgres.create()
   // Waits are 100 times shorter than in production.
   const system = { ...realSystem, sleep: (ms: number, signal?: AbortSignal) => realSystem.sleep(ms / 100, signal) }
-  const [here, there] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
+  const [sender, receiver] = await Promise.all([openSignals({ url, system, log }), openSignals({ url, system, log })])
   try {
     const notices: string[] = []
-    const unsubscribe = there.subscribe('a', () => notices.push('a'))
-    there.subscribe('b', () => notices.push('b'))
-    here.subscribe('a', () => notices.push('an echo'))
+    const unsubscribe = receiver.subscribe('a', () => notices.push('a'))
+    receiver.subscribe('b', () => notices.push('b'))
+    sender.subscribe('a', () => notices.push('an echo'))
     const signal = async (topic: string) => {
       notices.length = 0
       await expect
         .poll(() => {
-          here.send(topic)
+          sender.send(topic)
           return notices.includes(topic)
         })
         .toBe(true)
@@ -161,12 +161,12 @@ test('signals pass between processes, and resume after the connections are lost'
     unsubscribe()
     await signal('b')
     notices.length = 0
-    here.send('a')
+    sender.send('a')
     await signal('b')
     expect(notices).not.toContain('a')
     expect(notices).not.toContain('an echo')
   } finally {
-    await Promise.all([here.close(), there.close()])
+    await Promise.all([sender.close(), receiver.close()])
     await drop()
   }
 })

@@ -20,13 +20,13 @@ export async function crossTalk(send: Send, url: string, hosts: number, callsEac
     const host = await (number % 2 === 0 ? sessionHost : sessionlessHost)(send, url)
     // Each host runs several calls at the same time, and all hosts use the same ids in the same order.
     let id = 0
-    const next = async () => {
+    const makeCalls = async () => {
       while (id < callsEach) {
         id += 1
-        await oneCall(host, id, `host ${number} call ${id}`, seen)
+        await makeCall(host, id, `host ${number} call ${id}`, seen)
       }
     }
-    await Promise.all([next(), next(), next()])
+    await Promise.all([makeCalls(), makeCalls(), makeCalls()])
     await host.end()
   })
   await Promise.all(all)
@@ -41,7 +41,7 @@ interface CallingHost {
 
 const kinds = ['echo', 'progress', 'echo', 'cancel', 'echo'] as const
 
-async function oneCall(host: CallingHost, id: number, marker: string, seen: CrossTalk): Promise<void> {
+async function makeCall(host: CallingHost, id: number, marker: string, seen: CrossTalk): Promise<void> {
   const kind = kinds[id % kinds.length]
   if (kind === 'echo') {
     const message = await jsonOf(await host.call(id, 'echo', { marker }))
@@ -68,7 +68,7 @@ async function oneCall(host: CallingHost, id: number, marker: string, seen: Cros
   }
 }
 
-const base = {
+const baseHeaders = {
   Authorization: 'Bearer token-of-alice',
   'Content-Type': 'application/json',
   Accept: 'application/json, text/event-stream',
@@ -77,10 +77,10 @@ const base = {
 async function sessionHost(send: Send, url: string): Promise<CallingHost> {
   const post = (body: object, headers: Record<string, string>) =>
     send(new Request(url, { method: 'POST', headers, body: JSON.stringify(body) }))
-  const initialized = await post(initializeMessage(), base)
+  const initialized = await post(initializeMessage(), baseHeaders)
   await initialized.text()
   const id = initialized.headers.get('mcp-session-id')
-  const headers = { ...base, 'Mcp-Session-Id': String(id), 'Mcp-Protocol-Version': '2025-11-25' }
+  const headers = { ...baseHeaders, 'Mcp-Session-Id': String(id), 'Mcp-Protocol-Version': '2025-11-25' }
   return {
     call: (id, name, args) => {
       const params = { name, arguments: args, _meta: { progressToken: id } }
@@ -95,7 +95,7 @@ async function sessionlessHost(send: Send, url: string): Promise<CallingHost> {
   return {
     call: (id, name, args) => {
       const { body, headers } = modernRequest('tools/call', { name, arguments: args }, { _meta: { progressToken: id } })
-      const init = { method: 'POST', headers: { ...base, ...headers }, body: JSON.stringify({ ...body, id }) }
+      const init = { method: 'POST', headers: { ...baseHeaders, ...headers }, body: JSON.stringify({ ...body, id }) }
       return send(new Request(url, init))
     },
     // Without a session, a host cancels by closing the stream, which happens when the loop over its events ends.

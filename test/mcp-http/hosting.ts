@@ -98,11 +98,11 @@ const noChanges: EndpointDependencies['changes'] = {
 }
 
 /** Returns the credential `token-of-NAME` and the principal of that name. */
-export function principal(name: string, more: Partial<Principal> = {}): [string, Principal] {
+export function principal(name: string, overrides: Partial<Principal> = {}): [string, Principal] {
   const credential = `token-of-${name}`
   return [
     credential,
-    { id: name, partyId: name, actor: 'agent', scopes: undefined, clientId: undefined, credential, ...more },
+    { id: name, partyId: name, actor: 'agent', scopes: undefined, clientId: undefined, credential, ...overrides },
   ]
 }
 
@@ -112,7 +112,7 @@ export function transportTo(
   url: string,
   credential = 'token-of-alice',
   headers: Record<string, string> = {},
-  breakable?: (breakIt: () => void) => void,
+  provideBreak?: (breakConnection: () => void) => void,
 ): Transport {
   const requestInit = { headers: { Authorization: `Bearer ${credential}`, ...headers } }
   const reconnectionOptions = {
@@ -121,14 +121,14 @@ export function transportTo(
     reconnectionDelayGrowFactor: 1.5,
     maxRetries: 5,
   }
-  let line = new AbortController()
-  breakable?.(() => {
-    line.abort()
-    line = new AbortController()
+  let connection = new AbortController()
+  provideBreak?.(() => {
+    connection.abort()
+    connection = new AbortController()
   })
-  const fetchOverLine = (address: string | URL, init: RequestInit = {}) =>
-    fetch(address, { ...init, signal: AbortSignal.any([line.signal, ...(init.signal ? [init.signal] : [])]) })
-  const options = { requestInit, reconnectionOptions, ...(breakable === undefined ? {} : { fetch: fetchOverLine }) }
+  const breakableFetch = (address: string | URL, init: RequestInit = {}) =>
+    fetch(address, { ...init, signal: AbortSignal.any([connection.signal, ...(init.signal ? [init.signal] : [])]) })
+  const options = { requestInit, reconnectionOptions, ...(provideBreak === undefined ? {} : { fetch: breakableFetch }) }
   return sdk === 'v1'
     ? (new EarlierHttpTransport(new URL(url), options) as unknown as Transport)
     : new StreamableHTTPClientTransport(new URL(url), options)
@@ -163,7 +163,7 @@ export function rawHost(url: string, credential = 'token-of-alice') {
       return response
     },
     sessionId: () => String(sessionId),
-    use: (id: string) => {
+    useSession: (id: string) => {
       sessionId = id
     },
   }

@@ -169,12 +169,12 @@ test.each(['v1', 'v2'] as const)('a host of SDK %s continues a call whose connec
   const hosting = await createHosting()
   const host = hosts.find((each) => each.sdk === sdk && each.version === '2025-11-25')?.open()
   if (host === undefined) throw new Error('no such host')
-  let breakIt = () => {}
-  const transport = transportTo(sdk, hosting.url, 'token-of-alice', {}, (cut) => {
-    breakIt = cut
+  let breakConnection = () => {}
+  const transport = transportTo(sdk, hosting.url, 'token-of-alice', {}, (provided) => {
+    breakConnection = provided
   })
   await host.connect(transport)
-  const onprogress = () => breakIt()
+  const onprogress = () => breakConnection()
   const call = host.callTool('progress', { marker: 'resumed', steps: 1, wait: `break ${sdk}` }, { onprogress })
   setTimeout(() => gate(`break ${sdk}`).resolve(), 100)
   expect((await call).content[0]?.text).toBe('"resumed"')

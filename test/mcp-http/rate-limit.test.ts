@@ -14,8 +14,8 @@ let world: World
 let site: Site
 beforeAll(async () => {
   // A fake sleep would advance the clock at each poll, and so reset the limit.
-  const standing = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
-  world = await createWorld(sqlite, { system: standing, rateLimit: 10 })
+  const steadySystem = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
+  world = await createWorld(sqlite, { system: steadySystem, rateLimit: 10 })
   const { service, store, system } = world
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   site = await createSite({ config: loadConfig({ env: {} }), service, store, publicUrl: () => address, system, log })

@@ -128,7 +128,7 @@ describe('a session', () => {
     const host = await openSession()
     hosting.credentials.set('refreshed', { ...principal('alice')[1], credential: 'refreshed' })
     const later = rawHost(hosting.url, 'refreshed')
-    later.use(host.sessionId())
+    later.useSession(host.sessionId())
     expect(resultOf(await jsonOf(await later.call(1, 'connection')))).toMatchObject({ credential: 'refreshed' })
   })
 })

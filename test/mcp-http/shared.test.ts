@@ -40,7 +40,7 @@ onEachDatabase('two processes', (database) => {
     const first = rawHost(here.url)
     await first.initialize(params)
     const second = rawHost(there.url)
-    second.use(first.sessionId())
+    second.useSession(first.sessionId())
     return [first, second] as const
   }
   const progress = { _meta: { progressToken: 'p' } }
@@ -66,7 +66,7 @@ onEachDatabase('two processes', (database) => {
   test("another caller's credential does not find the session at the other process", async () => {
     const [first] = await openBoth()
     const bob = rawHost(there.url, 'token-of-bob')
-    bob.use(first.sessionId())
+    bob.useSession(first.sessionId())
     expect((await bob.call(1, 'echo')).status).toBe(404)
     expect((await bob.send('DELETE')).status).toBe(404)
     expect((await first.call(1, 'echo')).status).toBe(200)
