@@ -10,7 +10,7 @@ let browser: TestBrowser
 let world: World
 let self: Payer
 let other: OtherParty
-/** A user's host, connected with the party's API key. */
+/** A host that is connected with the party's API key, not the agent's key. */
 let host: TestHost
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ test('an approval shows the amount, the payee, the requester and the reason', as
   `)
 })
 
-test('a click approves the payment, and a double click moves the money only once', async () => {
+test('a double click on Approve approves the payment only once', async () => {
   const { paymentId, id } = await openReview()
   await button('Approve $20.00').dblclick()
   await statusMessage().getByText('Approved.').waitFor()
@@ -106,7 +106,7 @@ test('a click approves the payment, and a double click moves the money only once
   ])
 })
 
-test('a payment can be denied with a reason by keyboard alone', async () => {
+test('a payment can be denied with the keyboard alone, with a reason', async () => {
   const { paymentId } = await openReview()
   const { keyboard } = host.page
   await keyboard.press('Tab')
@@ -119,7 +119,7 @@ test('a payment can be denied with a reason by keyboard alone', async () => {
   await expect.poll(() => host.view.locator(':focus').evaluate((element) => element.id)).toBe('title')
 })
 
-test('a decision made elsewhere appears in the view and cannot be overridden', async () => {
+test('a decision made elsewhere appears in the view, and the view cannot override it', async () => {
   const { id } = await openReview()
   await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
   await button('Approve $20.00').click()
@@ -132,7 +132,7 @@ test('a decision made elsewhere appears in the view and cannot be overridden', a
   await statusMessage().getByText('Denied.').waitFor()
 })
 
-test('the view refuses an approval by the agent that requested the payment, with the reason', async () => {
+test("in a host with the agent's key, the view shows why the agent cannot approve its own payment", async () => {
   const agentHost = await openHost(browser, world)
   const { paymentId } = await openReview(agentHost)
   await agentHost.view.getByRole('button', { name: 'Approve $20.00' }).click()
@@ -141,7 +141,7 @@ test('the view refuses an approval by the agent that requested the payment, with
   await agentHost.close()
 })
 
-test('if the server asks the person, the payment is approved only after the person agrees', async () => {
+test('if the server asks the person to confirm, the payment is approved only after the person agrees', async () => {
   const questions: string[] = []
   let confirm = false
   const answer = ({ message }: Question) => {

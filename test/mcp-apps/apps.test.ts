@@ -7,10 +7,10 @@ import { catalogue } from '../../tools/index.ts'
 const operations = Object.values<OperationDefinition>(catalogue)
 const sandboxViews = appResources('sandbox')
 
-describe('the tools with a view', () => {
+describe('tools with a view', () => {
   const toolNames = operations.map(({ name }) => name).filter((name) => toolUiMeta(name) !== undefined)
 
-  test('show one card, one purchase or one approval', () => {
+  test('only tools that return one card, one purchase or one approval have a view', () => {
     expect(toolNames).toEqual([
       'get_approval',
       'approve_approval',
@@ -27,7 +27,7 @@ describe('the tools with a view', () => {
     expect(toolUiMeta('get_agent_card_details')).toBeUndefined()
   })
 
-  test("name it under the protocol's key and under the earlier one", () => {
+  test("the metadata of a tool contains the URI of the tool's view, under the current key and the older one", () => {
     for (const name of toolNames) {
       const { ui, ...meta } = toolUiMeta(name) ?? {}
       expect(sandboxViews.map(({ uri }) => uri)).toContain(ui?.resourceUri)
@@ -36,13 +36,13 @@ describe('the tools with a view', () => {
   })
 })
 
-describe.each(sandboxViews)('the view $uri', (view) => {
-  test('has the type that hosts show, and requests no domain', () => {
+describe.each(sandboxViews)('the view at $uri', (view) => {
+  test('the view has the MIME type of MCP Apps, and requests access to no domains', () => {
     expect(view.mimeType).toBe(RESOURCE_MIME_TYPE)
     expect(view._meta).toEqual({ ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } })
   })
 
-  test('is one small document that refers to nothing else', async () => {
+  test('the view is one small, self-contained HTML document that never parses strings as code or HTML', async () => {
     const html = await view.read()
     expect(html.length).toBeLessThan(60_000)
     const withoutComments = html.replace(/\/\*[\s\S]*?\*\//g, '')
@@ -57,12 +57,12 @@ describe.each(sandboxViews)('the view $uri', (view) => {
     expect(html.match(/<!--/)).toBeNull()
   })
 
-  test('contains no card number', async () => {
+  test('the view reads no card number, and calls no tool that returns one', async () => {
     const withoutStyle = (await view.read()).replace(/<style>[^<]*<\/style>/, '')
     expect(withoutStyle.match(/cvv|\bnumber:|\.number\b|get_agent_card_details/)).toBeNull()
   })
 
-  test('offers simulations in the sandbox only', async () => {
+  test('the view is marked with its environment, sandbox or production', async () => {
     const [inSandbox, inProduction] = [sandboxViews, appResources('production')].map((resources) =>
       resources.find(({ uri }) => uri === view.uri)?.read(),
     )

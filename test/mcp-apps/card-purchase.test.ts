@@ -33,7 +33,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Authorizes a purchase of $42.50 and shows it. */
+/** Authorizes a purchase of $42.50, and shows it in the host. */
 async function authorizePurchase({ merchant = 'Books', ...use }: { merchant?: string; capabilities?: object } = {}) {
   const cardId = await world.issueCard({ merchant: { name: merchant } })
   const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: merchant } }
@@ -45,7 +45,7 @@ async function authorizePurchase({ merchant = 'Books', ...use }: { merchant?: st
 
 const heading = (merchant = 'Books') => host.view.getByRole('heading', { level: 1, name: `$42.50 at ${merchant}` })
 const button = (name: string | RegExp) => host.view.getByRole('button', { name })
-/** Presses a button, and advances the clock until the button accepts another press. */
+/** Clicks a button, then advances the page's clock past the time during which the view ignores clicks. */
 async function press(name: string) {
   await button(name).click()
   await host.page.clock.fastForward(500)
@@ -69,8 +69,8 @@ async function letTimePass() {
   for (let count = 0; count < 5; count++) await host.page.clock.fastForward(10_000)
 }
 
-describe('a purchase, handled by clicking,', () => {
-  test('is captured in part and refunded in two parts', async () => {
+describe('the view of a purchase', () => {
+  test('a purchase is captured in part and refunded in two parts by clicking', async () => {
     const { id } = await authorizePurchase()
     await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
 
@@ -95,14 +95,14 @@ describe('a purchase, handled by clicking,', () => {
     await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
   })
 
-  test('opens with everything that happened before', async () => {
+  test('the timeline shows earlier events, with fewer details if the host forwards no calls', async () => {
     const { id } = await authorizePurchase()
     for (const [action, amount] of [
       ['capture', 3000],
       ['refund', 1050],
       ['refund', 50],
     ] as const) {
-      // Events in the same millisecond have no order.
+      // Events of the same millisecond would have no defined order.
       world.system.pass(1_000)
       await simulate(id, action, { amount, currency: 'USD' })
     }
@@ -116,7 +116,7 @@ describe('a purchase, handled by clicking,', () => {
   test.each([
     ['Reverse', 'The merchant reversed the purchase.'],
     ['Expire', 'The authorization expired without a capture.'],
-  ])('is released: %s', async (name, detail) => {
+  ])('the button %s releases the hold', async (name, detail) => {
     const { id } = await authorizePurchase()
     await press(name)
     await host.view.getByText(detail).waitFor()
@@ -125,7 +125,7 @@ describe('a purchase, handled by clicking,', () => {
     await host.view.getByText('No further changes.').waitFor()
   })
 
-  test('can be handled by keyboard alone, and the focus is never lost', async () => {
+  test('a purchase is captured and refunded with the keyboard alone, and the focus is never lost', async () => {
     const { id } = await authorizePurchase()
     const { keyboard } = host.page
     const focused = () => host.view.locator(':focus').evaluate((element) => element.id)
@@ -147,7 +147,7 @@ describe('a purchase, handled by clicking,', () => {
     expect(await read(id)).toMatchObject({ captured: 4000, refunded: 4000 })
   })
 
-  test('is shown completely to a screen reader', async () => {
+  test('a screen reader can read the whole view', async () => {
     const { id, cardId } = await authorizePurchase()
     await button('Capture $42.50').waitFor()
     const { agentId } = await world.whoami()
@@ -210,15 +210,15 @@ describe('a purchase, handled by clicking,', () => {
   keepEach(3)
 })
 
-describe('declines', () => {
+describe('the view of a declined purchase', () => {
   test.each([
-    [{ maximumAmount: 4000, amount: 4250 }, declines.single_use_amount_over_maximum],
-    [{ maximumAmount: 900_000, amount: 900_000 }, declines.insufficient_funds],
-  ])('says why in words', async ({ amount, ...card }, words) => {
+    [declines.single_use_amount_over_maximum, { maximumAmount: 4000, amount: 4250 }],
+    [declines.insufficient_funds, { maximumAmount: 900_000, amount: 900_000 }],
+  ])('the view offers no actions, does not poll, and gives the reason: %s', async (reason, { amount, ...card }) => {
     const cardId = await world.issueCard(card)
     const input = { cardId, amount, currency: 'USD', merchant: { name: 'Books' } }
     await host.use('simulate_card_authorization', input)
-    await host.view.getByText(words).waitFor()
+    await host.view.getByText(reason).waitFor()
     await host.view.getByText('No further changes.').waitFor()
     await expect.poll(() => host.view.getByRole('button').allTextContents()).toEqual(['Refresh'])
     const before = host.calls.length
@@ -229,8 +229,8 @@ describe('declines', () => {
   keepEach(3)
 })
 
-describe('failures', () => {
-  test('an impossible amount is refused at the field, and nothing is sent', async () => {
+describe('failures in the view of a purchase', () => {
+  test('an invalid amount marks the field as invalid and shows a message, and no call is sent', async () => {
     await authorizePurchase()
     for (const typed of ['42.51', '0', '1,5', 'all', '']) {
       await field('Amount to capture in USD').fill(typed)
@@ -241,14 +241,14 @@ describe('failures', () => {
     expect(simulationsFromView()).toEqual([])
   })
 
-  test('a double click is one capture', async () => {
+  test('a double click on Capture captures only once', async () => {
     await authorizePurchase()
     await button('Capture $42.50').dblclick()
     await statusMessage().getByText('Captured').waitFor()
     expect(simulationsFromView()).toHaveLength(1)
   })
 
-  test('a simultaneous change elsewhere is announced and shown', async () => {
+  test('if the purchase was changed elsewhere, the view says so and shows the current state', async () => {
     const { id } = await authorizePurchase()
     await button('Reverse').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
@@ -258,7 +258,7 @@ describe('failures', () => {
     await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
 
-  test('a failed reversal is not announced as a success', async () => {
+  test('a reversal that fails because the authorization has just expired is not announced as a success', async () => {
     const { id } = await authorizePurchase()
     await button('Reverse').waitFor()
     await simulate(id, 'expire')
@@ -292,7 +292,7 @@ describe('failures', () => {
     expect(next).not.toBe(first)
   })
 
-  test('a lost answer is not an error if the change was made', async () => {
+  test('if an answer is lost but the change was made, the view shows no error', async () => {
     await authorizePurchase()
     fetch = async (request) => {
       const response = await world.service.fetch(request)
@@ -305,7 +305,7 @@ describe('failures', () => {
     await expect.poll(() => alert().textContent()).toBe('')
   })
 
-  test('an error result and a cancelled call are announced', async () => {
+  test('an error result and a canceled call are announced', async () => {
     await host.use('get_card_transaction', { cardTransactionId: 'cit_none' })
     await alert().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
     await host.view.getByRole('heading', { name: 'Nothing to show' }).waitFor()
@@ -316,8 +316,8 @@ describe('failures', () => {
   keepEach(3)
 })
 
-describe('a view that is open', () => {
-  test('follows changes elsewhere, and pauses while it is scrolled out of view', async () => {
+describe('updates of an open view', () => {
+  test('the view follows changes made elsewhere, but does not poll while it is scrolled off the screen', async () => {
     const { id } = await authorizePurchase()
     await host.view.getByText('Updates automatically.').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
@@ -331,7 +331,7 @@ describe('a view that is open', () => {
       return host.calls.length - before
     }
     await move('5000px')
-    // Counts twice, because a poll may have been in progress.
+    // The first count may include a poll that was already in progress, so two counts in a row must be zero.
     await expect.poll(async () => (await countCalls()) + (await countCalls())).toBe(0)
     await simulate(id, 'refund', { amount: 250, currency: 'USD' })
     expect(await countCalls()).toBe(0)
@@ -340,7 +340,7 @@ describe('a view that is open', () => {
     await host.view.getByText('Refunded: $2.50').waitFor()
   })
 
-  test('shows new results from the host immediately, and stops polling when the host closes it', async () => {
+  test('the view shows new results from the host immediately, and stops polling when it is closed', async () => {
     const { id } = await authorizePurchase()
     await host.callHost('callToolForView', 'simulate_card_capture', {
       cardTransactionId: id,
@@ -364,21 +364,21 @@ describe('a view that is open', () => {
   keepEach(3)
 })
 
-describe('views in other hosts:', () => {
-  test('a host that forwards no calls gets the state and no buttons', async () => {
+describe('variants of the purchase view', () => {
+  test('in a host that forwards no calls, the view shows the amounts but no buttons', async () => {
     await authorizePurchase({ capabilities: {} })
     await expect.poll(amounts).toEqual({ held: '$42.50', captured: '$0.00', refunded: '$0.00' })
     await expect.poll(() => host.view.getByRole('button').count()).toBe(0)
   })
 
-  test('a host that passes on only the text shows the text', async () => {
+  test('if the host passes on only the text of a result, the view shows that text', async () => {
     await authorizePurchase({ capabilities: {} })
     const text = 'cardTransaction cit_1 · status reversed · amount $42.50'
     await host.callHost('sendResult', { content: [{ type: 'text', text }] })
     await host.view.getByText(text).waitFor()
   })
 
-  test('production has no simulations', async () => {
+  test('in production, the view offers no simulations', async () => {
     const { id } = await authorizePurchase()
     const live = await openHost(browser, world, { environment: 'production' })
     await live.use('get_card_transaction', { cardTransactionId: id })
@@ -387,14 +387,14 @@ describe('views in other hosts:', () => {
     await live.close()
   })
 
-  test('calls about a customer’s purchase name the customer', async () => {
+  test('all calls about a customer’s purchase contain the customer’s party id', async () => {
     const customerPartyId = await world.customerPartyId()
     const cardId = await world.issueCard({ customerPartyId })
     const input = { cardId, amount: 4250, currency: 'USD', merchant: { name: 'Books' }, customerPartyId }
     const { structuredContent } = await host.use('simulate_card_authorization', input)
     await press('Capture $42.50')
     await statusMessage().getByText('Captured').waitFor()
-    // The previous test's view may still have polled its own purchase.
+    // Ignores calls of the previous test's view, which may still have been polling.
     const ownIds = [cardId, structuredContent?.data.id]
     const calls = host.calls.filter(({ arguments: args }) =>
       ownIds.includes(String(args.cardTransactionId ?? args.cardId)),

@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client'
 import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge'
 
-/** A host that supports MCP Apps: an MCP client in a browser, and a frame with the view of the last tool call. */
+/** A host that supports MCP Apps: an MCP client in a page, and an iframe with the view of the last tool call. */
 
 const client = new Client(
   { name: 'test-host', version: '1' },
@@ -27,7 +27,7 @@ let toolList
 window.host = {
   connect: () => client.connect(transport),
 
-  /** Calls the tool like a model, and shows its view. */
+  /** Calls a tool as a model would, and shows the tool's view, if it has one. */
   async use(name, input, { context = {}, capabilities = { serverTools: {} } } = {}) {
     toolList ??= await client.listTools()
     const tool = toolList.tools.find((each) => each.name === name)

@@ -11,20 +11,20 @@ import type { TestBrowser } from '../pages/browser.ts'
 import { serverOptions } from '../support/server-options.ts'
 import type { World } from '../support/world.ts'
 
-/** The Content-Security-Policy that hosts set by default: a view loads only its own document. */
+/** A Content-Security-Policy at least as strict as the default of MCP Apps: a view can load only its own document. */
 const viewPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'"
 
 const hostUrl = 'http://host.test/'
 const viewUrl = 'http://view.test/'
 
 export interface HostOptions {
-  /** The key of the connection. By default, the key of the seeded agent. */
+  /** The key with which the MCP server calls the service. By default, the seeded agent's key. */
   key?: string
   environment?: Environment
   colorScheme?: 'light' | 'dark'
-  /** Returns the person's answer to the server's question. Without this function, the server asks nothing. */
+  /** Returns the person's answer to the server's question. Without this function, the server asks no questions. */
   answer?: (question: Question) => { action: 'accept' | 'decline'; content?: object }
-  /** Intercepts requests from the MCP server to the service. */
+  /** Sends the MCP server's requests to the service, instead of the service's own `fetch`. */
   fetch?: (request: Request) => Promise<Response>
 }
 
@@ -38,22 +38,22 @@ interface UseOptions {
   capabilities?: object
 }
 
-/** A host in a browser tab. Its MCP client talks to the real server and the world's service. */
+/** A host in a browser tab. Its MCP client is connected to the real MCP server, which calls the world's service. */
 export interface TestHost {
   page: Page
   view: FrameLocator
   /** Calls a tool and shows its view. */
   use(name: string, input: object, options?: UseOptions): Promise<ToolResult>
-  /** Calls a method of the host in the page. */
+  /** Calls a method of `window.host` in the page (host-page.js). */
   callHost(
     method: 'callToolForView' | 'sendResult' | 'sendCancel' | 'setContext' | 'endView',
     ...values: unknown[]
   ): Promise<unknown>
-  /** The tool calls that reached the server, including the host's own. */
+  /** The tool calls that reached the server, both from the view and from the host itself. */
   calls: { name: string; arguments: Record<string, unknown> }[]
-  /** The browser's requests for anything except the host's page and the view's document. */
+  /** The URLs that the browser requested, except the host's page and the view's document. */
   strayRequests: string[]
-  /** Errors and warnings in the browser's console, including violations of the policy, and dialogs. */
+  /** Console errors and warnings (such as violations of the Content-Security-Policy), uncaught errors, and dialogs. */
   complaints: string[]
   close(): Promise<void>
 }
@@ -68,7 +68,7 @@ export async function openHost(browser: TestBrowser, world: World, options: Host
   })
   const page = await context.newPage()
   const { strayRequests, complaints } = watchPage(page)
-  // The page's clock runs in real time, and can be advanced.
+  // The page's clock runs in real time, but tests can advance it.
   await page.clock.install()
   await serveDocuments(context, page, strayRequests)
   const calls: TestHost['calls'] = []
@@ -119,7 +119,7 @@ function watchPage(page: Page) {
   return { strayRequests, complaints }
 }
 
-/** Serves the host's page, and each view at its own address with the policy of hosts. */
+/** Serves the host's page, and each view at its own URL with the header `viewPolicy`. */
 async function serveDocuments(context: BrowserContext, page: Page, strayRequests: string[]): Promise<void> {
   const documents: string[] = []
   await page.exposeFunction('serveView', (html: string) => `${viewUrl}${documents.push(html) - 1}`)
@@ -163,7 +163,7 @@ function createServer(
   )
 }
 
-/** Returns the server's end of a connection to the client in the page. */
+/** Creates the server's transport to the client in the page, and records the tool calls that it receives. */
 async function createTransport(page: Page, calls: TestHost['calls']): Promise<Transport> {
   const transport: Transport = {
     start: async () => {},

@@ -37,14 +37,14 @@ const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ech
 test.each([
   ['a body that is not JSON', '{', {}, 400, -32700],
   ['JSON that is not JSON-RPC', { hello: 1 }, {}, 400, -32600],
-  ['an invalid id', { ...call, id: {} }, {}, 400, -32600],
-  ['a batch', [call], {}, 400, -32600],
-  ['another content type', call, { 'Content-Type': 'text/plain' }, 415, -32000],
+  ['an invalid JSON-RPC id', { ...call, id: {} }, {}, 400, -32600],
+  ['a batch of messages', [call], {}, 400, -32600],
+  ['a content type other than JSON', call, { 'Content-Type': 'text/plain' }, 415, -32000],
   ['an Accept header without JSON', call, { Accept: 'text/event-stream' }, 406, -32000],
   ['an unknown protocol version', call, { 'Mcp-Protocol-Version': '1999-01-01' }, 400, -32000],
-  ['a request without a session', call, { 'Mcp-Session-Id': undefined }, 400, -32000],
+  ['a tool call without a session id', call, { 'Mcp-Session-Id': undefined }, 400, -32000],
   ['a body that is too large', { ...call, params: { name: 'x'.repeat(10_000) } }, {}, 413, -32000],
-])('refuses %s', async (_, body, headers, status, code) => {
+])('%s is refused, and the session remains usable', async (_, body, headers, status, code) => {
   const host = await openSession()
   const response = await host.post(body, headers)
   expect(response.status).toBe(status)
@@ -52,7 +52,7 @@ test.each([
   expect((await host.call(2, 'echo')).status).toBe(200)
 })
 
-test('refuses a body that is too large and has no Content-Length', async () => {
+test('a body without a Content-Length header is refused once it exceeds the size limit', async () => {
   const host = await openSession()
   const chunk = new TextEncoder().encode(' '.repeat(4_000))
   let sent = 0
@@ -73,17 +73,17 @@ test('refuses a body that is too large and has no Content-Length', async () => {
   expect(response.status).toBe(413)
 })
 
-test.each(['PUT', 'PATCH', 'OPTIONS'])('refuses %s', async (method) => {
+test.each(['PUT', 'PATCH', 'OPTIONS'])('the method %s is refused', async (method) => {
   const response = await rawHost(hosting.url).send(method)
   expect(response.status).toBe(405)
   expect(response.headers.get('allow')).toBe('GET, POST, DELETE')
 })
 
-test('refuses GET and DELETE from hosts without a session', async () => {
+test('GET and DELETE requests without a session id are refused', async () => {
   for (const method of ['GET', 'DELETE']) expect((await rawHost(hosting.url).send(method)).status).toBe(405)
 })
 
-test('a host that opens too many sessions keeps only the latest, and the streams of the older ones end', async () => {
+test('if a principal opens too many sessions, the least recently used session and its streams end', async () => {
   await hosting.close()
   hosting = await createHosting({ limits: { sessionsPerPrincipal: 2 } })
   const first = await openSession()
@@ -94,7 +94,7 @@ test('a host that opens too many sessions keeps only the latest, and the streams
   expect((await first.call(1, 'echo')).status).toBe(404)
 })
 
-test('refuses an initialize that is too large to store', async () => {
+test('an initialize request that is too large to store is refused', async () => {
   await hosting.close()
   hosting = await createHosting()
   const clientInfo = { name: 'x'.repeat(40_000), version: '1' }
@@ -103,8 +103,8 @@ test('refuses an initialize that is too large to store', async () => {
   expect(response.headers.get('mcp-session-id')).toBeNull()
 })
 
-describe('bounds of a session', () => {
-  test('limit the open streams', async () => {
+describe('limits of a session', () => {
+  test('a stream above the limit on open streams is refused until another stream closes', async () => {
     const host = await openSession()
     const open = [await host.send('GET'), await host.send('GET')]
     const refused = await host.send('GET')
@@ -121,11 +121,11 @@ describe('bounds of a session', () => {
     await open[1]?.body?.cancel()
   })
 
-  test('limit the running requests', async () => {
+  test('a call above the limit on running requests is refused until another call ends', async () => {
     const host = await openSession()
     const running = [1, 2, 3].map((id) => host.call(id, 'wait', { marker: id, wait: 'bound' }))
     await expect.poll(async () => (await host.call(4, 'echo')).status).toBe(429)
-    // Notifications still get through.
+    // Notifications are not limited, so the host can cancel a call to make room.
     const note = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
     expect((await host.post(note)).status).toBe(202)
     expect((await host.call(4, 'echo')).status).toBe(200)
@@ -133,7 +133,7 @@ describe('bounds of a session', () => {
     await Promise.all(running)
   })
 
-  test('keep only the latest events for resuming', async () => {
+  test('only the latest events of a stream are stored for resumption', async () => {
     const host = await openSession()
     const params = { _meta: { progressToken: 1 } }
     const events = eventsOf(await host.call(1, 'progress', { steps: 20, marker: 'm' }, params))
@@ -146,7 +146,7 @@ describe('bounds of a session', () => {
   })
 })
 
-test('resuming sends all stored events, even if they exceed the limit on unread bytes', async () => {
+test('a resumed stream sends all stored events, even if they exceed the limit on unread bytes', async () => {
   const host = await openSession()
   const args = { characters: 30_000, steps: 5, wait: 'paced' }
   const events = eventsOf(await host.call(1, 'flood', args))
@@ -160,7 +160,7 @@ test('resuming sends all stored events, even if they exceed the limit on unread 
   expect((await resumed.next()).value.message.id).toBe(1)
 })
 
-/** Sends a request, and reads nothing of the answer until the test calls `readAll`. */
+/** Sends a request, and does not read the response until the test calls `readAll`. */
 function sendWithoutReading(body: object, headers: Record<string, string>) {
   const { hostname, port, host } = new URL(hosting.url)
   const text = JSON.stringify(body)
@@ -188,12 +188,12 @@ function sendWithoutReading(body: object, headers: Record<string, string>) {
 
 const flood = { name: 'flood', arguments: { characters: 100_000, steps: 300, opens: 'flooded' } }
 
-test('a host that does not read its answer costs little memory, delays no other host, and can resume', async () => {
+test('a host that does not read a response is disconnected, delays no other call, and can resume', async () => {
   const host = await openSession()
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: flood }
   const headers = { 'Mcp-Session-Id': host.sessionId(), 'Mcp-Protocol-Version': '2025-11-25' }
   const stalled = sendWithoutReading(message, headers)
-  // The call ends although nobody reads its answer, and other calls are served in the meantime.
+  // The call ends although nobody reads its response, and another call is answered while the response is unread.
   await gate('flooded').promise
   expect((await host.call(2, 'connection')).status).toBe(200)
   await expect.poll(() => hosting.endpoint.load().streams).toBe(0)
@@ -204,7 +204,7 @@ test('a host that does not read its answer costs little memory, delays no other 
   expect(resultOf(resumed.at(-1)?.message)).toBe('flooded')
 })
 
-test('a host of protocol version 2026 that does not read its answer is disconnected', async () => {
+test('an MCP 2026 host that does not read a response is disconnected, and delays no other host', async () => {
   const { body, headers } = modernRequest('tools/call', flood, { _meta: { progressToken: 1 } })
   const stalled = sendWithoutReading(body, headers)
   const host = await openSession()

@@ -24,19 +24,19 @@ const metadata = () => `resource_metadata="${new URL('/.well-known/oauth-protect
 const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 const discover = modernRequest('server/discover')
 
-describe('without a credential', () => {
-  const requests: { request: string; init: RequestInit }[] = [
-    { request: 'initialize', init: { method: 'POST', headers: json, body: JSON.stringify(initializeMessage()) } },
+describe('requests without a credential in a header', () => {
+  const requests: { kind: string; init: RequestInit }[] = [
+    { kind: 'an initialize call', init: { method: 'POST', headers: json, body: JSON.stringify(initializeMessage()) } },
     {
-      request: 'a 2026 request',
+      kind: 'an MCP 2026 request',
       init: { method: 'POST', headers: { ...json, ...discover.headers }, body: JSON.stringify(discover.body) },
     },
-    { request: 'an invalid body', init: { method: 'POST', headers: json, body: '{' } },
-    { request: 'a GET', init: { headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': 'x' } } },
-    { request: 'a DELETE', init: { method: 'DELETE', headers: { 'Mcp-Session-Id': 'x' } } },
+    { kind: 'an invalid body', init: { method: 'POST', headers: json, body: '{' } },
+    { kind: 'a GET request', init: { headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': 'x' } } },
+    { kind: 'a DELETE request', init: { method: 'DELETE', headers: { 'Mcp-Session-Id': 'x' } } },
   ]
 
-  test.each(requests)('$what gets 401 with the address to sign in', async ({ init }) => {
+  test.each(requests)('$kind gets 401 with the URL of the metadata for signing in', async ({ init }) => {
     const response = await fetch(hosting.url, init)
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe(`Bearer ${metadata()}, scope="cards:agent"`)
@@ -53,7 +53,7 @@ describe('without a credential', () => {
 })
 
 test.each(['Bearer unknown', 'Basic dG9rZW46', 'Bearer', 'Bearer token-of-alice extra', 'token-of-alice'])(
-  'the credential %s is answered 401 as invalid',
+  'the Authorization header "%s" gets 401 with the error invalid_token',
   async (authorization) => {
     const response = await rawHost(hosting.url).send('POST', initializeMessage(), { Authorization: authorization })
     expect(response.status).toBe(401)
@@ -62,7 +62,7 @@ test.each(['Bearer unknown', 'Basic dG9rZW46', 'Bearer', 'Bearer token-of-alice 
   },
 )
 
-test('a revoked credential ends at the next request of any session', async () => {
+test('after a credential is revoked, all requests with it get 401, even in an open session', async () => {
   const host = rawHost(hosting.url)
   await host.initialize()
   hosting.credentials.delete('token-of-alice')
@@ -71,8 +71,8 @@ test('a revoked credential ends at the next request of any session', async () =>
   expect((await host.send('DELETE')).status).toBe(401)
 })
 
-describe('a session belongs to its principal', () => {
-  test('a request with another credential gets the same answer, byte for byte, as one with an unknown id', async () => {
+describe('session ids', () => {
+  test("another principal's session id gets exactly the same answers as an unknown session id", async () => {
     const alice = rawHost(hosting.url)
     await alice.initialize()
     const progress = { _meta: { progressToken: 1 } }
@@ -102,7 +102,7 @@ describe('a session belongs to its principal', () => {
     expect((await alice.call(3, 'connection')).status).toBe(200)
   })
 
-  test('a malformed id gets the same status as an unknown id', async () => {
+  test('a malformed session id gets 404, as an unknown one does', async () => {
     const host = rawHost(hosting.url)
     for (const id of ['x', '../etc', "' or 1=1 --", 'A'.repeat(5_000)]) {
       host.useSession(id)
@@ -114,7 +114,7 @@ describe('a session belongs to its principal', () => {
 describe('scopes', () => {
   test.each([
     [
-      'a session',
+      'MCP 2025',
       async (host: ReturnType<typeof rawHost>) => {
         await host.initialize()
         return host.call(1, 'echo')
@@ -127,7 +127,7 @@ describe('scopes', () => {
         return host.post(body, headers)
       },
     ],
-  ])('missing from a token are requested together with those it has, in %s', async (_, call) => {
+  ])('if a token lacks a scope, the 403 lists that scope and the token’s own scopes, in %s', async (_, call) => {
     hosting.credentials.set(...principal('narrow', { scopes: ['wallets', 'cards:read'], clientId: 'app' }))
     const response = await call(rawHost(hosting.url, 'token-of-narrow'))
     expect(response.status).toBe(403)
@@ -136,7 +136,7 @@ describe('scopes', () => {
     expect((await jsonOf(response)).error_description).toContain('cards:agent')
   })
 
-  test('are not required from keys, or for messages that need no scope', async () => {
+  test('API keys need no scopes, and a token without scopes may send messages that need none', async () => {
     hosting.credentials.set(...principal('narrow', { scopes: [], clientId: 'app' }))
     for (const [name, tool] of [
       ['alice', 'echo'],
@@ -149,7 +149,7 @@ describe('scopes', () => {
   })
 })
 
-describe('the toolsets that a host chooses by path and header', () => {
+describe('choices of a host by path and header', () => {
   const connectionAt = async (path: string, headers: Record<string, string> = {}) => {
     const host = rawHost(`${hosting.url}${path}`)
     await host.initialize({}, headers)
@@ -183,25 +183,25 @@ describe('the toolsets that a host chooses by path and header', () => {
     ['', { 'X-MCP-Toolsets': 'customers, default' }, { toolsets: ['default', 'customers'], readOnly: false }],
     ['', { 'X-MCP-Readonly': 'true' }, { toolsets: 'none', readOnly: true }],
     ['/x/payments', { 'X-MCP-Toolsets': 'agents' }, { toolsets: ['payments'], readOnly: false }],
-  ] as const)('/mcp%s %j', async (path, headers, expected) => {
+  ] as const)('the path /mcp%s with the headers %j selects %j', async (path, headers, expected) => {
     expect(await connectionAt(path, headers)).toMatchObject(expected)
   })
 
   test.each([
     ['/x/cards', {}, 404, 'cards'],
-    ['/x/', {}, 404, 'X-MCP'],
+    ['/x/', {}, 404, '/mcp/x/{toolsets}'],
     ['/other', {}, 404, '/mcp/x/{toolsets}'],
     ['', { 'X-MCP-Toolsets': 'payments,cards' }, 400, 'X-MCP-Toolsets'],
     ['', { 'X-MCP-Readonly': 'yes' }, 400, 'X-MCP-Readonly'],
     ['', { 'X-Instance-ID': 'a\u00e4' }, 400, 'X-Instance-ID'],
     ['', { 'Mcp-Session-Id': 'x' }, 400, 'Mcp-Session-Id'],
-  ])('/mcp%s %j is refused with %i and the reason', async (path, headers, status, word) => {
+  ])('the path /mcp%s with the headers %j is refused with %i and the reason', async (path, headers, status, word) => {
     const response = await rawHost(`${hosting.url}${path}`).post(initializeMessage(), headers)
     expect(response.status).toBe(status)
-    if (word !== 'X-MCP') expect((await jsonOf(response)).error.message).toContain(word)
+    expect((await jsonOf(response)).error.message).toContain(word)
   })
 
-  test('the instance id is chosen by header or _meta', async () => {
+  test('a host can choose the instance id in a header or in _meta', async () => {
     expect((await connectionAt('', { 'X-Instance-ID': 'my run' })).instanceId).toBe('my run')
     const host = rawHost(hosting.url)
     await host.initialize({ _meta: { 'payments-mcp/instanceId': 'in meta' } })
@@ -213,7 +213,7 @@ describe('hosts in browsers', () => {
   const headers = { 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': 'mcp-session-id' }
 
   test.each([origin, 'http://localhost:6274', 'http://127.0.0.1:1'])(
-    'of %s may send requests and read answers',
+    'a page from origin %s may send requests and read answers',
     async (from) => {
       const preflight = await fetch(hosting.url, { method: 'OPTIONS', headers: { ...headers, Origin: from } })
       expect(preflight.status).toBe(204)
@@ -229,11 +229,14 @@ describe('hosts in browsers', () => {
     },
   )
 
-  test.each(['https://evil.example', 'null', 'https://localhost.evil.example'])('of %s may not', async (from) => {
-    for (const method of ['OPTIONS', 'POST']) {
-      const response = await fetch(hosting.url, { method, headers: { ...headers, Origin: from } })
-      expect(response.status).toBe(403)
-      expect(response.headers.get('access-control-allow-origin')).toBeNull()
-    }
-  })
+  test.each(['https://evil.example', 'null', 'https://localhost.evil.example'])(
+    'origin %s is refused',
+    async (from) => {
+      for (const method of ['OPTIONS', 'POST']) {
+        const response = await fetch(hosting.url, { method, headers: { ...headers, Origin: from } })
+        expect(response.status).toBe(403)
+        expect(response.headers.get('access-control-allow-origin')).toBeNull()
+      }
+    },
+  )
 })

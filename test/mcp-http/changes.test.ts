@@ -24,7 +24,7 @@ interface RunningServer {
   close(): Promise<void>
 }
 
-/** Starts the equivalent of `serve` in this process. */
+/** Starts the server as `serve` does, but in the test's process. In the tests, each server stands for a process. */
 async function startServer(databaseUrl: string): Promise<RunningServer> {
   const system = realSystem
   const store = await openStore({ url: databaseUrl, system })
@@ -44,7 +44,7 @@ async function startServer(databaseUrl: string): Promise<RunningServer> {
   return { url: listener.url, store, service, signals, close }
 }
 
-onEachDatabase('a change at another process', (database) => {
+onEachDatabase('changes in other processes', (database) => {
   let drop: () => Promise<void>
   let servers: [RunningServer, RunningServer, RunningServer]
 
@@ -80,7 +80,7 @@ onEachDatabase('a change at another process', (database) => {
       ...{ amount: 100, currency: 'USD', merchant: { name: 'Books' } },
     })
 
-  test('reaches only its subscribers at this process, in both eras, even if they subscribed at another process', async () => {
+  test('a change to a card in one process is reported to subscribers in another, in MCP 2025 and MCP 2026', async () => {
     const [subscribeServer, listenServer, changeServer] = servers
     const watched = await issueCard(changeServer)
     const other = await issueCard(changeServer)
@@ -96,7 +96,7 @@ onEachDatabase('a change at another process', (database) => {
       await second.post(subscription.body, { ...subscription.headers, 'Mcp-Session-Id': undefined }),
     )
     await modern.next()
-    // Each call reaches a different process than the previous one.
+    // The MCP 2025 host subscribes in one process and listens in a second; the cards change in a third.
     expect((await first.post({ jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri } })).status).toBe(
       200,
     )
@@ -110,7 +110,7 @@ onEachDatabase('a change at another process', (database) => {
     await Promise.all([legacy.return(undefined), modern.return(undefined)])
   })
 
-  test('no longer reaches a host whose subscription ended at another process', async () => {
+  test('after a host unsubscribes from a card in one process, other processes stop reporting changes to that card', async () => {
     const [subscribeServer, listenServer, changeServer] = servers
     const cards = [await issueCard(changeServer), await issueCard(changeServer)]
     const first = rawHost(`${subscribeServer.url}/mcp`, agentKey)
@@ -131,7 +131,7 @@ onEachDatabase('a change at another process', (database) => {
   })
 })
 
-test('signals pass between processes, and resume after the connections are lost', async () => {
+test('a signal reaches only other processes, even after the connections to the database were lost', async () => {
   const { store, url, drop } = await postgres.create()
   // Waits are 100 times shorter than in production.
   const system = { ...realSystem, sleep: (ms: number, signal?: AbortSignal) => realSystem.sleep(ms / 100, signal) }

@@ -5,7 +5,7 @@ import { createHosting } from './hosting.ts'
 
 const [hosts, calls] = [isDeep ? 64 : 32, 32]
 
-test(`of ${hosts} hosts that use the same ids, none gets another's messages`, async () => {
+test(`with ${hosts} hosts that use the same ids, each host gets only its own messages`, async () => {
   const hosting = await createHosting()
   const { wrong, answered, cancelled, progress } = await crossTalk(
     (request) => fetch(request),

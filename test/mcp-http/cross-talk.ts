@@ -4,21 +4,21 @@ export interface CrossTalk {
   answered: number
   cancelled: number
   progress: number
-  /** Messages that reached the wrong host, or no host. */
+  /** Messages that a host received for another host or call, and answers to canceled calls. */
   wrong: string[]
 }
 
 type Send = (request: Request) => Promise<Response>
 
 /**
- * Runs hosts of both protocol versions (with sessions and without) that all use the same JSON-RPC ids and progress
- * tokens, each with its own markers.
+ * Runs hosts of both protocol versions at the same time. All use the same JSON-RPC ids and progress tokens, so only
+ * the marker in a message tells which host and call the message belongs to.
  */
 export async function crossTalk(send: Send, url: string, hosts: number, callsEach: number): Promise<CrossTalk> {
   const seen: CrossTalk = { answered: 0, cancelled: 0, progress: 0, wrong: [] }
   const all = Array.from({ length: hosts }, async (_, number) => {
     const host = await (number % 2 === 0 ? sessionHost : sessionlessHost)(send, url)
-    // Each host runs several calls at the same time, and all hosts use the same ids in the same order.
+    // Each host has three calls running at a time, and all hosts use the same ids in the same order.
     let id = 0
     const makeCalls = async () => {
       while (id < callsEach) {
@@ -98,7 +98,7 @@ async function sessionlessHost(send: Send, url: string): Promise<CallingHost> {
       const init = { method: 'POST', headers: { ...baseHeaders, ...headers }, body: JSON.stringify({ ...body, id }) }
       return send(new Request(url, init))
     },
-    // Without a session, a host cancels by closing the stream, which happens when the loop over its events ends.
+    // In MCP 2026, a host cancels a call by closing the stream. Leaving the loop over the events in `makeCall` does so.
     cancel: async () => {},
     end: async () => {},
   }

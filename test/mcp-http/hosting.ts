@@ -13,11 +13,11 @@ import type { Store } from '../../src/service/store/engine/store.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { testServer } from './test-server.ts'
 
-/** An endpoint behind a real listener, with a map of credentials that the test may change. */
+/** An MCP endpoint behind a real HTTP listener. */
 export interface Hosting {
   url: string
   endpoint: McpEndpoint
-  /** The principal of each credential. */
+  /** The valid credentials and their principals. Tests may change them. */
   credentials: Map<string, Principal>
   logged: string[]
   close(): Promise<void>
@@ -97,7 +97,7 @@ const noChanges: EndpointDependencies['changes'] = {
   mayRead: async () => false,
 }
 
-/** Returns the credential `token-of-NAME` and the principal of that name. */
+/** Returns the credential `token-of-NAME` and its principal, as an entry for `credentials`. */
 export function principal(name: string, overrides: Partial<Principal> = {}): [string, Principal] {
   const credential = `token-of-${name}`
   return [
@@ -106,7 +106,7 @@ export function principal(name: string, overrides: Partial<Principal> = {}): [st
   ]
 }
 
-/** Returns the SDK's transport to an endpoint. */
+/** Creates a transport of the given SDK. `provideBreak` receives a function that breaks the current connections. */
 export function transportTo(
   sdk: 'v1' | 'v2',
   url: string,
@@ -134,7 +134,7 @@ export function transportTo(
     : new StreamableHTTPClientTransport(new URL(url), options)
 }
 
-/** Returns a hand-written host, which can send messages that no SDK would send. */
+/** Creates a minimal host without an SDK. It can send messages that no SDK would send. */
 export function rawHost(url: string, credential = 'token-of-alice') {
   let sessionId: string | undefined
   const send = (method: string, body?: unknown, headers: Record<string, string | undefined> = {}) => {
@@ -174,7 +174,7 @@ export function initializeMessage(params: object = {}) {
   return { jsonrpc: '2.0', id: 'init', method: 'initialize', params: { ...base, ...params } }
 }
 
-/** Returns a request of protocol version 2026, with the headers that repeat its method and name. */
+/** Returns the body of an MCP 2026 request, and the headers that repeat its method and the name of its tool. */
 export function modernRequest(method: string, params: Record<string, unknown> = {}, more: { _meta?: object } = {}) {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -189,11 +189,11 @@ export function modernRequest(method: string, params: Record<string, unknown> = 
 
 export interface StreamEvent {
   id: string | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: tests read the message's parts by name.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the fields of messages without checks.
   message: any
 }
 
-/** Yields the events of a response one by one, and skips its comments. */
+/** Yields the server-sent events of a response, without its comments. */
 export async function* eventsOf(response: Response): AsyncGenerator<StreamEvent> {
   if (response.body === null) return
   const decoder = new TextDecoder()
@@ -221,13 +221,13 @@ export async function allEvents(response: Response): Promise<StreamEvent[]> {
   return events
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name.
+// biome-ignore lint/suspicious/noExplicitAny: tests read the fields of answers without checks.
 export async function jsonOf(response: Response): Promise<any> {
   return response.json()
 }
 
-/** Returns the result of the test server's tool. */
-// biome-ignore lint/suspicious/noExplicitAny: tests read the result's parts by name.
+/** Returns the value that a tool of the test server returned, from the response to the call. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read the fields of results without checks.
 export function resultOf(message: any): any {
   return JSON.parse(message.result.content[0].text)
 }

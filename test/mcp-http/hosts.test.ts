@@ -8,7 +8,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { createHosting, type Hosting, transportTo } from './hosting.ts'
 import { cancelled, gate } from './test-server.ts'
 
-describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) => {
+describe.each(hosts)('$host on the payments server', ({ open, sdk, version }) => {
   let world: World
   let hosting: Hosting
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
   const instanceOf = async (cardId: unknown) =>
     (await world.get(`/agent-cards/${cardId}`)).json.data.attributes.instanceId
 
-  test('agrees on the era, lists the tools and buys', async () => {
+  test('the host negotiates the expected protocol version, lists the tools and makes a purchase', async () => {
     const host = await connect()
     expect(host.version() ?? version).toBe(version)
     expect((await host.listTools()).tools.map(({ name }) => name)).toContain('issue_agent_card')
@@ -75,7 +75,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await host.close()
   })
 
-  test('uses one instance id per connection, which the host may choose', async () => {
+  test('all calls of a connection have the same instance id, which the host may choose', async () => {
     const [ownHost, chosen] = [await connect(), await connect({ 'X-Instance-ID': 'chosen run' })]
     const issue = async (host: typeof ownHost) =>
       instanceOf((await host.callTool('issue_agent_card', card)).structuredContent?.data.id)
@@ -87,7 +87,7 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
     await chosen.close()
   })
 
-  test('can connect read-only', async () => {
+  test('a host that connects read-only is offered only tools that read data', async () => {
     const host = await connect({ 'X-MCP-Readonly': 'true' })
     const names = (await host.listTools()).tools.map(({ name }) => name)
     expect(names).toContain('list_wallets')
@@ -96,14 +96,14 @@ describe.each(hosts)('$host, on the payments server', ({ open, sdk, version }) =
   })
 })
 
-describe.each(hosts)('$host, on a server with questions and long calls', ({ open, sdk }) => {
+describe.each(hosts)('$host on the test server', ({ open, sdk }) => {
   let hosting: Hosting
   beforeAll(async () => {
     hosting = await createHosting()
   })
   afterAll(() => hosting.close())
 
-  test('gets progress with the answer', async () => {
+  test('the host gets progress notifications during a call, and then the result', async () => {
     const host = open()
     await host.connect(transportTo(sdk, hosting.url))
     const steps: number[] = []
@@ -114,7 +114,7 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
     await host.close()
   })
 
-  test('cancels a call', async () => {
+  test('a call that the host cancels is aborted on the server', async () => {
     const host = open()
     await host.connect(transportTo(sdk, hosting.url))
     const stop = new AbortController()
@@ -134,7 +134,7 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
     await host.close()
   })
 
-  test('asks the person and continues', async () => {
+  test('the host asks the person a question from a tool, and the tool gets the answer', async () => {
     const host = open({ modes: { form: {} }, answer: () => ({ action: 'accept', content: { sure: true } }) })
     await host.connect(transportTo(sdk, hosting.url))
     const result = await host.callTool('askForInput', {})
@@ -142,7 +142,7 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
     await host.close()
   })
 
-  test('is notified of changes', async () => {
+  test('the host is notified of changes to its resources and to lists, but not of other changes', async () => {
     const host = open()
     await host.connect(transportTo(sdk, hosting.url))
     const changes: string[] = []
@@ -155,7 +155,7 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
         return changes
       })
       .toContain('cards://1')
-    // A notification for another host would have arrived first.
+    // If the host received notifications for bob, this one would arrive before the notification about tools.
     hosting.endpoint.notify({ kind: 'prompts_list_changed' }, 'bob')
     hosting.endpoint.notify({ kind: 'tools_list_changed' })
     await expect.poll(() => changes).toContain('tools')
@@ -165,10 +165,10 @@ describe.each(hosts)('$host, on a server with questions and long calls', ({ open
   })
 })
 
-test.each(['v1', 'v2'] as const)('a host of SDK %s continues a call whose connection breaks', async (sdk) => {
+test.each(['v1', 'v2'] as const)('a host with SDK %s gets its result even if the connection breaks', async (sdk) => {
   const hosting = await createHosting()
   const host = hosts.find((each) => each.sdk === sdk && each.version === '2025-11-25')?.open()
-  if (host === undefined) throw new Error('no such host')
+  if (host === undefined) throw new Error(`SDK ${sdk} has no MCP 2025 host`)
   let breakConnection = () => {}
   const transport = transportTo(sdk, hosting.url, 'token-of-alice', {}, (provided) => {
     breakConnection = provided

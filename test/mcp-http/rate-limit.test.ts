@@ -7,13 +7,13 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { initializeMessage, modernRequest } from './hosting.ts'
 
-/** Tests that each request of a host counts like an API request, in both protocol versions. */
+/** Tests that each request of a host counts toward the API's rate limit, in both protocol versions. */
 
 const address = 'http://127.0.0.1:4010'
 let world: World
 let site: Site
 beforeAll(async () => {
-  // A fake sleep would advance the clock at each poll, and so reset the limit.
+  // The fake sleep would advance the clock each time the endpoint polls, so the limit's minute would soon end.
   const steadySystem = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep }
   world = await createWorld(sqlite, { system: steadySystem, rateLimit: 10 })
   const { service, store, system } = world
@@ -39,8 +39,8 @@ const ask = (method: string, body?: object, headers: Record<string, string> = {}
     }),
   )
 
-describe('the limit of a credential', () => {
-  test('counts each request once, including tool calls, and refuses every kind of request above the limit', async () => {
+describe('the rate limit of a credential', () => {
+  test('each MCP request counts once, even a tool call, and every kind of request is refused above the limit', async () => {
     const session = (await ask('POST', initializeMessage())).headers.get('mcp-session-id') ?? ''
     const inSession = { 'Mcp-Session-Id': session, 'Mcp-Protocol-Version': '2025-11-25' }
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
