@@ -14,11 +14,11 @@ import type { Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
 import type { TrialSystem } from './trial-system.ts'
 
-interface Waiting {
+interface PendingDecision {
   id: string
   kind: 'approval' | 'question'
   partyId: string
-  /** The time at which the person's delay begins, by the sandbox's clock. */
+  /** The time on the sandbox clock at which the person's delay begins. */
   sinceMs: number
   /** The subject, such as "a payment of $5.00". */
   about: string
@@ -38,54 +38,54 @@ interface PersonOptions {
 }
 
 /**
- * A scenario's simulated person. The person decides on approvals and questions as a signed-in user of the world would,
- * after a delay by the sandbox's clock.
+ * A scenario's simulated person. After a delay on the sandbox clock, the person decides on approvals, and on the
+ * server's questions about tool calls, as a signed-in user of the world would.
  */
 export class Person {
   readonly #options: PersonOptions
-  readonly #waiting = new Map<string, Waiting>()
-  readonly #known = new Set<string>()
+  readonly #pending = new Map<string, PendingDecision>()
+  readonly #seen = new Set<string>()
 
   constructor(options: PersonOptions) {
     this.#options = options
   }
 
-  /** Finds new approvals and questions. */
-  async look(): Promise<void> {
+  /** Finds the approvals and questions that appeared since the last search. */
+  async findDecisions(): Promise<void> {
     const { store } = this.#options.stage
     for (const found of await store.transaction(pendingIn)) {
-      if (this.#known.has(found.id)) continue
-      this.#known.add(found.id)
-      if (this.#answerTo(found) !== 'never') this.#waiting.set(found.id, found)
+      if (this.#seen.has(found.id)) continue
+      this.#seen.add(found.id)
+      if (this.#answerTo(found) !== 'never') this.#pending.set(found.id, found)
     }
   }
 
-  /** Returns the time of the next decision by the sandbox's clock; undefined if no decision is pending. */
+  /** The time on the sandbox clock of the person's next decision; undefined if no decision is pending. */
   get nextMs(): number | undefined {
-    const times = [...this.#waiting.values()].map((one) => this.#decidesAtMs(one))
+    const times = [...this.#pending.values()].map((one) => this.#decidesAtMs(one))
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Makes one due decision and returns it; undefined if no decision is due. */
+  /** Makes one decision whose time has come, and returns it; undefined if there is none. */
   async act(nowMs: number): Promise<PersonAct | undefined> {
-    const one = [...this.#waiting.values()].find((waiting) => this.#decidesAtMs(waiting) <= nowMs)
+    const one = [...this.#pending.values()].find((decision) => this.#decidesAtMs(decision) <= nowMs)
     if (one === undefined) return undefined
-    this.#waiting.delete(one.id)
+    this.#pending.delete(one.id)
     const agrees = this.#answerTo(one) === 'yes'
     const verb = one.kind === 'approval' ? (agrees ? 'approves' : 'denies') : agrees ? 'says yes to' : 'says no to'
     return { what: `${verb} ${one.about}`, outcome: await this.#decide(one, agrees) }
   }
 
-  #answerTo({ kind }: Waiting): Scenario['person']['approvals'] {
+  #answerTo({ kind }: PendingDecision): Scenario['person']['approvals'] {
     const { approvals, questions } = this.#options.person
     return kind === 'approval' ? approvals : questions
   }
 
-  #decidesAtMs({ sinceMs }: Waiting): number {
+  #decidesAtMs({ sinceMs }: PendingDecision): number {
     return sinceMs + this.#options.person.afterMinutes * 60_000
   }
 
-  async #decide(one: Waiting, agrees: boolean): Promise<string> {
+  async #decide(one: PendingDecision, agrees: boolean): Promise<string> {
     const { store, service } = this.#options.stage
     const { reportEntry } = service
     const user = await store.transaction((tx) => userOf(tx, one.partyId))
@@ -106,7 +106,7 @@ export class Person {
     return outcomeOf(status, body)
   }
 
-  /** Marks the user's second factor as verified, without the page where they would type a code. */
+  /** Marks the user's second factor as verified, without the page on which a real user would type a code. */
   async #verify(user: UserRow): Promise<void> {
     const { stage, system } = this.#options
     await runChange({ store: stage.store, system }, async ({ tx, nowMs }) => {
@@ -115,8 +115,8 @@ export class Person {
     })
   }
 
-  /** Decides for a customer without users, through the sandbox's simulation. */
-  async #simulate({ id }: Waiting, agrees: boolean): Promise<string> {
+  /** Decides for a customer without users, through the sandbox's simulation operations. */
+  async #simulate({ id }: PendingDecision, agrees: boolean): Promise<string> {
     const { stage, system } = this.#options
     const path = `/simulations/approvals/${id}/${agrees ? 'approve' : 'deny'}`
     const headers = {
@@ -134,7 +134,7 @@ function outcomeOf(status: number, body: string): string {
   return (JSON.parse(body) as { errors: { code: string }[] }).errors[0]?.code ?? String(status)
 }
 
-async function pendingIn(tx: Transaction): Promise<Waiting[]> {
+async function pendingIn(tx: Transaction): Promise<PendingDecision[]> {
   const { nowMs, realNowMs } = await readTimes(tx)
   const pending = await tx.db
     .selectFrom('approvals')
@@ -142,7 +142,7 @@ async function pendingIn(tx: Transaction): Promise<Waiting[]> {
     .where('status', '=', 'pending')
     .orderBy('id')
     .execute()
-  const approvals = pending.map(async ({ id, partyId, paymentId, createdAtMs }): Promise<Waiting> => {
+  const approvals = pending.map(async ({ id, partyId, paymentId, createdAtMs }): Promise<PendingDecision> => {
     const amountCents = (await findPayment(tx, partyId, paymentId))?.amountCents ?? 0
     return {
       id,
@@ -153,9 +153,9 @@ async function pendingIn(tx: Transaction): Promise<Waiting[]> {
       amountCents,
     }
   })
-  const held = tx.db.selectFrom('pendingDecisions').selectAll().where('status', '=', 'pending')
-  const rows = await held.where('expiresAtMs', '>', realNowMs).orderBy('id').execute()
-  const questions = rows.map(async (row): Promise<Waiting> => {
+  const pendingDecisions = tx.db.selectFrom('pendingDecisions').selectAll().where('status', '=', 'pending')
+  const rows = await pendingDecisions.where('expiresAtMs', '>', realNowMs).orderBy('id').execute()
+  const questions = rows.map(async (row): Promise<PendingDecision> => {
     const { id, call } = await openDecision(tx, row)
     const about = `the call ${call.tool}`
     return { id, kind: 'question', partyId: row.partyId, sinceMs: nowMs, about, amountCents: 0 }

@@ -75,7 +75,7 @@ export class TrialTimeline {
     const { step, result } = await work()
     const moves = await this.#readLedger(causeOf(step), true)
     this.entries.push({ atMs, ...step, moves, fault: await this.#newFault() })
-    await this.#options.person.look()
+    await this.#options.person.findDecisions()
     // If the step moved the clock, the person's decision may be due.
     await this.#letPersonAct()
     return result

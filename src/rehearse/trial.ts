@@ -98,7 +98,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { tables: before } = beginning
   const names = await readNames(store, before, world)
   const person = new Person({ stage, system, person: scenario.person })
-  await person.look()
+  await person.findDecisions()
   const recorded = new TrialTimeline({ store, system, person, names, partyId, reader, beginning })
   const ending = new AbortController()
   const { calls } = options.bounds ?? defaultBounds
