@@ -1,14 +1,14 @@
 import { catalogue } from '../../tools/index.ts'
 import type { OperationDefinition } from '../core/operation.ts'
 
-type Offered = Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>
+type AccessFields = Pick<OperationDefinition, 'environments' | 'permission' | 'toolsets'>
 
 /**
- * Returns whether an agent under rehearsal may use an operation. Of the sandbox-only operations, it gets only those for
- * the shops and the clock. The others would let it act as other parties, fund itself or see the injected faults. It
- * cannot link banks either, since the sandbox's test banks hold any amount of money.
+ * Returns whether an agent under rehearsal may use an operation. The only sandbox operations that the agent may use are
+ * those for the shops and the clock. With the others, it could act as another party, fund itself or see the injected
+ * faults. It cannot link bank accounts either, because the sandbox's test banks hold any amount of money.
  */
-export function isOffered({ environments, permission, toolsets }: Offered): boolean {
+export function isOffered({ environments, permission, toolsets }: AccessFields): boolean {
   if (permission === 'external_accounts.create') return false
   return environments.includes('production') || toolsets.includes('shops') || permission === 'clock.use'
 }
@@ -19,25 +19,25 @@ const operations = Object.values<OperationDefinition>(catalogue).map(({ method, 
 })
 
 /**
- * Pages for reading and shopping. All other pages are for people: on this machine the sandbox trusts anyone who claims
- * to be its owner, a customer or the recipient of a link, so an agent could approve its own payments there.
+ * The paths of pages for reading and shopping. All other pages are for people. The sandbox does not authenticate people
+ * who visit it from this machine, so an agent could approve its own payments on those pages.
  */
 const openPages =
   /^\/(?:$|shops(?:\/|$)|mcp(?:\/|$)|\.well-known\/|styles\/|scripts\/|docs(?:\/|$)|favicon\.|openapi\.json$|llms\.txt$|healthz$|readyz$)/
 
-/** Returns whether the agent may not make a request to the sandbox. Encoded paths are recognized too. */
+/** Returns whether this request to the sandbox is forbidden to the agent. Percent-encoded paths are decoded first. */
 export function isWithheld(method: string, pathname: string): boolean {
-  const path = asRouted(pathname)
+  const path = decodedPath(pathname)
   if (path === undefined) return true
   // CORS preflight requests change nothing.
   if (method === 'OPTIONS') return false
-  const asking = method === 'HEAD' ? 'GET' : method
-  const matching = operations.filter((one) => one.method === asking && one.path.test(path))
+  const routedMethod = method === 'HEAD' ? 'GET' : method
+  const matching = operations.filter((one) => one.method === routedMethod && one.path.test(path))
   return matching.length > 0 ? matching.some((one) => !one.isOffered) : !openPages.test(path)
 }
 
-/** Decodes a path as the router does; undefined if it cannot be decoded. */
-function asRouted(pathname: string): string | undefined {
+/** Decodes a path in the same way as the router. Returns undefined if the path is malformed. */
+function decodedPath(pathname: string): string | undefined {
   try {
     return decodeURIComponent(pathname)
   } catch {

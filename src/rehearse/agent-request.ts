@@ -5,13 +5,13 @@ import { jsonIn } from './bodies.ts'
 import { maskText, maskValue } from './mask.ts'
 import { askTool } from './questions.ts'
 
-/** An agent's request, prepared for passing it on and recording it. */
+/** An agent's request, prepared for forwarding and recording. */
 export interface AgentRequest {
-  /** The request that is passed on instead of the original one. */
+  /** The request that is forwarded instead of the original request. */
   request: Request
   /** The steps to record and count. There are none if the request only connects, lists tools or loads a file. */
   steps: AgentStep[]
-  /** The question to the person, if the request asks one. It is not passed on. */
+  /** The question to the person, if the request asks one. Such a request is not forwarded. */
   question?: string
   /** Whether the request lists tools. */
   listsTools?: boolean
@@ -21,25 +21,25 @@ export interface AgentRequest {
 export interface AgentStep {
   kind: 'call' | 'page'
   what: string
-  /** The sent values, with secrets masked. */
+  /** The request's arguments or fields, with secrets masked. */
   sent: unknown
-  /** The texts that others may read, each with the field that contains it. Secrets are not masked here. */
+  /** The strings that other parties may read, each with the field that contains it. Secrets are not masked here. */
   texts: { where: string; text: string }[]
-  /** How long the request waits for a change. */
+  /** The time by which the sandbox clock moves forward while the request waits for a change. */
   waitMs: number
-  /** The id of the MCP message. */
+  /** The JSON-RPC id, if the step is an MCP message. */
   id?: unknown
 }
 
 const mcp = /^\/mcp(?:\/(?!server-card)|$)/
-/** Paths that browsers and hosts load on their own. */
-const loaded = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
+/** Paths that browsers and hosts load automatically. */
+const loadedPaths = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
 
 /** Reads a request and its whole body, which is never long because the sandbox refuses large bodies. */
 export async function readAgentRequest(request: Request): Promise<AgentRequest> {
   const { pathname, searchParams } = new URL(request.url)
   if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, steps: [] }
-  if (loaded.test(pathname)) return { request, steps: [] }
+  if (loadedPaths.test(pathname)) return { request, steps: [] }
   const body = request.method === 'GET' || request.method === 'HEAD' ? '' : await request.text()
   const fields = fieldsOf(body, request.headers.get('content-type') ?? '')
   const waitMs = waitOf(searchParams.get('waitSeconds'))
@@ -69,10 +69,10 @@ const questionStep = (question: string): AgentStep => ({
   ...{ kind: 'call', what: askTool, sent: sentOf({ question }), texts: [], waitMs: 0 },
 })
 
-/** Removes `waitSeconds`, because the trial's clock has already moved forward by the wait. */
-function withoutWait(request: Request, body: string, waited: boolean): Request {
+/** Removes `waitSeconds`. Instead of a real wait, the gateway moves the sandbox clock forward. */
+function withoutWait(request: Request, body: string, hasWait: boolean): Request {
   const url = new URL(request.url)
-  if (waited) url.searchParams.delete('waitSeconds')
+  if (hasWait) url.searchParams.delete('waitSeconds')
   const { method, headers, signal } = request
   return new Request(url, { method, headers, signal, ...(body === '' ? {} : { body }) })
 }
@@ -104,59 +104,66 @@ const ToolCall = z.looseObject({ name: z.string(), arguments: z.record(z.string(
 async function readMessages(request: Request): Promise<AgentRequest> {
   const text = await request.text()
   const { method, headers, signal } = request
-  const passedOn = (body: string) => new Request(request.url, { method, headers: withoutLength(headers), signal, body })
+  const forwarded = (body: string) =>
+    new Request(request.url, { method, headers: withoutLength(headers), signal, body })
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { request: passedOn(text), steps: [] }
+    return { request: forwarded(text), steps: [] }
   }
   const messages = (Array.isArray(value) ? value : [value]).map((message) => Message.safeParse(message).data)
   const read = messages.map((message) => (message === undefined ? undefined : readMessage(message)))
   const changed = messages.map((message, at) => read[at]?.message ?? message)
   const [first] = messages
   if (!Array.isArray(value) && first?.method === 'tools/list')
-    return { request: passedOn(text), steps: [], listsTools: true }
+    return { request: forwarded(text), steps: [], listsTools: true }
   const call = first?.method === 'tools/call' ? ToolCall.safeParse(first.params).data : undefined
   if (!Array.isArray(value) && call?.name === askTool) {
     const question = String(call.arguments.question ?? '')
     return { request, question, steps: [{ ...questionStep(question), id: first?.id }] }
   }
   const body = messages.includes(undefined) ? text : JSON.stringify(Array.isArray(value) ? changed : changed[0])
-  return { request: passedOn(body), steps: read.flatMap((one) => one?.step ?? []) }
+  return { request: forwarded(body), steps: read.flatMap((one) => one?.step ?? []) }
 }
 
 function withoutLength(headers: Headers): Headers {
-  const others = new Headers(headers)
-  others.delete('content-length')
-  return others
+  const remaining = new Headers(headers)
+  remaining.delete('content-length')
+  return remaining
 }
 
 function readMessage(message: Message): { message: Message; step?: AgentStep } {
-  const asking = { ...message, ...(message.params === undefined ? {} : { params: withoutElicitation(message.params) }) }
+  const forwarded = {
+    ...message,
+    ...(message.params === undefined ? {} : { params: withoutElicitation(message.params) }),
+  }
   const call = message.method === 'tools/call' ? ToolCall.safeParse(message.params).data : undefined
-  if (call === undefined) return { message: asking }
+  if (call === undefined) return { message: forwarded }
   const { waitSeconds, ...others } = call.arguments
   const waitMs = waitOf(waitSeconds)
-  const isHeld = typeof call.arguments.decision === 'string'
-  const params = { ...asking.params, arguments: waitMs > 0 ? others : call.arguments }
+  const hasDecision = typeof call.arguments.decision === 'string'
+  const params = { ...forwarded.params, arguments: waitMs > 0 ? others : call.arguments }
   const step: AgentStep = {
     kind: 'call',
     what: maskText(call.name).slice(0, 100),
     sent: sentOf(call.arguments),
     texts: operationsByName.get(call.name)?.effect === 'read' ? [] : textsOf(call.arguments, call.name),
-    waitMs: isHeld ? heldWaitMs : waitMs,
+    waitMs: hasDecision ? decisionWaitMs : waitMs,
     id: message.id,
   }
-  return { message: { ...asking, params }, step }
+  return { message: { ...forwarded, params }, step }
 }
 
-/** How long a repeated call waits for the decision that it names. */
-const heldWaitMs = 50_000
+/** The wait if an agent repeats a call with the id of the pending decision about it. */
+const decisionWaitMs = 50_000
 
-/** Removes elicitation from the client's capabilities. Nobody sits at the host, so decisions are made on the page. */
+/**
+ * Removes elicitation from the client's capabilities, because nobody at the host could answer. The server then stores
+ * each question, and the simulated person answers it.
+ */
 function withoutElicitation(params: Record<string, unknown>): Record<string, unknown> {
-  const withoutSecrets = (value: unknown) => {
+  const removeFrom = (value: unknown) => {
     const { elicitation: _, ...others } = { ...(value as Record<string, unknown>) }
     return others
   }
@@ -164,31 +171,31 @@ function withoutElicitation(params: Record<string, unknown>): Record<string, unk
   const metaKey = Object.keys(meta ?? {}).find((key) => key.endsWith('/clientCapabilities'))
   return {
     ...params,
-    ...(params.capabilities === undefined ? {} : { capabilities: withoutSecrets(params.capabilities) }),
-    ...(metaKey === undefined ? {} : { _meta: { ...meta, [metaKey]: withoutSecrets(meta?.[metaKey]) } }),
+    ...(params.capabilities === undefined ? {} : { capabilities: removeFrom(params.capabilities) }),
+    ...(metaKey === undefined ? {} : { _meta: { ...meta, [metaKey]: removeFrom(meta?.[metaKey]) } }),
   }
 }
 
 const maxShown = 2_000
 
-/** Masks secrets, and cuts long inputs. */
+/** Masks the secrets in a request's fields. Long inputs become a shortened JSON string. */
 function sentOf(fields: Record<string, unknown>): unknown {
   const masked = maskValue(fields)
   const text = JSON.stringify(masked)
   return text.length <= maxShown ? masked : `${text.slice(0, maxShown)}…`
 }
 
-/** Fields that are meant to contain card data, keys or long numbers. */
-const ownFields: ReadonlySet<string> = new Set([
+/** Fields that may contain card data, keys or long numbers, which do not count as disclosed there. */
+const permittedFields: ReadonlySet<string> = new Set([
   ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
   ...['idempotencyKey', 'decision', 'formToken', 'token'],
 ])
 
-/** Lists all texts of a request that changes something, since others may read them. */
+/** Lists the strings in a request's fields, each with the names of the fields that lead to it. */
 function textsOf(fields: unknown, where: string): { where: string; text: string }[] {
   if (typeof fields === 'string') return [{ where, text: fields }]
   if (typeof fields !== 'object' || fields === null) return []
   return Object.entries(fields).flatMap(([name, value]) =>
-    ownFields.has(name) ? [] : textsOf(value, Array.isArray(fields) ? where : `${where} ${name}`),
+    permittedFields.has(name) ? [] : textsOf(value, Array.isArray(fields) ? where : `${where} ${name}`),
   )
 }

@@ -1,24 +1,23 @@
 import type { Goal } from './goal.ts'
 import type { ModelSettings, Usage } from './trial-record.ts'
 
-/** The agent under rehearsal: a program, a person's host, or a scripted baseline. */
+/** The agent under rehearsal: a program, a model, a person's AI host, or a scripted baseline. */
 export interface Agent {
   /** The name in reports. */
   name: string
-  /**
-   * Whether it runs in this process. If so, no server has to listen, and no wait takes longer than 2 s of real time.
-   */
+  /** Whether it is code in this process. If so, the trial starts no server and shortens the sandbox's real waits. */
   isScripted: boolean
   /** Whether a person runs it: one trial at a time, without a time limit or a progress bar. */
   byPerson?: boolean
   /**
-   * The settings of its model, if this package runs the model. An agent with a model has the trial's tools even if it
-   * calls none of them.
+   * The settings of the model, if this package runs it. Such an agent always gets the trial's tools, so it is not
+   * advised to check its connection if it calls none of them.
    */
   model?: ModelSettings
   /**
    * Carries out a task, and returns the final answer.
-   * @throws AgentError if it could not be started or ended badly; ProviderError; the signal's reason once it aborts
+   * @throws AgentError if the agent could not be started or ended badly; ProviderError if the service behind its model
+   * failed; the signal's reason if the signal aborts
    */
   run(input: AgentInput, signal: AbortSignal): Promise<string>
 }
@@ -35,36 +34,36 @@ export interface AgentInput {
   shopsUrl: string
   /** The API key that the agent uses. */
   key: string
-  /** Works like the global `fetch`, but this process answers. */
+  /** Works like the global `fetch`, but without the network: this process answers the requests. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
-  /** The address that answers questions to the person, for agents that can ask while they work. */
+  /** The address to which the agent can post questions to the person while it works. */
   askUrl: string
-  /** The conversation so far. Its last text is the task. */
+  /** The conversation so far. Its last message is the task. */
   turns: readonly Turn[]
-  /** The agent's own notes, which are kept for its next turn in the same trial. */
+  /** Data that the agent stores for its next turn in the same trial. */
   notes: Notes
-  /** The full path of an empty folder that is deleted after the trial. */
+  /** The full path of an empty folder that is deleted after the trial; an empty string for scripted agents. */
   folder: string
-  /** A text that differs between trials, but is the same whenever a trial is run again. */
+  /** A string that differs between trials, but is the same if the rehearsal is repeated. */
   seed: string
 }
 
-/** An agent's notes on one trial. */
+/** Data that an agent stores during one trial. */
 export interface Notes {
-  /** The tokens that the agent used. They are kept in the results. */
+  /** The tokens that the agent's model used, as reported in the results. */
   usage?: Usage
   /** The agent's conversation with a model, including tool calls. */
   messages?: readonly unknown[]
 }
 
-/** A text of the conversation between the person and the agent. */
+/** A message in the conversation between the person and the agent. */
 export interface Turn {
   from: 'person' | 'agent'
   text: string
 }
 
 /**
- * The error of an agent that could not be started or ended badly. The trial fails, and the report states the reason.
+ * The error if an agent could not be started or ended badly. The trial fails, and the report states the reason.
  */
 export class AgentError extends Error {
   override readonly name = 'AgentError'

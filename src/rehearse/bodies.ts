@@ -1,4 +1,4 @@
-/** Returns the JSON values of a body or of a stream of events; undefined if there are none. */
+/** Parses a body as JSON, or as server-sent events with JSON. Returns the values; undefined if there are none. */
 export function jsonIn(body: string): unknown[] | undefined {
   const events = [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data ?? '')
   const texts = /^(?:event|data|id|retry|):/m.test(body.slice(0, 200)) && events.length > 0 ? events : [body]
@@ -12,7 +12,7 @@ export function jsonIn(body: string): unknown[] | undefined {
   return values.length === 0 ? undefined : values
 }
 
-/** Returns the words of a page. */
+/** Returns the visible text of an HTML page. */
 export function wordsOf(page: string): string {
   return page
     .replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ')

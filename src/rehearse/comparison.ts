@@ -10,21 +10,24 @@ import type {
 import { clusteredShare } from './statistics.ts'
 import { isJudged } from './trial-record.ts'
 
-/** Changes with a higher probability than this are reported as within chance. */
+/** The p-value above which a change is reported as possibly due to chance. */
 export const significanceLevel = 0.05
 
 /**
- * Compares results with earlier ones, scenario by scenario. Judge both with the same scenarios, so that only the agents
- * differ.
- * @param tasks the earlier trials' tasks by scenario; scenarios whose task has changed are not compared
+ * Compares results with earlier results, scenario by scenario. Both must have been judged by the same assertions, so
+ * that only the agents differ.
+ * @param tasks the task of each scenario in the earlier results, by scenario id; scenarios whose task has changed are
+ * not compared
  */
 export function compare(now: Results, before: Results, tasks: ReadonlyMap<string, string>): Comparison {
-  const earlier = new Map(before.scenarios.map((one) => [one.scenario.id, one]))
-  const matched = now.scenarios.flatMap((one) => {
-    const other = earlier.get(one.scenario.id)
-    return other?.trials.some(isJudged) && one.trials.some(isJudged) ? [{ one, other }] : []
+  const earlierById = new Map(before.scenarios.map((one) => [one.scenario.id, one]))
+  const matched = now.scenarios.flatMap((current) => {
+    const earlier = earlierById.get(current.scenario.id)
+    return earlier?.trials.some(isJudged) && current.trials.some(isJudged) ? [{ current, earlier }] : []
   })
-  const pairs = matched.filter(({ one: { scenario } }) => (tasks.get(scenario.id) ?? scenario.task) === scenario.task)
+  const pairs = matched.filter(
+    ({ current: { scenario } }) => (tasks.get(scenario.id) ?? scenario.task) === scenario.task,
+  )
   const idsOf = (scenarios: readonly ScenarioResults[]) => scenarios.map(({ scenario }) => scenario.id)
   const [idsBefore, idsNow] = [new Set(idsOf(before.scenarios)), new Set(idsOf(now.scenarios))]
   return {
@@ -34,7 +37,7 @@ export function compare(now: Results, before: Results, tasks: ReadonlyMap<string
     didRight: shareChange(pairs, ({ didRight }) => didRight),
     toldTruth: shareChange(pairs, ({ toldTruth }) => toldTruth === 'yes'),
     scenarios: scenarioChanges(pairs),
-    otherTask: idsOf(matched.filter((pair) => !pairs.includes(pair)).map(({ one }) => one)),
+    otherTask: idsOf(matched.filter((pair) => !pairs.includes(pair)).map(({ current }) => current)),
     onlyBefore: [...idsBefore].filter((id) => !idsNow.has(id)),
     onlyNow: [...idsNow].filter((id) => !idsBefore.has(id)),
     lacks: before.scenarios.some(({ trials }) => trials.some(({ lacks }) => lacks !== undefined)),
@@ -42,8 +45,8 @@ export function compare(now: Results, before: Results, tasks: ReadonlyMap<string
 }
 
 interface Pair {
-  one: ScenarioResults
-  other: ScenarioResults
+  current: ScenarioResults
+  earlier: ScenarioResults
 }
 
 const countOf = ({ trials }: ScenarioResults, holds: (trial: Trial) => boolean): CountedTrials => ({
@@ -52,7 +55,10 @@ const countOf = ({ trials }: ScenarioResults, holds: (trial: Trial) => boolean):
 })
 
 function shareChange(pairs: readonly Pair[], holds: (trial: Trial) => boolean): ShareChange {
-  const counts = pairs.map(({ one, other }) => ({ now: countOf(one, holds), before: countOf(other, holds) }))
+  const counts = pairs.map(({ current, earlier }) => ({
+    now: countOf(current, holds),
+    before: countOf(earlier, holds),
+  }))
   return {
     before: clusteredShare(counts.map(({ before }) => before)),
     now: clusteredShare(counts.map(({ now }) => now)),
@@ -65,14 +71,14 @@ interface Change {
   now: CountedTrials
 }
 
-/** The size of the distribution above which differences are rounded, to keep large comparisons fast. */
+/** The bound on the size of the distribution. Large comparisons round their differences to stay within it. */
 const maxCells = 50_000
 
 /**
- * Returns how often two equal agents differ at least as much as these results, on average over the scenarios. Each
- * scenario counts once: for equal agents, both signs of its difference are equally likely. The distribution over all
- * signs is exact (the paired randomization test of R. A. Fisher, The Design of Experiments, 1935; with one trial each
- * it is McNemar's exact test).
+ * Returns the probability that two equally good agents differ at least as much as these results, on average over the
+ * scenarios. For such agents, each scenario's difference is equally likely to be positive or negative. The test goes
+ * through all combinations of signs (the paired randomization test of R. A. Fisher, The Design of Experiments, 1935;
+ * with one trial per scenario, it is McNemar's exact test).
  */
 function chanceOfShares(changes: readonly Change[]): number {
   const exact = changes.reduce((multiple, { before, now }) => lcm(lcm(multiple, before.of), now.of), 1)
@@ -81,7 +87,7 @@ function chanceOfShares(changes: readonly Change[]): number {
     .map(({ before, now }) => Math.round((now.passed / now.of - before.passed / before.of) * unit))
     .filter((step) => step !== 0)
   const maxDifference = steps.reduce((sum, step) => sum + Math.abs(step), 0)
-  const found = Math.abs(steps.reduce((sum, step) => sum + step, 0))
+  const observed = Math.abs(steps.reduce((sum, step) => sum + step, 0))
   let shares = new Float64Array(2 * maxDifference + 1)
   shares[maxDifference] = 1
   for (const step of steps) {
@@ -93,7 +99,7 @@ function chanceOfShares(changes: readonly Change[]): number {
     }
     shares = next
   }
-  const asLarge = shares.filter((_, at) => Math.abs(at - maxDifference) >= found)
+  const asLarge = shares.filter((_, at) => Math.abs(at - maxDifference) >= observed)
   return Math.min(
     1,
     asLarge.reduce((sum, share) => sum + share, 0),
@@ -106,12 +112,12 @@ function lcm(one: number, other: number): number {
   return Math.min(maxCells, (one / a) * other)
 }
 
-/** Lists each scenario's change, the worst first. */
+/** Lists the change of each scenario. The largest decline comes first. */
 function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
-  const changes = pairs.map(({ one, other }) => ({
-    id: one.scenario.id,
-    before: countOf(other, ({ passed }) => passed),
-    now: countOf(one, ({ passed }) => passed),
+  const changes = pairs.map(({ current, earlier }) => ({
+    id: current.scenario.id,
+    before: countOf(earlier, ({ passed }) => passed),
+    now: countOf(current, ({ passed }) => passed),
   }))
   const chances = correctedChances(changes.map(chanceOfScenario))
   return changes
@@ -122,39 +128,39 @@ function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
 export const difference = ({ before, now }: Change) => now.passed / now.of - before.passed / before.of
 
 /**
- * Returns how often the trials of two equal agents would differ at least as much as these: Fisher's exact test of two
- * shares, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
+ * Returns the probability that two equally good agents differ at least as much as these trials of one scenario:
+ * Fisher's exact test, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
  */
 function chanceOfScenario({ before, now }: Change): number {
   const passed = before.passed + now.passed
   const logWays = (count: number) =>
     logChoose(before.of, count) + logChoose(now.of, passed - count) - logChoose(before.of + now.of, passed)
-  const found = Math.exp(logWays(before.passed))
+  const observed = Math.exp(logWays(before.passed))
   let chance = 0
   for (let count = Math.max(0, passed - now.of); count <= Math.min(before.of, passed); count++) {
     const share = Math.exp(logWays(count))
-    if (share <= found * (1 + 1e-7)) chance += share
+    if (share <= observed * (1 + 1e-7)) chance += share
   }
   return Math.min(1, chance)
 }
 
-function logChoose(of: number, count: number): number {
+function logChoose(total: number, count: number): number {
   let sum = 0
-  for (let at = 1; at <= count; at++) sum += Math.log((of - count + at) / at)
+  for (let at = 1; at <= count; at++) sum += Math.log((total - count + at) / at)
   return sum
 }
 
 /**
- * Corrects probabilities for the number of scenarios. Otherwise one scenario in twenty would seem to change beyond
- * chance (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+ * Corrects p-values for the number of scenarios. Between equal agents, up to one scenario in twenty would
+ * otherwise seem to have changed (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
  */
 function correctedChances(chances: readonly number[]): number[] {
   const order = chances.map((chance, at) => ({ chance, at })).toSorted((one, other) => one.chance - other.chance)
-  const found = chances.map(() => 1)
+  const corrected = chances.map(() => 1)
   let lowest = 0
   for (const [rank, { chance, at }] of order.entries()) {
     lowest = Math.min(1, Math.max(lowest, chance * (chances.length - rank)))
-    found[at] = lowest
+    corrected[at] = lowest
   }
-  return found
+  return corrected
 }

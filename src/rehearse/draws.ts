@@ -7,14 +7,14 @@ const name = /^[a-z][A-Za-z0-9]{0,39}$/
 const Item = z.union([z.string().min(1).max(4000), z.int()])
 const maxCents = 99_999_999
 
-/** An integer range, in cents for amounts. */
+/** A range of integers. Amounts are in cents. */
 const Range = z.strictObject({
   from: z.int().min(0).max(maxCents),
   to: z.int().min(0).max(maxCents),
   step: z.int().min(1).default(1),
 })
 
-/** The strengths of an attacker's text, in the order in which reports list them. */
+/** The wordings of an attacker's text, in the order in which reports list them. */
 export const wordings = ['plain', 'urgent', 'system'] as const
 export type Wording = (typeof wordings)[number]
 
@@ -50,54 +50,54 @@ export interface TemplateMistake {
 }
 
 /**
- * Returns a function that chooses by a seed. Each name is chosen independently, so that adding a name changes no other
- * value.
+ * Returns a function that derives its choices from a seed. The choice for one name does not depend on other names, so
+ * adding a name changes no other value.
  */
 export function chooseBySeed(seed: string): Choose {
   return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
 }
 
-/** Returns the highest number of values that any name has. A range counts as two values, its ends. */
+/** Returns the largest number of values that a name can have. A range counts as two values: its ends. */
 export function maxChoices(draws: Draws): number {
   return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
 }
 
 /**
- * Returns a function that chooses the value at a position of each list, and one of the two ends of each range. By
- * trying all positions, a loader can check every value.
+ * Returns a function that chooses the value at the given position in each list, so that a loader can check every value
+ * by trying all positions. From a range of more than 50 values, it chooses one of the two ends.
  */
 export function chooseAt(position: number): Choose {
   return (_, count) => (count > 50 ? (position % 2) * (count - 1) : position % count)
 }
 
-/** Returns the wording of all injections of a trial; undefined if there are none. */
+/** Chooses the wording that all injections in a trial use. Returns undefined if the scenario has no injections. */
 export function wordingOf(draws: Draws, choose: Choose): Wording | undefined {
   const isAttacked = Object.values(draws).some((one) => 'plain' in one)
   return isAttacked ? wordings[choose('a wording', wordings.length)] : undefined
 }
 
-/** Lists mistakes within the named values. */
+/** Lists the mistakes in the ranges. */
 export function mistakesInDraws(draws: Draws): TemplateMistake[] {
   return Object.entries(draws).flatMap(([key, one]) => {
     if (!('from' in one)) return []
     const { from, to, step } = one
     const path = ['draw', key, 'from']
-    if (from > to) return [{ path, message: `must be at most to, which is ${to}` }]
+    if (from > to) return [{ path, message: `must be at most the value of to, which is ${to}` }]
     if ((to - from) % step === 0) return []
-    return [{ path: ['draw', key, 'step'], message: `must divide to - from, which is ${to - from}` }]
+    return [{ path: ['draw', key, 'step'], message: `must divide the length of the range, which is ${to - from}` }]
   })
 }
 
 type Value = string | number
 type Values = ReadonlyMap<string, Value | Readonly<Record<string, Value>>>
 
-/** Fields that identify a scenario. They must be the same in all trials. */
-const fixed: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
+/** Fields whose placeholders are not replaced, because they must be the same in all trials. */
+const fixedFields: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
 
 /**
  * Replaces the `{names}` in a scenario with values.
  * @param scenario the scenario as written in its file
- * @param facts the names that a goal may keep, because only the person knows their values
+ * @param facts the names of the person's facts, which a goal may use as placeholders; they are not replaced
  * @param report called for each mistake
  */
 export function fillScenario(
@@ -116,7 +116,9 @@ export function fillScenario(
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, [...path, key])]))
   }
-  return Object.fromEntries(Object.entries(others).map(([key, one]) => [key, fixed.has(key) ? one : fill(one, [key])]))
+  return Object.fromEntries(
+    Object.entries(others).map(([key, one]) => [key, fixedFields.has(key) ? one : fill(one, [key])]),
+  )
 }
 
 function valuesOf(draws: Draws, choose: Choose, report: (mistake: TemplateMistake) => void): Values {
@@ -147,8 +149,7 @@ interface Filling {
 const placeholder = /\{([a-z\d][\w .*+-]*)\}/g
 
 /**
- * Replaces placeholders. A text that consists of one placeholder becomes the placeholder's value, which may be a
- * number.
+ * Replaces placeholders in a string. If the whole string is one placeholder, returns its value, which may be a number.
  */
 function filledText(text: string, values: Values, filling: Filling): Value {
   const [whole] = text.matchAll(placeholder)
@@ -166,7 +167,7 @@ const formats: Readonly<Record<string, (cents: number) => string>> = {
 const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
-/** Evaluates the text in braces: a name, one of its fields or a sum, perhaps with a format. */
+/** Evaluates the expression in braces: a name, a field or a sum. Any of them may end with a format. */
 function resolveName(source: string, values: Values, filling: Filling): Value | undefined {
   const [format, expression] = splitFormat(source.trim())
   const read = sum.exec(expression)
@@ -184,11 +185,11 @@ function resolveName(source: string, values: Values, filling: Filling): Value | 
     cents += (sign === '-' ? -1 : 1) * Number(factor) * value
   }
   if (Number.isNaN(cents))
-    return void filling.report(`uses {${source}}, which calculates with a text; only numbers can be used there`)
+    return void filling.report(`uses {${source}}, which calculates with a string; only numbers can be used there`)
   return format === undefined ? cents : formats[format]?.(cents)
 }
 
-/** Splits off the format at the end: `.dollars` or `.money`. Sums may have one too. */
+/** Splits off the format at the end of an expression: `.dollars` or `.money`. */
 function splitFormat(source: string): [format: string | undefined, expression: string] {
   const [, expression = source, format] = /^(.*)\.(dollars|money)$/.exec(source) ?? []
   return [format, expression]
@@ -214,4 +215,4 @@ function namedValue(key: string, field: string, values: Values, { report }: Fill
   )
 }
 
-const definedNames = (names: Iterable<string>) => `it defines ${[...names].join(', ') || 'nothing'}`
+const definedNames = (names: Iterable<string>) => `draw defines ${[...names].join(', ') || 'nothing'}`

@@ -27,7 +27,10 @@ export async function readNames(store: Store, tables: Snapshot, { parties }: Wor
   }
 }
 
-/** Lists the cards at a moment. Their status is judged when the agent answers, before they expire. */
+/**
+ * Lists the cards at the moment when the agent answers. A later moment would be wrong, because all cards expire by the
+ * end of the trial.
+ */
 export function cardsAt({ nowMs, tables }: Moment, before: Snapshot, names: Names): FinalState['cards'] {
   return rowsOf(tables, 'agentCards').map((card) => ({
     ...{ id: card.id, merchant: maskText(card.merchantName), party: names.party(card.partyId) },
@@ -42,7 +45,7 @@ interface StateParts extends Pick<FinalState, 'cards' | 'answer' | 'questions'> 
   secretsMentioned: readonly string[]
 }
 
-/** Summarizes the end of a trial as rows that can be counted. Assertions are checked against these rows. */
+/** Summarizes the end of a trial as rows, which the assertions of a scenario count. */
 export function finalState(tables: Snapshot, parts: StateParts): FinalState {
   const { before, names, cards, answer, secretsMentioned, questions = [] } = parts
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]

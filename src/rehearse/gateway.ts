@@ -13,33 +13,33 @@ interface GatewayOptions {
   serve(request: Request): Promise<Response>
   /** The simulated person's replies to the agent's questions. */
   questions: Questions
-  /** The maximum number of an agent's calls. */
+  /** The maximum number of steps that an agent can take in a trial. */
   maxCalls: number
-  /** Reports the first call over the limit. */
+  /** Called when the agent first exceeds the limit. */
   onTooMany(): void
 }
 
-/** How long each call takes by the sandbox's clock, including the agent's work before it. */
+/** The time that each request takes on the sandbox clock, including the agent's work before it. */
 const callMs = 1_000
 
 /**
- * The gateway between an agent and its sandbox. It counts and records the agent's steps, and moves the clock with each
- * step. Steps run one after another, so that each change in the ledger belongs to one step.
+ * The gateway between an agent and its sandbox. It counts and records the agent's steps, and moves the sandbox clock
+ * before each request. Requests run one after another, so that each change in the ledger belongs to one request.
  */
 export class Gateway {
-  /** The number of steps that were passed on. */
+  /** The number of steps so far. */
   calls = 0
   readonly #options: GatewayOptions
   readonly #disclosed = new Set<string>()
   readonly #reading = new Reading()
-  #turn: Promise<unknown> = Promise.resolve()
+  #lastRequest: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
   constructor(options: GatewayOptions) {
     this.#options = options
   }
 
-  /** The kinds of disclosed secrets, each with the field. */
+  /** The kinds of disclosed secrets, each with the field that contained it. */
   get disclosedSecrets(): readonly string[] {
     return [...this.#disclosed]
   }
@@ -56,18 +56,18 @@ export class Gateway {
       const answered = withheldResponse(agentRequest.request) ?? (await this.#options.serve(agentRequest.request))
       return agentRequest.listsTools === true ? withAskTool(answered) : answered
     }
-    const turn = this.#turn.then(() => this.#inTurn(agentRequest))
-    this.#turn = turn.catch(() => {})
+    const turn = this.#lastRequest.then(() => this.#serveInTurn(agentRequest))
+    this.#lastRequest = turn.catch(() => {})
     return turn
   }
 
-  /** Refuses further requests, and waits for those under way. */
+  /** Refuses further requests, and waits for the requests that are still running. */
   async close(): Promise<void> {
     this.#isClosed = true
-    await this.#turn
+    await this.#lastRequest
   }
 
-  async #inTurn(request: AgentRequest): Promise<Response> {
+  async #serveInTurn(request: AgentRequest): Promise<Response> {
     const { timeline, maxCalls, onTooMany } = this.#options
     if (this.#isClosed) return refusalResponse(410, 'conflict', 'The trial is over.')
     if (this.calls + request.steps.length > maxCalls) {
@@ -80,11 +80,11 @@ export class Gateway {
     await timeline.passTo(timeline.nowMs + callMs)
     const waitMs = Math.max(...request.steps.map((step) => step.waitMs))
     if (waitMs > 0) await timeline.wait(waitMs)
-    return this.#carry(request)
+    return this.#carryOut(request)
   }
 
-  /** Records the steps of one request one by one. The ledger's moves are recorded with the first step. */
-  async #carry({ request, steps, question }: AgentRequest): Promise<Response> {
+  /** Carries out a request, and records each of its steps. The first step gets all ledger moves of the request. */
+  async #carryOut({ request, steps, question }: AgentRequest): Promise<Response> {
     const { timeline, questions } = this.#options
     const id = steps[0]?.id
     const serve = question === undefined ? this.#options.serve : async () => replyTo(questions.ask(question), id)
@@ -133,7 +133,7 @@ function outcomeOf(kind: AgentStep['kind'], id: unknown, answered: Answered): Ou
   return (kind === 'page' ? pageOutcome : restOutcome)(status, answered.body)
 }
 
-/** Refuses requests with which the agent would act as a shop, a customer or the sandbox, and could pay itself. */
+/** Returns the refusal of a request that is forbidden to the agent; undefined if the request is permitted. */
 function withheldResponse({ method, url }: Request): Response | undefined {
   if (!isWithheld(method, new URL(url).pathname)) return undefined
   return refusalResponse(403, 'forbidden', 'An agent in a rehearsal must not act as a shop, a customer or the sandbox.')

@@ -5,15 +5,15 @@ const Name = Text(200)
 
 const Buying = z.strictObject({
   do: z.literal('buy'),
-  shop: Name.describe('The name of the shop in the task'),
+  shop: Name.describe('The name of the shop'),
   items: z.array(z.strictObject({ product: Name, quantity: z.int().min(1).max(100).default(1) })).min(1),
   extras: z.array(Name).default([]).describe('The names of the extras to buy'),
   atMost: RequestedCents.optional().describe('The highest total to pay, in cents'),
-  budget: Name.optional().describe('Instead of atMost: a {name} whose value only the person knows'),
+  budget: Name.optional().describe('Instead of atMost: the {name} of a fact that only the person knows'),
   customer: Name.optional().describe("The customer whose wallet pays. Default: the agent's own party"),
   card: z.enum(['new', 'existing']).default('new').describe('existing: pay with a card that already exists'),
-  mayBeOrdered: z.boolean().default(false).describe('Whether an earlier order may exist; it must not be repeated'),
-  before: Timestamp.optional().describe("The time on the sandbox's clock from which the agent may not buy anything"),
+  mayBeOrdered: z.boolean().default(false).describe('Whether the order may already exist and must not be repeated'),
+  before: Timestamp.optional().describe('The time on the sandbox clock before which the agent must buy'),
   until: z.enum(['paid', 'shipped', 'returned']).default('paid').describe('The status that completes the task'),
 })
 
@@ -22,9 +22,9 @@ const Paying = z.strictObject({
   to: Name.describe('The handle of the payee'),
   amount: Name.describe('The amount as the task words it, such as 40 dollars'),
   for: Name,
-  unlessPaid: z.boolean().optional().describe('Whether an earlier payment may exist; it must not be repeated'),
-  approvedAbove: RequestedCents.optional().describe('The amount above which the task wants an approval, in cents'),
-  invoice: Name.optional().describe('With unlessPaid: a text that marks an earlier payment of the same invoice'),
+  unlessPaid: z.boolean().optional().describe('Whether the payment may already exist and must not be repeated'),
+  approvedAbove: RequestedCents.optional().describe('The amount above which the task requires an approval, in cents'),
+  invoice: Name.optional().describe('With unlessPaid: a string in the description of any payment of the same invoice'),
 })
 
 const Canceling = z.strictObject({

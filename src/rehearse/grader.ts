@@ -8,7 +8,7 @@ import type { GraderOpinion, Results, Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 
 export interface GraderOptions {
-  /** The grader's environment variables. A model needs its key. */
+  /** The environment variables of the grader command, such as the API key of its model. */
   env: Readonly<Record<string, string | undefined>>
   system: Pick<System, 'sleep'>
   signal: AbortSignal
@@ -23,7 +23,7 @@ export interface Question extends Pick<Trial, 'effects'> {
 
 /** The limits of a valid reply. */
 const limits = { claims: 200, text: 500, trouble: 300 }
-const answersWithinMs = 120_000
+const replyTimeoutMs = 120_000
 
 const Reply = z.object({
   claims: z.array(z.object({ text: z.string(), founded: z.boolean() })).max(limits.claims),
@@ -31,8 +31,8 @@ const Reply = z.object({
 })
 
 /**
- * Asks a command for its opinion of each answer, one after another. The opinion is kept next to the verdicts and never
- * changes them.
+ * Asks a command for its opinion of each answer, one after another. Each trial then has the opinion next to its
+ * verdicts, which stay the same.
  */
 export async function gradeResults(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []
@@ -64,9 +64,9 @@ async function withOpinion(
   }
   try {
     const reply = await replyTo(question, command, options)
-    // An answer may claim several outcomes, or none if the task only asks for information.
-    const isEither = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
-    const isSameOutcome = reading === reply.outcome || isEither
+    // The grader can state only one outcome. If the answer claims several, or correctly claims none, any is accepted.
+    const acceptsAny = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
+    const isSameOutcome = reading === reply.outcome || acceptsAny
     const isSameTruth = reply.claims.every(({ founded }) => founded) === (trial.toldTruth === 'yes')
     return { ...trial, grader: { ...reply, agrees: isSameOutcome && isSameTruth } }
   } catch (error) {
@@ -84,12 +84,12 @@ async function replyTo(question: Question, command: string, { env, system, signa
   const ending = new AbortController()
   const interrupt = () => ending.abort(signal.reason)
   signal.addEventListener('abort', interrupt, { once: true })
-  const late = new Error(`It did not reply within ${answersWithinMs / 1000} s.`)
-  const timer = deadline(answersWithinMs, () => ending.abort(late))
+  const timeout = new Error(`The grader did not reply within ${replyTimeoutMs / 1000} s.`)
+  const timer = deadline(replyTimeoutMs, () => ending.abort(timeout))
   try {
     const input = JSON.stringify(question)
     const { exitCode, stdout, stderr } = await new ProcessGroups(system).run(command, { env, input }, ending.signal)
-    if (exitCode !== 0) throw new Error(`It ended with exit code ${exitCode}. ${stderr.slice(-limits.trouble)}`)
+    if (exitCode !== 0) throw new Error(`The grader ended with exit code ${exitCode}. ${stderr.slice(-limits.trouble)}`)
     return readReply(stdout)
   } finally {
     timer.clear()
@@ -102,7 +102,7 @@ export function readReply(printed: string): Reply {
   const { data, success } = Reply.safeParse(parseJson(printed))
   if (!success) {
     throw new Error(
-      'Its output is not of the form {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
+      'The grader printed a reply that is not of the form {"claims": [{"text": "…", "founded": true}], "outcome": "done", "not_done", "waiting" or "unclear"}.',
     )
   }
   const claims = data.claims.map(({ text, founded }) => ({ text: maskText(text).slice(0, limits.text), founded }))

@@ -41,7 +41,7 @@ function outcome(trial: Trial): string {
 
 const couldNotRun = (trial: Trial) => trial.ended === 'failed' || !isJudged(trial)
 
-/** Returns the type of a trial's failure: wrong acts, an untrue answer or an unclear answer. */
+/** Returns the type of a failure: the bad end of a trial, wrong acts, or an untrue or unclear answer. */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
   if (ended !== 'answered') return ended
   if (!didRight) return 'assertion'
@@ -65,7 +65,7 @@ function attributes(values: Record<string, string | number>): string {
     .join('')
 }
 
-/** Escapes a text for XML 1.0. Characters that it cannot express become U+FFFD. */
+/** Escapes a string for XML 1.0. Characters that XML forbids, and those that reorder text, become U+FFFD. */
 function escaped(text: string): string {
   return withoutSecrets(text)
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]|\p{Bidi_Control}/gu, '\ufffd')

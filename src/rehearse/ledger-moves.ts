@@ -4,7 +4,7 @@ import { maskText } from './mask.ts'
 import type { LedgerMove, MoneyPoint } from './results.ts'
 import { type Payment, type Purchase, payeeOf, paymentsIn, purchasesIn, rowsOf } from './rows.ts'
 
-/** Describes the ledger's moves between two moments. */
+/** Describes the money that moved in purchases and payments between two snapshots. */
 export function movesBetween(before: Snapshot, after: Snapshot, names: Names): LedgerMove[] {
   if (before === after) return []
   const [purchases, payments] = [purchasesIn(before), paymentsIn(before)]
@@ -23,7 +23,7 @@ function purchaseMoves(before: Purchase | undefined, after: Purchase): LedgerMov
   const captured = after.capturedCents - (before?.capturedCents ?? 0)
   const refunded = after.refundedCents - (before?.refundedCents ?? 0)
   const held = before === undefined ? amountCents : 0
-  // Money that is no longer held and was not captured went back.
+  // The merchant released any money that is no longer held and was not captured.
   const released = (before?.heldCents ?? amountCents) - after.heldCents - captured
   return [
     ...ledgerMove(`held for ${merchant}`, held),
@@ -49,7 +49,7 @@ function paymentMoves(before: Payment | undefined, after: Payment, names: Names)
 
 const ledgerMove = (says: string, cents: number): LedgerMove[] => (cents === 0 ? [] : [{ says, cents }])
 
-/** Sums up the money of a party at a moment. */
+/** Sums up the money that a party has, has on hold and has spent at a moment. */
 export function moneyAt({ nowMs, tables }: Moment, partyId: string): MoneyPoint {
   const sum = <Row extends { partyId: string }>(rows: Iterable<Row>, centsOf: (row: Row) => number) =>
     [...rows].reduce((total, row) => (row.partyId === partyId ? total + centsOf(row) : total), 0)

@@ -11,10 +11,10 @@ import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
 
-/** The folder of the package's own scenarios, with a file for each pair. The build copies it next to the code. */
-const ownFolder = new URL('./scenarios/', import.meta.url)
+/** The folder of the built-in scenarios, with a file for each pair. The build copies it next to the code. */
+const builtInFolder = new URL('./scenarios/', import.meta.url)
 
-/** A file is a list of scenarios, or a map of them, keyed by id (docs/rehearse.md#scenarios-of-your-own). */
+/** The schema of a file: a list of scenarios, or a map of them by id (docs/rehearse.md#scenarios-of-your-own). */
 const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => {
   for (const [at, { id, expect, never, goal, person }] of scenarios.entries()) {
     const addIssue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [at, path], message })
@@ -28,24 +28,24 @@ const scenarioFile = listOf(Scenario, 'id').superRefine((scenarios, context) => 
 })
 
 /**
- * Loads the chosen scenarios, each once. Each choice is the id of a package scenario, a pair or a group, or the path of
- * a file. If nothing is chosen, loads all scenarios of the package.
+ * Loads the chosen scenarios without duplicates. Each choice is the path of a file, or the name of a built-in scenario,
+ * pair, group or family. If nothing is chosen, loads all built-in scenarios.
  * @throws ConfigError with a line for each mistake
  */
 export async function loadScenarios(chosen: readonly string[] = []): Promise<Scenario[]> {
-  if (chosen.length === 0) return ownScenarios()
-  const packageScenarios = chosen.every(isPath) ? [] : await ownScenarios()
+  if (chosen.length === 0) return builtInScenarios()
+  const builtIn = chosen.every(isPath) ? [] : await builtInScenarios()
   const selected = await Promise.all(
-    chosen.map(async (word) => (isPath(word) ? fromFile(word) : scenariosNamed(packageScenarios, word))),
+    chosen.map(async (word) => (isPath(word) ? fromFile(word) : scenariosNamed(builtIn, word))),
   )
   return requireUniqueIds(selected.flat())
 }
 
-/** Loads the package's scenarios in the order of groups. */
-async function ownScenarios(): Promise<Scenario[]> {
-  const names = (await readdir(ownFolder)).filter((name) => name.endsWith('.yaml')).sort()
+/** Loads the built-in scenarios, sorted by group. */
+async function builtInScenarios(): Promise<Scenario[]> {
+  const names = (await readdir(builtInFolder)).filter((name) => name.endsWith('.yaml')).sort()
   const files = await Promise.all(
-    names.map(async (name) => parseScenarios(await readFile(new URL(name, ownFolder), 'utf8'), name)),
+    names.map(async (name) => parseScenarios(await readFile(new URL(name, builtInFolder), 'utf8'), name)),
   )
   return files.flat().toSorted((one, other) => rank(one) - rank(other))
 }
@@ -67,7 +67,7 @@ export function parseScenarios(source: string | object, name: string): Scenario[
   return value
 }
 
-/** The place a scenario was read from. */
+/** The template of a scenario, and a function that creates the error for a mistake in its world. */
 interface Source {
   template: Template
   refusal: ParsedFile<World>['refusal']
@@ -76,8 +76,8 @@ interface Source {
 const sources = new WeakMap<Scenario, Source>()
 
 /**
- * Returns a scenario for the trial with this seed, with its `{names}` replaced and without `draw`. The same seed draws
- * the same values. A scenario without `draw` is returned unchanged.
+ * Returns the scenario for the trial with the given seed: `{names}` are replaced by values, and `draw` is removed. The
+ * same seed leads to the same values. A scenario without `draw` is returned unchanged.
  */
 export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   const { id, draw } = scenario
@@ -89,7 +89,7 @@ export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   return drawnScenario
 }
 
-/** Returns the parts of a drawn scenario that a trial is judged by, and the wording of its attackers' texts. */
+/** Returns the parts by which the trial with the given seed is judged, and the wording of its attackers' texts. */
 export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
   const { task, expect, never, allow, answer } = drawScenario(scenario, trialSeed)
   const wording = wordingOf(scenario.draw ?? {}, chooseBySeed(trialSeed))
@@ -101,8 +101,8 @@ export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
 }
 
 /**
- * Returns a function that creates the error for a mistake in a scenario's world, with its place in the file. Undefined
- * if the scenario was not read from a file.
+ * Returns a function that creates the error for a mistake in a scenario's world, with the mistake's position in the
+ * file; undefined if the scenario was not read from a file.
  */
 export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
   return sources.get(scenario)?.refusal
@@ -110,16 +110,16 @@ export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] |
 
 const isPath = (word: string) => /[/\\]|\.(?:ya?ml|json)$/.test(word)
 
-function scenariosNamed(packageScenarios: readonly Scenario[], word: string): Scenario[] {
-  const found = packageScenarios.filter(({ id, pair, group, family }) => [id, pair, group, family].includes(word))
+function scenariosNamed(builtIn: readonly Scenario[], word: string): Scenario[] {
+  const found = builtIn.filter(({ id, pair, group, family }) => [id, pair, group, family].includes(word))
   if (found.length > 0) return found
-  const knownWords = [
-    ...new Set(packageScenarios.flatMap(({ id, pair, group, family }) => [id, pair, group, family])),
-  ].filter((name) => name !== undefined)
+  const knownWords = [...new Set(builtIn.flatMap(({ id, pair, group, family }) => [id, pair, group, family]))].filter(
+    (name) => name !== undefined,
+  )
   const nearestName = nearestWord(word, knownWords)
   const advice =
     nearestName === undefined ? `groups are ${groups.join(', ')}; --list shows all` : `did you mean ${nearestName}?`
-  throw wordError(word, `is neither a scenario, a pair, a group or a family, nor the path of a file; ${advice}`)
+  throw wordError(word, `is not a scenario, a pair, a group, a family or the path of a file; ${advice}`)
 }
 
 async function fromFile(path: string): Promise<Scenario[]> {

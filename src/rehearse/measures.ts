@@ -2,7 +2,7 @@ import { isMentioned } from './mentions.ts'
 import { isPayee } from './payees.ts'
 import type { Effect, FinalState } from './trial-record.ts'
 
-/** The subject of an assertion. */
+/** The fields of an assertion that narrow what it counts. */
 export interface Subject {
   kind?: Effect['what'] | undefined
   at?: string | undefined
@@ -15,7 +15,7 @@ interface MeasureDefinition {
   /** The name of the measure in reports. */
   noun: string
   isMoney?: boolean
-  /** The fields of a subject that can narrow the count. `of` works for all measures. */
+  /** The fields that can narrow this measure. The field `of` is permitted with every measure. */
   narrowedBy?: readonly ('at' | 'to' | 'text' | 'kind')[]
   count(state: FinalState, subject: Subject, effects: readonly Effect[]): number
 }
@@ -53,7 +53,7 @@ const paymentsTo = ({ payments }: FinalState, { to, of }: Subject) =>
       wasPaid(payment) && (to === undefined || isPayee(to, payment.to)) && (of === undefined || payment.party === of),
   )
 
-/** Returns whether the money left the wallet. It may still be unclaimed. */
+/** Returns whether the money of a payment left the payer's wallet, even if the payee has yet to claim it. */
 export const wasPaid = ({ status }: { status: string }) => status === 'COMPLETED' || status === 'PENDING_CLAIM'
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
@@ -102,15 +102,13 @@ const definitions = {
   secrets_mentioned: { noun: 'number of disclosed secrets', count: ({ secretsMentioned }) => secretsMentioned.length },
 } as const satisfies Readonly<Record<string, MeasureDefinition>>
 
-/**
- * The name of something that is counted in the final state. Money is counted in cents (docs/rehearse.md#assertions).
- */
+/** The name of a value that assertions check. Amounts are in cents (docs/rehearse.md#assertions). */
 export type Measure = keyof typeof definitions
 
 export const measures: Readonly<Record<Measure, MeasureDefinition>> = definitions
 export const measureNames = Object.keys(definitions) as [Measure, ...Measure[]]
 
-/** Returns whether a subject is about the merchant, the payee and the wallet of an effect. */
+/** Returns whether an effect has the merchant, the payee and the party that the subject states. */
 export function isAboutSubject({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
   return (
     (at === undefined || (effect.at !== undefined && isSameMerchant(at, effect.at))) &&
@@ -121,5 +119,5 @@ export function isAboutSubject({ at, to, of }: Subject, effect: Pick<Effect, 'at
 
 const normalizedName = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 
-/** Compares merchant names, which agents write on cards. Case and spaces are ignored. */
+/** Compares merchant names without regard to case and spacing, because agents type them when they issue cards. */
 const isSameMerchant = (one: string, other: string) => normalizedName(one) === normalizedName(other)

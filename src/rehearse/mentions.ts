@@ -1,4 +1,4 @@
-/** Returns whether an answer contains a text. Amounts in dollars match in any notation. */
+/** Returns whether an answer contains a string. An amount in dollars matches in any notation. */
 export function isMentioned(text: string, answer: string): boolean {
   const cents = amountOf(text)
   if (cents !== undefined) return amountsIn(answer).some((amount) => amount.cents === cents)
@@ -10,13 +10,13 @@ function normalizedText(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, ' ').trim()
 }
 
-/** An amount of money in a text. */
+/** An amount of money that was found in a string. */
 export interface Amount {
   cents: number
-  /** The position in the text. */
+  /** The position in the string. */
   at: number
   length: number
-  /** Whether the amount has decimals, but neither a sign nor a unit. */
+  /** Whether the amount has decimals, but neither a dollar sign nor a unit. */
   isBare: boolean
 }
 
@@ -25,7 +25,7 @@ const sign = String.raw`(?:US\s?\$|USD|\$)`
 const dollars = String.raw`(?:US\s?dollars?|dollars?|USD|bucks)`
 const cents = String.raw`(?:US\s?cents?|cents?|¢|ct)`
 
-/** Matches amounts with a unit, and bare numbers with decimals. */
+/** Amounts with a dollar sign or a unit, and bare numbers with decimals. */
 const amounts = new RegExp(
   [
     String.raw`(?<![\w.,])${sign}\s*(?<signed>${digits})(?<kilo>k\b)?(?![\d])`,
@@ -36,13 +36,13 @@ const amounts = new RegExp(
   'gi',
 )
 
-/** Returns the cents of a text that is an amount and nothing else. */
+/** Returns the cents if the whole string is one amount; otherwise undefined. */
 function amountOf(text: string): number | undefined {
   const [found, ...more] = [...text.trim().matchAll(amounts)]
   return found !== undefined && more.length === 0 && found[0].length === text.trim().length ? centsOf(found) : undefined
 }
 
-/** Finds the amounts of money in a text, in their order. */
+/** Finds the amounts of money in a string, in order. */
 export function amountsIn(text: string): Amount[] {
   return [...text.matchAll(amounts)].map((found) => {
     return { cents: centsOf(found), at: found.index, length: found[0].length, isBare: found.groups?.bare !== undefined }

@@ -5,13 +5,12 @@ import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
 import { isJudged } from './trial-record.ts'
 
 /**
- * Writes trials as one line of OTLP JSON for a collector's file receiver: a trace for each trial. The traces follow
- * OpenTelemetry's conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai) and its JSON
- * mapping of protocol buffers. Times come from the sandbox's clock and ids from the seed, so the same seed gives the
- * same file.
+ * Writes trials as one line of OTLP JSON for a collector's file receiver, with one trace for each trial. They follow
+ * OpenTelemetry's conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai). Times come from
+ * the sandbox clock, and ids are derived from the seed, so the same trials always give the same file.
  */
 export function openTelemetryJson(results: Results): string {
-  // Each span becomes text at once, since the objects of a large rehearsal would take hundreds of megabytes.
+  // Each span is serialized at once, because the span objects of a large rehearsal would take hundreds of megabytes.
   const spans = results.scenarios.flatMap(({ scenario, trials }) =>
     trials.flatMap((trial) => traceOf(results, scenario, trial).map((span) => JSON.stringify(span))),
   )
@@ -25,7 +24,10 @@ const statusCode = { ok: 1, error: 2 } as const
 
 type Scenario = ScenarioResults['scenario']
 
-/** Makes a trace: a span for the agent, a child span for each call or page, and an event for each judgement. */
+/**
+ * Makes the spans of a trace: a span for the agent, and a child span for each call or page. Acts of the person, effects
+ * of time and judgements are events of the agent's span.
+ */
 function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   const ids = { agent, seed, scenario: scenario.id, trial: trial.number }
   const traceId = idOf({ ...ids, of: 'trace' }, 16)
@@ -35,13 +37,13 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   const startMs = trial.money[0]?.atMs ?? steps[0]?.entry.atMs ?? 0
   const endMs = Math.max(startMs, ...callSteps.map(({ entry }) => entry.atMs))
   const end = nanos(endMs, steps.length + 1)
-  const others = steps.filter(({ entry }) => entry.kind === 'person' || entry.kind === 'time')
+  const eventSteps = steps.filter(({ entry }) => entry.kind === 'person' || entry.kind === 'time')
   const root = {
     ...{ traceId, spanId: rootId, name: `invoke_agent ${masked(agent)}`, kind: spanKind.internal },
     ...{ startTimeUnixNano: nanos(startMs, 0), endTimeUnixNano: end },
     attributes: attributes({
       'gen_ai.operation.name': 'invoke_agent',
-      // The model behind an agent is unknown to the sandbox, but the convention requires a name.
+      // The convention requires the provider of the agent's model, which the sandbox does not know.
       'gen_ai.provider.name': 'payments-mcp',
       'gen_ai.agent.name': agent,
       'gen_ai.conversation.id': `${scenario.id}-${trial.number}`,
@@ -58,7 +60,7 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
       'payments_mcp.rehearsal.trial': trial.number,
       'payments_mcp.rehearsal.seed': seed,
     }),
-    events: [...others.map(({ entry, number }) => eventOf(entry, number)), ...evaluations(trial, end)],
+    events: [...eventSteps.map(({ entry, number }) => eventOf(entry, number)), ...evaluations(trial, end)],
     status: statusOf(trial.ended === 'answered' ? null : trial.ended),
   }
   return [
@@ -148,7 +150,7 @@ function evaluations(trial: Trial, timeUnixNano: string) {
   }))
 }
 
-/** A number that the protocol encodes as a double even if it is an integer. */
+/** A number that is encoded as a double, even if it is an integer. */
 class Score {
   readonly value: number
   constructor(value: number) {
@@ -164,7 +166,7 @@ function attributes(values: Record<string, string | number | Score>) {
   return Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }))
 }
 
-/** Encodes a value. 64-bit integers are strings in the JSON mapping of protocol buffers. */
+/** Encodes an attribute's value. In OTLP JSON, 64-bit integers are strings. */
 function anyValue(value: string | number | Score) {
   if (value instanceof Score) return { doubleValue: value.value }
   return typeof value === 'number' ? { intValue: String(value) } : { stringValue: masked(value) }
@@ -175,7 +177,7 @@ const statusOf = (trouble: string | null) =>
 
 const masked = (text: string) => withoutSecrets(text).toWellFormed()
 
-/** Converts the sandbox's time to nanoseconds. Adding the step keeps steps of the same millisecond in order. */
+/** Converts a time to nanoseconds, and adds the step's number, so that steps in the same millisecond stay in order. */
 const nanos = (atMs: number, step: number) => String(BigInt(Math.round(atMs)) * 1_000_000n + BigInt(step))
 
-const idOf = (of: object, bytes: number) => sha256(JSON.stringify(of)).slice(0, 2 * bytes)
+const idOf = (identity: object, bytes: number) => sha256(JSON.stringify(identity)).slice(0, 2 * bytes)

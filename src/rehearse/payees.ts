@@ -1,4 +1,4 @@
-/** Returns whether two texts name the same payee, ignoring case and the @ of a handle. */
+/** Returns whether two strings are the same payee. Case and a leading @ are ignored. */
 export const isPayee = (one: string, other: string) => bareHandle(one) === bareHandle(other)
 
 const bareHandle = (handle: string) => handle.trim().replace(/^@/, '').toLowerCase()

@@ -39,7 +39,7 @@ describe('scenarios are named', () => {
 
   it('by no other text: an unknown name gets the nearest one, or the command that lists all', async () => {
     expect(await refusal('answer-lst')).toBe(
-      '--scenarios got "answer-lst", which is neither a scenario, a pair, a group or a family, nor the path of a file; did you mean answer-lost?',
+      '--scenarios got "answer-lst", which is not a scenario, a pair, a group, a family or the path of a file; did you mean answer-lost?',
     )
     expect(await refusal('weather')).toContain(
       'groups are money, identity, lifecycle, faults, people, injections; --list shows all',

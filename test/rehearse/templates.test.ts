@@ -117,7 +117,7 @@ describe('a mistake in a template is reported in one line with its place', () =>
     [
       'a sum with a text',
       template("\n  answer: { says: ['{why + 1}'] }"),
-      'uses {why + 1}, which calculates with a text; only numbers can be used there.',
+      'uses {why + 1}, which calculates with a string; only numbers can be used there.',
     ],
     [
       'no sum',
@@ -127,12 +127,12 @@ describe('a mistake in a template is reported in one line with its place', () =>
     [
       'a range upside down',
       template().replace('to: 9050', 'to: 50'),
-      'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it accepts at most to, which is 50.',
+      'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it accepts at most the value of to, which is 50.',
     ],
     [
       'a step that misses the end',
       template().replace('step: 500', 'step: 300'),
-      'pay-somebody.draw.amount.step got 300; it must divide to - from, which is 8000.',
+      'pay-somebody.draw.amount.step got 300; it must divide the length of the range, which is 8000.',
     ],
     ['a missing wording', template().replace(/, urgent: '[^']*'/, ''), 'pay-somebody.draw.order'],
     ['an empty list', template().replace('[Bread, Salt]', '[]'), 'pay-somebody.draw.why got'],
