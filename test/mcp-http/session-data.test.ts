@@ -14,7 +14,7 @@ import { gate } from './test-server.ts'
 /** Tests of the session data in the database: it contains no secrets, and is deleted when it is no longer needed. */
 
 const canary = 'canary-4111-1111'
-const operations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
+const secretOperations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
 
 /**
  * Returns a server that answers each tool with a sample answer of its operation, over a stream. Its tool `question`
@@ -31,7 +31,7 @@ function notifyingServer(): Server {
       const answer = await context.mcpReq.send({ method: 'elicitation/create', params } as never)
       return { content: [{ type: 'text', text: JSON.stringify(answer) }] }
     }
-    const operation = operations.find((each) => each.name === name)
+    const operation = secretOperations.find((each) => each.name === name)
     const secretNames = operation === undefined ? [] : secretFields(operation)
     const attributes = Object.fromEntries(secretNames.map((field) => [field, canary]))
     const structuredContent = { data: { attributes: { name, ...attributes } } }
@@ -84,10 +84,10 @@ onEachDatabase('the stored data of a session', (database) => {
   const storedEvents = () => store.read(({ db }) => db.selectFrom('mcpEvents').select('message').execute())
 
   test('an answer with a secret reaches its host and is stored nowhere', async () => {
-    expect(operations.map(({ name }) => name)).toEqual(
+    expect(secretOperations.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['get_agent_card_details', 'create_api_key', 'create_payment', 'rotate_agent_key']),
     )
-    for (const [id, { name }] of operations.entries()) {
+    for (const [id, { name }] of secretOperations.entries()) {
       const events = eventsOf(await host.call(id, name))
       const first = (await events.next()).value
       let stored = JSON.stringify(await storedEvents())
@@ -147,20 +147,20 @@ onEachDatabase('the stored data of a session', (database) => {
   test('an answer is stored only if its id belongs to an open question', async () => {
     await hosting.close()
     hosting = await createHosting({ sessions: createMcpSessions(store), system })
-    const asking = rawHost(hosting.url)
-    await asking.initialize({ capabilities: { elicitation: {} } })
-    const events = eventsOf(await asking.call(1, 'ask'))
+    const askingHost = rawHost(hosting.url)
+    await askingHost.initialize({ capabilities: { elicitation: {} } })
+    const events = eventsOf(await askingHost.call(1, 'ask'))
     await events.next()
     const { id } = (await events.next()).value.message
     const mail = () => store.read(({ db }) => db.selectFrom('mcpMail').selectAll().execute())
     const forgedIds = [String(id).replace(/.$/, (end) => (end === '0' ? '1' : '0')), 'AAAAAAAA.1', `${id}x`, 5, '']
     for (const wrong of forgedIds)
-      await asking.post({ jsonrpc: '2.0', id: wrong, result: { filler: 'x'.repeat(60_000) } })
+      await askingHost.post({ jsonrpc: '2.0', id: wrong, result: { filler: 'x'.repeat(60_000) } })
     expect(await mail()).toEqual([])
-    await asking.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
+    await askingHost.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)
     // The question is already answered. Only the first further answer is stored, in case its process still waits.
-    for (let count = 0; count < 3; count++) await asking.post({ jsonrpc: '2.0', id, result: { count } })
+    for (let count = 0; count < 3; count++) await askingHost.post({ jsonrpc: '2.0', id, result: { count } })
     expect(await mail()).toHaveLength(1)
   })
 })
@@ -169,7 +169,7 @@ describe('the lists of a session', () => {
   let hosting: Hosting
   afterEach(() => hosting.close())
 
-  const refusing = () => {
+  const createRefusingServer = () => {
     const server = new Server({ name: 'refusing', version: '1' }, { capabilities: { resources: { subscribe: true } } })
     server.setRequestHandler('resources/subscribe', ({ params }) => {
       if (params.uri.startsWith('no')) throw new Error('refused')
@@ -197,7 +197,7 @@ describe('the lists of a session', () => {
   }
 
   test('leave out addresses that the server refused, and addresses above a limit of bytes', async () => {
-    hosting = await createHosting({ createServer: refusing })
+    hosting = await createHosting({ createServer: createRefusingServer })
     const host = rawHost(hosting.url)
     await host.initialize()
     await host.post(subscribe(0, 'last'))

@@ -159,9 +159,9 @@ describe('the stream a host listens on', () => {
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.send('GET'))
     await events.next()
-    const call = host.call(1, 'askAtLarge')
+    const call = host.call(1, 'askOutsideCall')
     const { message } = (await events.next()).value
-    expect(message.params.message).toBe('At large?')
+    expect(message.params.message).toBe('Outside the call?')
     await host.post({ jsonrpc: '2.0', id: message.id, result: { action: 'decline' } })
     expect(resultOf(await jsonOf(await call))).toEqual({ action: 'decline' })
   })
@@ -169,7 +169,7 @@ describe('the stream a host listens on', () => {
   test('if there is no such stream, a question goes over the stream of the only running call', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
-    const events = eventsOf(await host.call(1, 'askAtLarge'))
+    const events = eventsOf(await host.call(1, 'askOutsideCall'))
     await events.next()
     const { message } = (await events.next()).value
     await host.post({ jsonrpc: '2.0', id: message.id, result: { action: 'cancel' } })

@@ -31,7 +31,7 @@ type Tool = (
 ) => Promise<unknown> | unknown
 
 /** Waits until the gate of that name opens or the call is cancelled. The gate `never` stays closed. */
-const pass = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
+const waitAtGate = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
   if (typeof wait !== 'string') return
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true })
@@ -61,12 +61,12 @@ const tools: Record<string, Tool> = {
   }),
   progress: async (args, context) => {
     await notifyProgress(args, context)
-    await pass(args, context)
+    await waitAtGate(args, context)
     return args.marker
   },
   wait: async (args, context) => {
     context.mcpReq.signal.addEventListener('abort', () => cancelled.add(String(args.marker)))
-    await pass(args, context)
+    await waitAtGate(args, context)
     return args.marker
   },
   flood: async ({ characters, steps, opens, wait }, context) => {
@@ -79,7 +79,7 @@ const tools: Record<string, Tool> = {
       await context.mcpReq.notify({ method: 'notifications/progress', params })
     }
     gate(String(opens)).resolve()
-    await pass({ wait }, context)
+    await waitAtGate({ wait }, context)
     return 'flooded'
   },
   ask: async (_args, context) => {
@@ -95,8 +95,8 @@ const tools: Record<string, Tool> = {
     const requestedSchema = { type: 'object', properties: { sure: { type: 'boolean' } } } as const
     return inputRequired({ inputRequests: { sure: inputRequired.elicit({ message: 'Sure?', requestedSchema }) } })
   },
-  askAtLarge: async (_args, _context, _connection, server) =>
-    server.elicitInput({ message: 'At large?', requestedSchema: { type: 'object', properties: {} } }),
+  askOutsideCall: async (_args, _context, _connection, server) =>
+    server.elicitInput({ message: 'Outside the call?', requestedSchema: { type: 'object', properties: {} } }),
 }
 
 export function testServer(connection: HostContext): Server {

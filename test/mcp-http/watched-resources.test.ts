@@ -43,9 +43,9 @@ onEachDatabase('a host that watches a resource', (database) => {
     await legacy.initialize()
     for (const uri of uris)
       await legacy.post({ jsonrpc: '2.0', id: uri, method: 'resources/subscribe', params: { uri } })
-    const later = rawHost(`${listener.url}/mcp`, key)
+    const modern = rawHost(`${listener.url}/mcp`, key)
     const { body, headers } = modernRequest('subscriptions/listen', { notifications: { resourceSubscriptions: uris } })
-    const streams = [eventsOf(await legacy.send('GET')), eventsOf(await later.post(body, headers))]
+    const streams = [eventsOf(await legacy.send('GET')), eventsOf(await modern.post(body, headers))]
     for (const stream of streams) await stream.next()
     return {
       /** Skips all notifications up to and including the first one about this record. */
@@ -74,10 +74,10 @@ onEachDatabase('a host that watches a resource', (database) => {
     const { partyId } = ownAgent
     const wallets = await world.get('/wallets', { key: world.apiKey })
     const second = await addAgent(world, partyId, wallets.json.data[0].id, delegable)
-    const blindKey = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
+    const keyWithoutCards = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
     const user = await addUserToken(world, partyId)
     const card = await world.issueCard()
-    const marks = {
+    const readable = {
       second: await world.issueCard({}, { key: second.agentKey }),
       foreign: await world.issueCard({}, { key: other.agentKey }),
       subscription: await merchant(world).create(weekly),
@@ -86,18 +86,18 @@ onEachDatabase('a host that watches a resource', (database) => {
       [world.agentKey, world.apiKey, user.token].map((key) => watchResources(key, [card])),
     )
     const nonReaders = [
-      { mark: marks.second, host: await watchResources(second.agentKey, [card, marks.second]) },
-      { mark: marks.foreign, host: await watchResources(other.agentKey, [card, marks.foreign]) },
-      { mark: marks.foreign, host: await watchResources(other.apiKey, [card, marks.foreign]) },
-      { mark: marks.subscription, host: await watchResources(blindKey, [card, marks.subscription]) },
+      { readableId: readable.second, host: await watchResources(second.agentKey, [card, readable.second]) },
+      { readableId: readable.foreign, host: await watchResources(other.agentKey, [card, readable.foreign]) },
+      { readableId: readable.foreign, host: await watchResources(other.apiKey, [card, readable.foreign]) },
+      { readableId: readable.subscription, host: await watchResources(keyWithoutCards, [card, readable.subscription]) },
     ]
     ok(await world.authorize(card, 100, { key: world.apiKey }))
     for (const host of readers) await host.expectNext(card)
-    ok(await world.authorize(marks.second, 100, { key: second.agentKey }))
-    ok(await world.authorize(marks.foreign, 100, { key: other.agentKey }))
-    ok(await merchant(world).checkout(marks.subscription))
+    ok(await world.authorize(readable.second, 100, { key: second.agentKey }))
+    ok(await world.authorize(readable.foreign, 100, { key: other.agentKey }))
+    ok(await merchant(world).checkout(readable.subscription))
     // The next notification of each host is about its own record, so it got none about the others.
-    for (const { mark, host } of nonReaders) await host.expectNext(mark)
+    for (const { readableId, host } of nonReaders) await host.expectNext(readableId)
     await Promise.all([...readers, ...nonReaders.map(({ host }) => host)].map((host) => host.end()))
   })
 
@@ -108,11 +108,11 @@ onEachDatabase('a host that watches a resource', (database) => {
     const approvalId = (await self.approvalOf(paymentId)).id as string
     await self.setLimits('agents', ownAgent.agentId, null)
     const subscriptionId = await merchant(world).create(weekly)
-    const mark = await world.issueCard()
-    const host = await watchResources(world.agentKey, [mark, approvalId, subscriptionId])
+    const card = await world.issueCard()
+    const host = await watchResources(world.agentKey, [card, approvalId, subscriptionId])
     // A subscription may begin shortly before the last record was read, so notifications about it are skipped.
-    ok(await world.authorize(mark, 100, { key: world.apiKey }))
-    await host.skipTo(mark)
+    ok(await world.authorize(card, 100, { key: world.apiKey }))
+    await host.skipTo(card)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))
     await host.expectNext(approvalId)
     ok(await merchant(world).checkout(subscriptionId))

@@ -36,40 +36,40 @@ function holidaysOf(year: number): ReadonlySet<string> {
   const found = holidaysByYear.get(year)
   if (found !== undefined) return found
   const holidays = new Set([
-    observed(year, 1, 1),
-    nth(year, 1, monday, 3),
-    nth(year, 2, monday, 3),
-    last(year, 5, monday),
-    observed(year, 6, 19),
-    observed(year, 7, 4),
-    nth(year, 9, monday, 1),
-    nth(year, 10, monday, 2),
-    observed(year, 11, 11),
-    nth(year, 11, thursday, 4),
-    observed(year, 12, 25),
+    observedDate(year, 1, 1),
+    nthWeekday(year, 1, monday, 3),
+    nthWeekday(year, 2, monday, 3),
+    lastWeekday(year, 5, monday),
+    observedDate(year, 6, 19),
+    observedDate(year, 7, 4),
+    nthWeekday(year, 9, monday, 1),
+    nthWeekday(year, 10, monday, 2),
+    observedDate(year, 11, 11),
+    nthWeekday(year, 11, thursday, 4),
+    observedDate(year, 12, 25),
   ])
   holidaysByYear.set(year, holidays)
   return holidays
 }
 
-function dayMsOf(year: number, month: number, day: number): number {
-  const two = (number: number) => String(number).padStart(2, '0')
-  return Date.parse(`${year}-${two(month)}-${two(day)}T00:00:00.000Z`)
+function midnightMs(year: number, month: number, day: number): number {
+  const twoDigits = (number: number) => String(number).padStart(2, '0')
+  return Date.parse(`${year}-${twoDigits(month)}-${twoDigits(day)}T00:00:00.000Z`)
 }
 
 /** Returns the day on which a holiday is observed. A Sunday holiday moves to Monday; a Saturday holiday stays. */
-function observed(year: number, month: number, day: number): string {
-  const ms = dayMsOf(year, month, day)
+function observedDate(year: number, month: number, day: number): string {
+  const ms = midnightMs(year, month, day)
   return dateOf(weekdayOf(ms) === sunday ? ms + dayMs : ms)
 }
 
-function nth(year: number, month: number, weekday: number, position: number): string {
-  const first = dayMsOf(year, month, 1)
+function nthWeekday(year: number, month: number, weekday: number, position: number): string {
+  const first = midnightMs(year, month, 1)
   const ahead = (weekday - weekdayOf(first) + 7) % 7
   return dateOf(first + (ahead + 7 * (position - 1)) * dayMs)
 }
 
-function last(year: number, month: number, weekday: number): string {
-  const fifth = nth(year, month, weekday, 5)
-  return Number(fifth.slice(5, 7)) === month ? fifth : nth(year, month, weekday, 4)
+function lastWeekday(year: number, month: number, weekday: number): string {
+  const fifth = nthWeekday(year, month, weekday, 5)
+  return Number(fifth.slice(5, 7)) === month ? fifth : nthWeekday(year, month, weekday, 4)
 }

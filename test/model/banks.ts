@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { clearedAtMs, dateOf, isBankingDay } from './banking-days.ts'
-import { beyondLimits, book, type Planner } from './money.ts'
+import { book, type Planner, totalsOverLimits } from './money.ts'
 import { chosen, type Party, type Transfer } from './state.ts'
 
 /** The last four digits of the accounts that each of the test bank's tokens links. */
-export const linkedBy = {
+export const lastFourByToken = {
   accounts: ['0000', '1111'],
   'deposits-fail': ['0001'],
   'deposits-return': ['0010'],
@@ -15,7 +15,7 @@ export const linkedBy = {
 } as const satisfies Record<string, readonly string[]>
 
 /** The accounts whose transfers fail, or are returned after they settle. */
-const unusual: Readonly<Record<string, string>> = {
+const failures: Readonly<Record<string, string>> = {
   '0001': 'deposit fail',
   '0010': 'deposit return',
   '0002': 'withdrawal fail',
@@ -28,7 +28,7 @@ export const link: Planner<'link'> = ({ accounts }, { token, by }) => ({
   attributes: { processorToken: `processor-sandbox-${token}` },
   expected: 201,
   done: (data: { id: string; attributes: { lastFour: string } }[]) => {
-    expect(data.map(({ attributes }) => attributes.lastFour).sort()).toEqual([...linkedBy[token]])
+    expect(data.map(({ attributes }) => attributes.lastFour).sort()).toEqual([...lastFourByToken[token]])
     for (const { id, attributes } of data) {
       // Linking an account again keeps its id, and repairs its connection.
       const linked = accounts.find(({ lastFour }) => lastFour === attributes.lastFour)
@@ -69,7 +69,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
   const account = chosen(self.accounts, pick, ({ connection }) => connection === 'active')
   if (account === undefined) return undefined
   const isDeposit = kind === 'deposit'
-  const over = by === 'agent' ? beyondLimits(self, amount, nowMs) : []
+  const over = by === 'agent' ? totalsOverLimits(self, amount, nowMs) : []
   const isRefused = isDeposit ? account.connection !== 'active' : amount > self.purchases.balance.available
   return {
     path: isDeposit ? '/transfers/deposit' : '/transfers/withdraw',
@@ -77,7 +77,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
     attributes: { amount, externalAccountId: account.id, ...(isDeposit ? {} : { method }) },
     expected: isRefused ? 409 : 200,
     done: ({ id, attributes }) => {
-      const way = isDeposit ? 'standard' : method
+      const usedMethod = isDeposit ? 'standard' : method
       const transfer: Transfer = {
         id,
         kind,
@@ -86,15 +86,15 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
         by,
         createdAtMs: nowMs,
         account,
-        method: way,
+        method: usedMethod,
         next: null,
       }
       self.transfers.push(transfer)
       if (over.length > 0) self.approvals.push({ id: '', subject: transfer, status: 'pending', over })
       else submit(self, transfer, nowMs)
       expect(attributes.status).toBe(transfer.status)
-      const due = transfer.next === null ? null : new Date(transfer.next.atMs).toISOString()
-      expect(attributes.expectedAvailableAt).toBe(due)
+      const expectedAt = transfer.next === null ? null : new Date(transfer.next.atMs).toISOString()
+      expect(attributes.expectedAvailableAt).toBe(expectedAt)
     },
   }
 }
@@ -104,7 +104,7 @@ export function submit({ purchases }: Party, transfer: Transfer, nowMs: number):
   const { kind, amount, account, method } = transfer
   transfer.status = 'PROCESSING'
   if (kind === 'withdrawal') purchases.balance.available -= amount
-  const outcome = unusual[account.lastFour] === `${kind} fail` ? 'fail' : 'settle'
+  const outcome = failures[account.lastFour] === `${kind} fail` ? 'fail' : 'settle'
   transfer.next = { outcome, atMs: arrivalMs(kind, method, nowMs) }
 }
 
@@ -126,13 +126,13 @@ export const playBank: Planner<'playBank'> = (self, { pick, outcome }, { nowMs }
     ...(outcome === 'settle' ? {} : { attributes: {} }),
     expected: one.status === requiredStatus[outcome] ? 200 : 409,
     done: ({ attributes }) => {
-      act(self, one, outcome, nowMs)
+      applyOutcome(self, one, outcome, nowMs)
       expect(attributes.status).toBe(one.status)
     },
   }
 }
 
-function act(self: Party, transfer: Transfer, outcome: 'settle' | 'fail' | 'return', atMs: number): void {
+function applyOutcome(self: Party, transfer: Transfer, outcome: 'settle' | 'fail' | 'return', atMs: number): void {
   const { id: sourceId, kind, amount, account } = transfer
   const { balance } = self.purchases
   const sign = kind === 'deposit' ? 1 : -1
@@ -142,7 +142,7 @@ function act(self: Party, transfer: Transfer, outcome: 'settle' | 'fail' | 'retu
     if (kind === 'deposit') balance.available += amount
     balance.total += sign * amount
     book(self, { sourceId, amount, type: 'transfer', atMs, direction: kind === 'deposit' ? 'INBOUND' : 'OUTBOUND' })
-    if (unusual[account.lastFour] === `${kind} return`)
+    if (failures[account.lastFour] === `${kind} return`)
       transfer.next = { outcome: 'return', atMs: clearedAtMs(atMs, 2) }
   } else if (outcome === 'fail') {
     transfer.status = 'FAILED'
@@ -157,10 +157,10 @@ function act(self: Party, transfer: Transfer, outcome: 'settle' | 'fail' | 'retu
 }
 
 /** Applies the due steps of the banks. A transfer that settles now may also be due for its return. */
-export function letBanksAct(self: Party, nowMs: number): void {
+export function applyBankSteps(self: Party, nowMs: number): void {
   for (const transfer of self.transfers) {
     for (let { next } = transfer; next !== null && next.atMs <= nowMs; next = transfer.next) {
-      act(self, transfer, next.outcome, next.atMs)
+      applyOutcome(self, transfer, next.outcome, next.atMs)
     }
   }
 }

@@ -12,37 +12,37 @@ export async function compareList(world: World, self: Party, list: List): Promis
 }
 
 /** Compares a list page by page, with pages of these sizes. */
-export async function compareWalked(world: World, self: Party, list: List, pageSizes: number[]): Promise<void> {
-  const walked: unknown[] = []
+export async function compareByPage(world: World, self: Party, list: List, pageSizes: number[]): Promise<void> {
+  const rows: unknown[] = []
   let cursor: string | null = null
   for (let page = 0; page === 0 || cursor !== null; page++) {
     const limit = pageSizes[page % pageSizes.length] ?? 1
     const { data, meta } = await read(world, self, list, { limit: `${limit}`, ...(cursor === null ? {} : { cursor }) })
-    const rest = list.expected.length - walked.length
+    const rest = list.expected.length - rows.length
     expect(data.length, `${nameOf(list)}, page ${page}`).toBe(Math.min(limit, rest))
-    walked.push(...data.map(list.show))
+    rows.push(...data.map(list.show))
     cursor = meta.pagination.nextCursor
     const more = rest > limit
     expect([meta.pagination.hasMore, cursor !== null], `${nameOf(list)}, page ${page}`).toEqual([more, more])
   }
-  expectRows(walked, list, `${nameOf(list)}, walked`)
+  expectRows(rows, list, `${nameOf(list)}, all pages`)
 }
 
-function expectRows(rows: unknown[], { expected, inTies = false }: List, message: string): void {
-  const shown = (all: unknown[]) => (inTies ? inOrderOfTies(all) : all)
+function expectRows(rows: unknown[], { expected, isTieOrderFree = false }: List, message: string): void {
+  const shown = (all: unknown[]) => (isTieOrderFree ? sortTies(all) : all)
   expect(shown(rows), message).toEqual(shown(expected))
 }
 
 /** Sorts neighboring rows with the same time, and otherwise keeps the order. */
-function inOrderOfTies(rows: unknown[]): unknown[] {
+function sortTies(rows: unknown[]): unknown[] {
   const all = rows as { at: string }[]
   const groups: { at: string }[][] = []
   for (const row of all) {
     if (groups.at(-1)?.[0]?.at === row.at) groups.at(-1)?.push(row)
     else groups.push([row])
   }
-  const text = (row: unknown) => JSON.stringify(row)
-  return groups.flatMap((group) => group.toSorted((one, other) => (text(one) < text(other) ? -1 : 1)))
+  const json = (row: unknown) => JSON.stringify(row)
+  return groups.flatMap((group) => group.toSorted((one, other) => (json(one) < json(other) ? -1 : 1)))
 }
 
 /** Compares all balances and movements with the model, and checks that no money was created or lost. */
@@ -53,11 +53,11 @@ export async function compareMoney(world: World, state: State): Promise<void> {
     }
     for (const list of customerLists(self, state)) await compareList(world, self, list)
   }
-  expect(endowment(state)).toBe(state.parties[0].fundsCents + state.parties[1].fundsCents)
+  expect(initialFunds(state)).toBe(state.parties[0].fundsCents + state.parties[1].fundsCents)
 }
 
 /** Returns the initial money of all parties, computed from their balances and all money that left or entered. */
-function endowment({ parties }: State): number {
+function initialFunds({ parties }: State): number {
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
   const outside = ({ purchases, moves }: Party) => [
     ...purchases.transactions.map(({ status, captured, refunded }) =>

@@ -5,7 +5,7 @@ import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { anyAction } from './actions.ts'
-import { compareList, compareMoney, compareWalked } from './compare.ts'
+import { compareByPage, compareList, compareMoney } from './compare.ts'
 import { listsOf } from './lists.ts'
 import { passTo, perform, start } from './run.ts'
 import type { Side } from './state.ts'
@@ -34,7 +34,7 @@ onEachDatabase('the lists of the service and of the model', (database) => {
       passTo(state, world.system.now())
       for (const list of listsOf(self, state)) {
         await compareList(world, self, list)
-        await compareWalked(world, self, list, pageSizes)
+        await compareByPage(world, self, list, pageSizes)
       }
       await compareMoney(world, state)
     })

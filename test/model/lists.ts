@@ -12,18 +12,23 @@ export interface List {
   show: (resource: Resource) => unknown
   expected: unknown[]
   /** Whether rows with the same time may be in any order. */
-  inTies?: boolean
+  isTieOrderFree?: boolean
 }
 
-type Named = Pick<List, 'path' | 'by' | 'show' | 'inTies'>
+type ListRequest = Pick<List, 'path' | 'by' | 'show' | 'isTieOrderFree'>
 type Query = Record<string, string>
 
 /** Returns the unfiltered list, and a list for each filter. */
-function filtered<T>(list: Named, all: readonly T[], view: (one: T) => unknown, by: [Query, (one: T) => boolean][]) {
+function filtered<T>(
+  list: ListRequest,
+  all: readonly T[],
+  view: (one: T) => unknown,
+  filters: [Query, (one: T) => boolean][],
+) {
   const newest = (rows: readonly T[]) => rows.map(view).reverse()
   return [
     { ...list, expected: newest(all) },
-    ...by.map(([query, matches]) => ({ ...list, query, expected: newest(all.filter(matches)) })),
+    ...filters.map(([query, matches]) => ({ ...list, query, expected: newest(all.filter(matches)) })),
   ]
 }
 
@@ -43,7 +48,7 @@ function cardLists({ purchases: { cards, transactions } }: Party): List[] {
     return { id, cardId, status, amount, held, captured, refunded, decline: decline?.code ?? null }
   }
   const statuses = ['authorized', 'declined', 'captured', 'partially_captured', 'reversed', 'refunded']
-  const ofCard = cards
+  const byCard = cards
     .slice(0, 3)
     .map(({ id: cardId }): [Query, (one: { cardId: string }) => boolean] => [
       { cardId },
@@ -55,7 +60,7 @@ function cardLists({ purchases: { cards, transactions } }: Party): List[] {
       { path: '/card-transactions', by, show },
       transactions,
       (one) => one,
-      by === 'agent' ? ofCard : byStatus(...statuses),
+      by === 'agent' ? byCard : byStatus(...statuses),
     ),
   ])
 }
@@ -81,7 +86,7 @@ export function moneyLists(self: Party, state: State): List[] {
       idAmountStatus,
       [],
     ),
-    ...filtered({ path: '/transactions', by, show: showMove, inTies: true }, moves, viewMove, [
+    ...filtered({ path: '/transactions', by, show: showMove, isTieOrderFree: true }, moves, viewMove, [
       [{ type: 'payment' }, ({ type }) => type === 'payment'],
       [{ type: 'transfer' }, ({ type }) => type === 'transfer'],
       [{ counterpartyPartyId }, ({ counterparty }) => counterparty === counterpartyPartyId],
@@ -101,11 +106,11 @@ export function moneyLists(self: Party, state: State): List[] {
 
 /** Returns the bank transfers, the wires, and the wallet's funding, which only the movements show. */
 function transfersOf({ payments, transfers, moves }: Party) {
-  const named = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
-  const funds = moves
-    .filter(({ type, sourceId }) => type === 'transfer' && !named.some(({ id }) => id === sourceId))
+  const recorded = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
+  const fundings = moves
+    .filter(({ type, sourceId }) => type === 'transfer' && !recorded.some(({ id }) => id === sourceId))
     .map(({ sourceId: id, amount, status, atMs: createdAtMs }) => ({ id, amount, status, createdAtMs }))
-  return [...named, ...funds].sort((one, other) => one.createdAtMs - other.createdAtMs)
+  return [...recorded, ...fundings].sort((one, other) => one.createdAtMs - other.createdAtMs)
 }
 
 const withAmount = ({ id, attributes: { amount, status } }: Resource) => ({ id, amount, status })
@@ -122,7 +127,7 @@ const viewMove = ({ counterparty: _, atMs, ...move }: Party['moves'][number]) =>
 }
 
 function requestLists(self: Party, { requests }: State, by: List['by']): List[] {
-  const awaited = ({ status }: { status: string }) => status === 'OPEN' || status === 'PROCESSING'
+  const isPending = ({ status }: { status: string }) => status === 'OPEN' || status === 'PROCESSING'
   const sent = { path: '/payment-requests', by, show: withAmount }
   const [ownRequests, receivedRequests] = [
     requests.filter(({ from }) => from === self),
@@ -130,11 +135,11 @@ function requestLists(self: Party, { requests }: State, by: List['by']): List[] 
   ]
   const incoming = { ...sent, path: '/payment-requests/incoming' }
   return [
-    { ...sent, expected: ownRequests.filter(awaited).map(idAmountStatus).reverse() },
+    { ...sent, expected: ownRequests.filter(isPending).map(idAmountStatus).reverse() },
     ...filtered(sent, ownRequests, idAmountStatus, [
       [{ includeCompleted: 'true', includeCanceled: 'true' }, () => true],
     ]).slice(1),
-    { ...incoming, expected: receivedRequests.filter(awaited).map(idAmountStatus).reverse() },
+    { ...incoming, expected: receivedRequests.filter(isPending).map(idAmountStatus).reverse() },
   ]
 }
 
@@ -149,10 +154,10 @@ export function customerLists(self: Party, state: State): List[] {
     ) {
       return []
     }
-    const seen = [...moneyLists(account, state), ...subscriptionLists(account)].filter(({ by, query }) => {
+    const readable = [...moneyLists(account, state), ...subscriptionLists(account)].filter(({ by, query }) => {
       return by === 'agent' && query?.walletId === undefined && query?.delegated === undefined
     })
-    return seen.map((list) => ({ ...list, query: { ...list.query, customerPartyId: id } }))
+    return readable.map((list) => ({ ...list, query: { ...list.query, customerPartyId: id } }))
   })
 }
 
@@ -192,9 +197,9 @@ function paymentsList(one: Subscription, by: List['by']): List {
   const charged = new Set(plan?.charged.map(([number]) => number))
   const expected = Array.from({ length: last }, (_, index) => {
     const number = index + 1
-    const settled = plan?.missed.includes(number) ? 'missed' : number < next ? 'marked_paid' : 'scheduled'
+    const unchargedStatus = plan?.missed.includes(number) ? 'missed' : number < next ? 'marked_paid' : 'scheduled'
     const due = plan === undefined ? null : plan.dueOn(number)
-    return [number, charged.has(number) ? 'paid' : settled, amountOf(one, number), due]
+    return [number, charged.has(number) ? 'paid' : unchargedStatus, amountOf(one, number), due]
   })
   return { path: `/subscriptions/${id}/payments`, by, show, expected: expected.reverse() }
 }
@@ -222,20 +227,20 @@ function peopleLists(self: Party): List[] {
       viewInvitation,
       [],
     ),
-    ...groups(self),
+    ...invitationGroups(self),
     ...customers(self),
   ]
 }
 
 /** Groups pending invitations by recipient, oldest first. Groups are ordered by their oldest invitation, newest first. */
-function groups(self: Party): List[] {
+function invitationGroups(self: Party): List[] {
   const show = ({ id, attributes: { agentInvitations } }: Resource) => ({
     id,
     invitations: agentInvitations.map(({ invitationId }: { invitationId: string }) => invitationId),
   })
   return (['party', 'agent'] as const).map((by) => {
-    const mine = (one: Invitation) => by === 'party' || one.agentId === self.agentId
-    const pending = self.invitations.filter((one) => one.status === 'PENDING' && mine(one))
+    const isVisible = (one: Invitation) => by === 'party' || one.agentId === self.agentId
+    const pending = self.invitations.filter((one) => one.status === 'PENDING' && isVisible(one))
     const byPerson = [...Map.groupBy(pending, ({ person }) => person)]
     const expected = byPerson.map(([person, invitations]) => ({
       id: emailOf(self, person),
@@ -260,16 +265,18 @@ function customers(self: Party): List[] {
       const expected = self.customers.flatMap(({ id }) => {
         const agents = granted.filter(({ customerId }) => customerId === id)
         if (agents.length === 0) return []
-        const any = agents.some((grant) => grant.status === 'ACTIVE') ? 'ACTIVE' : 'REVOKED'
-        return [{ id, status: any, agents: agents.map((grant) => ({ agentId: grant.agentId, status: grant.status })) }]
+        const anyStatus = agents.some((grant) => grant.status === 'ACTIVE') ? 'ACTIVE' : 'REVOKED'
+        return [
+          { id, status: anyStatus, agents: agents.map((grant) => ({ agentId: grant.agentId, status: grant.status })) },
+        ]
       })
       return { path: '/customers', query: { status }, by, show, expected: expected.reverse() }
     }),
   )
   const { agentId } = self
-  const its = <T extends { agentId: string }>(all: T[]) => all.filter((one) => one.agentId === agentId).reverse()
-  const granted = its(self.grants).map(({ customerId: id, status }) => ({ id, status }))
-  const ownInvitations = its(self.invitations)
+  const ofAgent = <T extends { agentId: string }>(all: T[]) => all.filter((one) => one.agentId === agentId).reverse()
+  const granted = ofAgent(self.grants).map(({ customerId: id, status }) => ({ id, status }))
+  const ownInvitations = ofAgent(self.invitations)
     .filter(({ status }) => status !== 'ACCEPTED')
     .map(({ person, status }) => ({ id: emailOf(self, person), status }))
   const path = `/agents/${agentId}/customers`

@@ -36,13 +36,13 @@ export const authorize: Planner<'authorize'> = (self, { pick, amount }, { nowMs 
     by: 'agent',
     attributes: { amount, ...usd, merchant },
     expected:
-      !isDeclined && beyondLimits(self, amount, nowMs).length > 0
+      !isDeclined && totalsOverLimits(self, amount, nowMs).length > 0
         ? 409
         : (makes) => purchases.act('simulate_card_authorization', { subject, amount, ...makes }),
   }
 }
 
-const settle: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ purchases }, action) => {
+const changePurchase: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ purchases }, action) => {
   const { type, pick, ...sent } = action
   const fitting = type === 'refund' ? ['captured', 'partially_captured'] : ['authorized']
   const one = chosen(purchases.transactions, pick, ({ status }) => fitting.includes(status))
@@ -55,10 +55,10 @@ const settle: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ purchase
   }
 }
 
-export { settle as capture, settle as expire, settle as refund, settle as reverse }
+export { changePurchase as capture, changePurchase as expire, changePurchase as refund, changePurchase as reverse }
 
 /** Returns, for each exceeded limit, the total with this amount. A payment counts on the day of its creation. */
-export function beyondLimits(self: Party, amount: number, nowMs: number): number[] {
+export function totalsOverLimits(self: Party, amount: number, nowMs: number): number[] {
   const { limits, payments, transfers, purchases } = self
   const now = new Date(nowMs)
   const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth())
@@ -99,7 +99,7 @@ export function book({ moves }: Party, move: Received & Pick<Move, 'direction'>,
 export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
   const { purchases, joined } = self
   const payee = to === 'partner' ? partnerOf(self, state) : to
-  const over = by === 'agent' ? beyondLimits(self, amount, state.nowMs) : []
+  const over = by === 'agent' ? totalsOverLimits(self, amount, state.nowMs) : []
   const counterparty =
     typeof to === 'number'
       ? { type: 'email', value: payeeOf(self, to) }
@@ -149,10 +149,10 @@ function reopen({ request }: Payment, nowMs: number): void {
   if (request !== undefined) request.status = request.expiresAtMs <= nowMs ? 'EXPIRED' : 'OPEN'
 }
 
-const paymentsOf = ({ payments }: Party) => payments.filter(({ to }) => to !== 'bank')
+const paymentsWithoutWires = ({ payments }: Party) => payments.filter(({ to }) => to !== 'bank')
 
 export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs }) => {
-  const payment = chosen(paymentsOf(self), pick)
+  const payment = chosen(paymentsWithoutWires(self), pick)
   if (payment === undefined) return undefined
   return {
     path: `/payments/${payment.id}/cancel`,
@@ -170,7 +170,7 @@ export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs 
 }
 
 export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => {
-  const payment = chosen(paymentsOf(self), pick, ({ status }) => status === 'PENDING_CLAIM')
+  const payment = chosen(paymentsWithoutWires(self), pick, ({ status }) => status === 'PENDING_CLAIM')
   if (payment === undefined) return undefined
   // An agent finds a customer's payment only if the agent made the payment.
   const isFound = state.parties.includes(self) || payment.by === 'agent'
@@ -187,13 +187,13 @@ const decide: Planner<'approve' | 'deny'> = (self, { type, pick }, state) => {
   if (approval === undefined) return undefined
   const { subject } = approval
   const isDeposit = 'kind' in subject && subject.kind === 'deposit'
-  const isShort = isDeposit
+  const isImpossible = isDeposit
     ? subject.account.connection !== 'active'
     : subject.amount > self.purchases.balance.available
   return {
     path: `/approvals/${approval.id}/${type}`,
     by: 'party',
-    expected: approval.status !== 'pending' || (type === 'approve' && isShort) ? 409 : 200,
+    expected: approval.status !== 'pending' || (type === 'approve' && isImpossible) ? 409 : 200,
     done: () => {
       approval.status = type === 'approve' ? 'approved' : 'denied'
       if (type === 'approve' && 'kind' in subject) submit(self, subject, state.nowMs)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { beyondLimits, book, type Planner, receive, sendOrReview } from './money.ts'
+import { book, type Planner, receive, sendOrReview, totalsOverLimits } from './money.ts'
 import {
   chosen,
   monthOfDaysMs,
@@ -40,7 +40,7 @@ export const fulfill: Planner<'fulfill'> = (self, { by, pick }, state) => {
   const one = chosen(askedOf(self, state), pick, isOpen)
   if (one === undefined || self.walletId === '') return undefined
   const { amount, from: to } = one
-  const over = by === 'agent' ? beyondLimits(self, amount, state.nowMs) : []
+  const over = by === 'agent' ? totalsOverLimits(self, amount, state.nowMs) : []
   return {
     path: `/payment-requests/${one.id}/fulfill`,
     by,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { addParty, type World } from '../support/world.ts'
-import { type Action, needed } from './actions.ts'
+import { type Action, neededPermissions } from './actions.ts'
 import * as banks from './banks.ts'
 import * as money from './money.ts'
 import * as people from './people.ts'
@@ -54,7 +54,7 @@ export function passTo(state: State, nowMs: number): void {
   for (const party of state.parties) {
     for (const self of withCustomers(party)) {
       self.purchases.passTo(nowMs)
-      banks.letBanksAct(self, nowMs)
+      banks.applyBankSteps(self, nowMs)
       subscriptions.bill(self, nowMs)
       self.moves.sort((one, other) => one.atMs - other.atMs)
     }
@@ -91,7 +91,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   const grant = customer && grantFor(self, customer)
   if (customer === undefined || grant === undefined) return undefined
   const permission =
-    action.type === 'transfer' && action.kind === 'withdrawal' ? 'wallets.withdraw' : needed[action.type]
+    action.type === 'transfer' && action.kind === 'withdrawal' ? 'wallets.withdraw' : neededPermissions[action.type]
   const isAllowed = grant.status === 'ACTIVE' && grant.permissions.includes(permission)
   const isPlayed =
     action.type === 'fund' || action.type === 'claim' || action.type === 'approve' || action.type === 'deny'
