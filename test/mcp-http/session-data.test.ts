@@ -17,8 +17,8 @@ const canary = 'canary-4111-1111'
 const secretOperations = Object.values(catalogue).filter((operation) => secretFields(operation).length > 0)
 
 /**
- * Returns a server that answers each tool with a sample answer of its operation, over a stream. Its tool `question`
- * sends the person to a page.
+ * Returns a server that sends each answer over a stream, because it reports progress first. The secret fields of an
+ * answer contain the canary. The tool `question` asks the person to open a page.
  */
 function notifyingServer(): Server {
   const server = new Server({ name: 'notifying', version: '1' }, { capabilities: { tools: {}, resources: {} } })
@@ -83,7 +83,7 @@ onEachDatabase('the stored data of a session', (database) => {
   })
   const storedEvents = () => store.read(({ db }) => db.selectFrom('mcpEvents').select('message').execute())
 
-  test('an answer with a secret reaches its host and is stored nowhere', async () => {
+  test('an answer that contains a secret reaches the host and is never stored', async () => {
     expect(secretOperations.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['get_agent_card_details', 'create_api_key', 'create_payment', 'rotate_agent_key']),
     )
@@ -124,7 +124,7 @@ onEachDatabase('the stored data of a session', (database) => {
     expect(JSON.stringify((await resumed.next()).value.message)).toContain('accept')
   })
 
-  test('fully delivered streams are soon deleted, and a host that resumes one is told to stop', async () => {
+  test('a fully delivered stream is soon deleted, and a host that tries to resume it gets status 204', async () => {
     const events = await allEvents(await host.call(1, 'plain'))
     expect(events.at(-1)?.message.result.structuredContent.data.attributes.name).toBe('plain')
     await expect.poll(storedEvents).toEqual([])
@@ -144,7 +144,7 @@ onEachDatabase('the stored data of a session', (database) => {
     await expect.poll(storedEvents).toEqual([])
   })
 
-  test('an answer is stored only if its id belongs to an open question', async () => {
+  test('a host’s answer is stored only if it has the id of a question from the server', async () => {
     await hosting.close()
     hosting = await createHosting({ sessions: createMcpSessions(store), system })
     const askingHost = rawHost(hosting.url)
@@ -159,13 +159,13 @@ onEachDatabase('the stored data of a session', (database) => {
     expect(await mail()).toEqual([])
     await askingHost.post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
     expect((await events.next()).value.message.id).toBe(1)
-    // The question is already answered. Only the first further answer is stored, in case its process still waits.
+    // The question is already answered. The first further answer is stored, because another process might wait for it.
     for (let count = 0; count < 3; count++) await askingHost.post({ jsonrpc: '2.0', id, result: { count } })
     expect(await mail()).toHaveLength(1)
   })
 })
 
-describe('the lists of a session', () => {
+describe('the limits of a session', () => {
   let hosting: Hosting
   afterEach(() => hosting.close())
 
@@ -183,7 +183,7 @@ describe('the lists of a session', () => {
     method: 'resources/subscribe',
     params: { uri },
   })
-  /** Sends a notification for each address, and returns the addresses that reached the host. */
+  /** Sends a notification for each address, and returns the addresses whose notifications reached the host. */
   const readNotifiedUris = async (host: ReturnType<typeof rawHost>, uris: string[]) => {
     const events = eventsOf(await host.send('GET'))
     await events.next()
@@ -196,7 +196,7 @@ describe('the lists of a session', () => {
     return changes
   }
 
-  test('leave out addresses that the server refused, and addresses above a limit of bytes', async () => {
+  test('refused subscriptions, and those above the limit on total length, cause no notifications', async () => {
     hosting = await createHosting({ createServer: createRefusingServer })
     const host = rawHost(hosting.url)
     await host.initialize()
@@ -207,7 +207,7 @@ describe('the lists of a session', () => {
     expect(await readNotifiedUris(host, uris)).toEqual(['yes', large('a'), large('b'), large('c')])
   })
 
-  test('leave out requests that together are too large, and requests with a long id', async () => {
+  test('a request is refused if it makes the running requests too large in total, or if its id is too long', async () => {
     hosting = await createHosting({ limits: { runningCharactersPerSession: 10_000 } })
     const host = rawHost(hosting.url)
     await host.initialize()

@@ -11,7 +11,7 @@ const inDatabases = databases.map(({ name, create }) => ({
     return { sessions, drop }
   },
 }))
-describe.each(inDatabases)('sessions in $name', ({ open }) => {
+describe.each(inDatabases)('stored sessions in $name', ({ open }) => {
   let sessions: SessionStore
   let drop: () => Promise<void>
   beforeEach(async () => {
@@ -44,7 +44,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     sentAtMs,
   })
 
-  test('are found, touched and removed with all their data', async () => {
+  test('a session can be found, marked as used, and removed with all its data', async () => {
     await sessions.create(session('a'), many)
     expect(await sessions.find('a')).toEqual(session('a'))
     expect(await sessions.find('b')).toBeUndefined()
@@ -59,7 +59,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('are removed after too long without use, and the oldest ones above the limits', async () => {
+  test('a new session removes expired sessions and, above a limit, the least recently used ones', async () => {
     await sessions.create(session('a', 1_000), many)
     await sessions.create(session('b', 2_000, 'bob'), many)
     await sessions.create(session('c', 3_000), many)
@@ -72,19 +72,19 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await findExisting('a', 'd', 'e', 'g')).toEqual(['d', 'e', 'g'])
   })
 
-  test('of the party with the most sessions are removed first, even if it spreads them over many keys', async () => {
+  test('above the total limit, the party with the most sessions loses one, even if it uses many keys', async () => {
     await sessions.create(session('victim', 1_000, 'bob'), many)
     const full = { ...many, sessions: 4 }
     for (const [number, key] of ['k1', 'k2', 'k3', 'k4', 'k5'].entries()) {
       await sessions.create({ ...session(key, 2_000 + number, key), partyId: 'attacker' }, full)
     }
     expect(await findExisting('victim', 'k1', 'k2', 'k3', 'k4', 'k5')).toEqual(['victim', 'k3', 'k4', 'k5'])
-    // A party without a session displaces a session of the party with the most.
+    // A new session of another party also replaces one of the party with the most sessions.
     await sessions.create(session('another', 9_000, 'carol'), full)
     expect(await findExisting('victim', 'k3', 'k4', 'k5', 'another')).toEqual(['victim', 'k4', 'k5', 'another'])
   })
 
-  test('keep the latest events of each stream', async () => {
+  test('only the latest events of each stream are stored', async () => {
     await sessions.create(session('a'), many)
     for (let sequence = 1; sequence <= 5; sequence++) await sessions.appendEvent(event(sequence), bounds(3))
     await sessions.appendEvent(event(1, 'other'), bounds(3))
@@ -97,7 +97,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
 
   const eventCount = async (streamId: string) => (await sessions.readEvents('a', streamId, 0)).length
 
-  test('keep only as many events as fit into one session, across all its streams', async () => {
+  test('the events of all streams of a session are limited in number and in total length', async () => {
     await sessions.create(session('a'), many)
     for (let number = 0; number < 12; number++) {
       await sessions.appendEvent(event(1, `s${number}`, number), { perStream: 9, perSession: 10, characters: 10_000 })
@@ -108,7 +108,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect([await eventCount('s2'), await eventCount('s11')]).toEqual([0, 2])
   })
 
-  test('forget delivered events, and everything that is too old', async () => {
+  test('delivered events can be deleted, and a sweep deletes expired events, mail and sessions', async () => {
     await sessions.create(session('a'), many)
     await sessions.create(session('b', 9_000), many)
     for (let sequence = 1; sequence <= 3; sequence++) await sessions.appendEvent(event(sequence), bounds(9))
@@ -125,14 +125,14 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await eventCount('s')).toBe(0)
   })
 
-  test('store nothing if they do not exist', async () => {
+  test('events and mail for a session that does not exist are not stored', async () => {
     await sessions.appendEvent(event(1), bounds(3))
     await sessions.deliver(mail('m', 'x'), 100)
     expect(await sessions.readEvents('a', 's', 0)).toEqual([])
     expect(await sessions.takeMail('a', 'x')).toEqual([])
   })
 
-  test('deliver mail to its recipient once, and broadcasts until they expire', async () => {
+  test('mail is delivered to its addressee once, and broadcasts are delivered until they expire', async () => {
     await sessions.create(session('a'), many)
     await sessions.deliver(mail('m1', 'x'), 100)
     await sessions.deliver(mail('m2', ''), 100)
@@ -145,7 +145,7 @@ describe.each(inDatabases)('sessions in $name', ({ open }) => {
     expect(await takeMailIds('y')).toEqual(['m4'])
   })
 
-  test('accept a limited amount of mail, and each message once', async () => {
+  test('a session stores a limited number of unread messages, and no message twice', async () => {
     await sessions.create(session('a'), many)
     for (let count = 0; count < 3; count++) await sessions.deliver(mail('again', 'z'), 100)
     expect(await sessions.takeMail('a', 'z')).toHaveLength(1)

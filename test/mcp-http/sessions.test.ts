@@ -19,7 +19,7 @@ async function openSession(credential?: string) {
 }
 
 describe('a session', () => {
-  test('begins with initialize, which brings an id of 256 random bits', async () => {
+  test('initialize begins a session and returns its id of 256 random bits', async () => {
     const host = rawHost(hosting.url)
     const response = await host.initialize()
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -27,7 +27,7 @@ describe('a session', () => {
     expect(await jsonOf(response)).toMatchObject({ id: 'init', result: { protocolVersion: '2025-11-25' } })
   })
 
-  test.each(['2025-06-18', '2025-03-26', '2024-11-05'])('speaks %s', async (protocolVersion) => {
+  test.each(['2025-06-18', '2025-03-26', '2024-11-05'])('MCP %s is supported', async (protocolVersion) => {
     const host = rawHost(hosting.url)
     const response = await host.initialize({ protocolVersion })
     expect((await jsonOf(response)).result.protocolVersion).toBe(protocolVersion)
@@ -36,14 +36,14 @@ describe('a session', () => {
     expect(resultOf(await jsonOf(answer))).toBe('m')
   })
 
-  test('answers as JSON if there are no other messages', async () => {
+  test('a call is answered as JSON if the server sends no message before the answer', async () => {
     const host = await openSession()
     const response = await host.call(7, 'echo', { marker: 'only' })
     expect(response.headers.get('content-type')).toBe('application/json')
     expect(await jsonOf(response)).toMatchObject({ jsonrpc: '2.0', id: 7 })
   })
 
-  test('answers as events if progress comes first', async () => {
+  test('a call is answered with an event stream if the server reports progress first', async () => {
     const host = await openSession()
     const response = await host.call(7, 'progress', { marker: 'm', steps: 2 }, { _meta: { progressToken: 't' } })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
@@ -54,28 +54,28 @@ describe('a session', () => {
     expect(events.map(({ message }) => message?.params?.progress ?? message?.id)).toEqual([undefined, 1, 2, 7])
   })
 
-  test('accepts notifications with 202', async () => {
+  test('a notification from the host is accepted with status 202', async () => {
     const host = await openSession()
     const response = await host.post({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' })
     expect(response.status).toBe(202)
     expect(await response.text()).toBe('')
   })
 
-  test('does not begin if initialize fails', async () => {
+  test('no session begins if initialize fails', async () => {
     const host = rawHost(hosting.url)
     const response = await host.initialize({ protocolVersion: 42 })
     expect(response.headers.get('mcp-session-id')).toBeNull()
     expect((await jsonOf(response)).error.code).toBeLessThan(0)
   })
 
-  test('ends with DELETE', async () => {
+  test('DELETE ends a session', async () => {
     const host = await openSession()
     expect((await host.send('DELETE')).status).toBe(204)
     expect((await host.call(1, 'echo')).status).toBe(404)
     expect((await host.send('DELETE')).status).toBe(404)
   })
 
-  test('refuses a second request with the id of a running one', async () => {
+  test('a request with the id of a running request is refused', async () => {
     const host = await openSession()
     const first = host.call(1, 'wait', { marker: 'first', wait: 'same id' })
     await expect.poll(async () => (await host.call(1, 'echo')).status).toBe(400)
@@ -84,7 +84,7 @@ describe('a session', () => {
     expect((await host.call(1, 'echo')).status).toBe(200)
   })
 
-  test('aborts a cancelled call, and releases its waiters', async () => {
+  test('a canceled call is aborted, and the host’s HTTP request for it ends', async () => {
     const host = await openSession()
     const cancel = (requestId: number) =>
       host.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
@@ -104,7 +104,7 @@ describe('a session', () => {
     expect((await host.send('GET', undefined, { 'Last-Event-ID': last })).status).toBe(204)
   })
 
-  test('asks the person on the stream of the call, and continues with the answer', async () => {
+  test('a question to the person is sent on its call’s stream, and the call continues with the answer', async () => {
     const host = await openSession()
     const response = await host.call(1, 'ask')
     const events = eventsOf(response)
@@ -116,7 +116,7 @@ describe('a session', () => {
     expect(resultOf((await events.next()).value.message)).toEqual(answer)
   })
 
-  test('is separate from another session of the same principal', async () => {
+  test('two sessions of the same principal have different instance ids', async () => {
     const [first, second] = [await openSession(), await openSession()]
     const instance = async (host: typeof first) => resultOf(await jsonOf(await host.call(1, 'connection'))).instanceId
     expect(await instance(first)).toMatch(/^run_[\w-]{22}$/)
@@ -124,7 +124,7 @@ describe('a session', () => {
     expect(await instance(first)).not.toBe(await instance(second))
   })
 
-  test('is served with the newest credential of its principal', async () => {
+  test('a session uses the newest credential of its principal', async () => {
     const host = await openSession()
     hosting.credentials.set('refreshed', { ...principal('alice')[1], credential: 'refreshed' })
     const later = rawHost(hosting.url, 'refreshed')
@@ -133,8 +133,8 @@ describe('a session', () => {
   })
 })
 
-describe('the stream a host listens on', () => {
-  test('delivers notifications to their subscribers', async () => {
+describe('the stream on which a host listens', () => {
+  test('a host receives notifications for its principal and about resources to which it subscribed', async () => {
     const [alice, bob] = [await openSession(), await openSession('token-of-bob')]
     const [hers, his] = [eventsOf(await alice.send('GET')), eventsOf(await bob.send('GET'))]
     await hers.next()
@@ -154,7 +154,7 @@ describe('the stream a host listens on', () => {
     expect((await hers.next()).value.message.params).toEqual({ uri: 'cards://1' })
   })
 
-  test('carries questions that do not belong to a call', async () => {
+  test('questions that belong to no call are sent on the listening stream', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.send('GET'))
@@ -166,7 +166,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf(await jsonOf(await call))).toEqual({ action: 'decline' })
   })
 
-  test('if there is no such stream, a question goes over the stream of the only running call', async () => {
+  test('a host without a listening stream is asked on the stream of its only running call', async () => {
     const host = rawHost(hosting.url)
     await host.initialize({ capabilities: { elicitation: {} } })
     const events = eventsOf(await host.call(1, 'askOutsideCall'))
@@ -176,7 +176,7 @@ describe('the stream a host listens on', () => {
     expect(resultOf((await events.next()).value.message)).toEqual({ action: 'cancel' })
   })
 
-  test('continues after an interruption', async () => {
+  test('a resumed listening stream carries the notifications that the host missed, and later ones', async () => {
     const host = await openSession()
     const events = eventsOf(await host.send('GET'))
     const { id } = (await events.next()).value
@@ -189,10 +189,10 @@ describe('the stream a host listens on', () => {
   })
 })
 
-describe('a call whose connection was lost', () => {
-  test('is answered on its resumed stream, while it runs and afterwards', async () => {
+describe('resumption after a lost connection', () => {
+  test('a call is answered on its resumed stream, whether it still runs or has ended', async () => {
     const host = await openSession()
-    const args = { marker: 'kept', steps: 1, wait: 'lost connection' }
+    const args = { marker: 'resumed', steps: 1, wait: 'lost connection' }
     const events = eventsOf(await host.call(1, 'progress', args, { _meta: { progressToken: 1 } }))
     const { id } = (await events.next()).value
     await events.return(undefined)
@@ -200,18 +200,18 @@ describe('a call whose connection was lost', () => {
     const running = eventsOf(await resume())
     expect((await running.next()).value.message.params.progress).toBe(1)
     gate('lost connection').resolve()
-    expect(resultOf((await running.next()).value.message)).toBe('kept')
+    expect(resultOf((await running.next()).value.message)).toBe('resumed')
     expect((await running.next()).done).toBe(true)
     const messages = (await allEvents(await resume())).map(({ message }) => message)
     expect(messages.map(({ method, id: answered }) => method ?? answered)).toEqual(['notifications/progress', 1])
   })
 
-  test('an event id from another server is refused', async () => {
+  test('a Last-Event-ID that the server cannot have issued is refused', async () => {
     const host = await openSession()
     expect((await host.send('GET', undefined, { 'Last-Event-ID': '1; drop table' })).status).toBe(400)
   })
 
-  test('no stream of another session can be resumed', async () => {
+  test('a session cannot resume a stream of another session', async () => {
     await hosting.close()
     hosting = await createHosting({ limits: { followMs: 0 } })
     const [first, second] = [await openSession(), await openSession()]
@@ -233,7 +233,7 @@ test('a session ends after half an hour without use; an open stream counts as us
   system.pass(29 * 60_000)
   const passedAtMs = system.now()
   expect((await idle.call(1, 'echo')).status).toBe(200)
-  // Writing to a stream counts as use.
+  // Each heartbeat on the open stream counts as use.
   const usedAtMs = async () => (await sessions.find(sha256(listening.sessionId())))?.usedAtMs
   await expect.poll(usedAtMs).toBeGreaterThanOrEqual(passedAtMs)
   system.pass(30 * 60_000)
@@ -242,7 +242,7 @@ test('a session ends after half an hour without use; an open stream counts as us
   await stream.body?.cancel()
 })
 
-test('beyond the limit, the least recently used session of the caller with the most sessions ends', async () => {
+test('above a limit, a new session ends the least recently used session of the same caller', async () => {
   await hosting.close()
   const system = fakeSystem()
   hosting = await createHosting({ system, limits: { sessions: 3, sessionsPerPrincipal: 2 } })

@@ -45,7 +45,7 @@ onEachDatabase('two processes', (database) => {
   }
   const progress = { _meta: { progressToken: 'p' } }
 
-  test('a session continues at another process, with its instance id', async () => {
+  test('a session continues in another process with the same instance id', async () => {
     const [first, second] = await openBoth()
     const connections = [await first.call(1, 'connection'), await second.call(1, 'connection')]
     const [a, b] = [
@@ -56,14 +56,14 @@ onEachDatabase('two processes', (database) => {
     expect(b).toEqual(a)
   })
 
-  test('many simultaneous requests at the other process find the same session', async () => {
+  test('many simultaneous requests to the other process find the same session', async () => {
     const [, second] = await openBoth()
     const answers = await Promise.all(Array.from({ length: 20 }, (_, id) => second.call(id, 'echo', { marker: id })))
     const markers = await Promise.all(answers.map(async (answer) => resultOf(await jsonOf(answer))))
     expect(markers).toEqual(Array.from({ length: 20 }, (_, id) => id))
   })
 
-  test("another caller's credential does not find the session at the other process", async () => {
+  test("another caller's credential does not find the session in the other process", async () => {
     const [first] = await openBoth()
     const bob = rawHost(there.url, 'token-of-bob')
     bob.useSession(first.sessionId())
@@ -72,14 +72,14 @@ onEachDatabase('two processes', (database) => {
     expect((await first.call(1, 'echo')).status).toBe(200)
   })
 
-  test('a session that ends at one process has ended at the other', async () => {
+  test('a session that ends in one process also ends in the other', async () => {
     const [first, second] = await openBoth()
     expect((await second.send('DELETE')).status).toBe(204)
     aheadMs += 1_000
     expect((await first.call(1, 'echo')).status).toBe(404)
   })
 
-  test('a broken stream is resumed at another process, with earlier and later messages', async () => {
+  test('the other process resumes an interrupted stream with the missed and all later messages', async () => {
     const [first, second] = await openBoth()
     const wait = `resumed on ${database.name}`
     const events = eventsOf(await first.call(1, 'progress', { steps: 2, marker: 'm', wait }, progress))
@@ -103,18 +103,18 @@ onEachDatabase('two processes', (database) => {
     expect(resultOf((await events.next()).value.message)).toEqual(answer)
   })
 
-  test('a call is cancelled through the other process', async () => {
+  test('a call can be canceled through the other process', async () => {
     const [first, second] = await openBoth()
     const marker = `cancelled there on ${database.name}`
     const call = first.call('long', 'wait', { marker, wait: 'never' })
-    // The id is refused a second time only once the first call has begun.
+    // Waits until the long call runs: from then on, another call with the same id is refused.
     await expect.poll(async () => (await first.call('long', 'echo')).status).toBe(400)
     await second.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'long' } })
     expect((await call).status).toBe(202)
     expect(cancelled.has(marker)).toBe(true)
   })
 
-  test('the questions of the two processes have different ids', async () => {
+  test('questions of the two processes have different ids, and each answer reaches its question', async () => {
     const [first, second] = await openBoth()
     const [a, b] = [eventsOf(await first.call(1, 'ask')), eventsOf(await second.call(1, 'ask'))]
     await a.next()
@@ -122,14 +122,14 @@ onEachDatabase('two processes', (database) => {
     const [asked, askedToo] = [(await a.next()).value.message.id, (await b.next()).value.message.id]
     expect(asked).not.toBe(askedToo)
     const answer = (content: object) => ({ action: 'accept', content })
-    // Each answer is posted to the other endpoint.
+    // Each answer is posted to the process that did not ask.
     await second.post({ jsonrpc: '2.0', id: asked, result: answer({ sure: true }) })
     await first.post({ jsonrpc: '2.0', id: askedToo, result: answer({ sure: false }) })
     expect(resultOf((await a.next()).value.message).content).toEqual({ sure: true })
     expect(resultOf((await b.next()).value.message).content).toEqual({ sure: false })
   })
 
-  test('an unavailable database is reported, and the process keeps running', async () => {
+  test('a process that has lost its database answers 503, and the other process keeps working', async () => {
     const [first, second] = await openBoth()
     await stores[1]?.close()
     const refused = await second.call(1, 'echo')
@@ -138,7 +138,7 @@ onEachDatabase('two processes', (database) => {
     expect((await first.call(1, 'echo')).status).toBe(200)
   })
 
-  test('no secret is stored', async () => {
+  test('session ids are stored only as hashes, and credentials and unknown parameters not at all', async () => {
     const [first] = await openBoth({ clientInfo: { name: 'host', version: '1' }, password: 'hunter2' })
     await first.call(1, 'progress', { steps: 1, marker: 'm' }, progress)
     const rows = await stores[0]?.transaction(async ({ db }) => [

@@ -19,7 +19,7 @@ export function gate(name: string): PromiseWithResolvers<void> {
   return found
 }
 
-/** The markers of cancelled calls. */
+/** The markers of canceled calls of the tool `wait`. */
 export const cancelled = new Set<string>()
 
 type Arguments = Record<string, unknown>
@@ -30,13 +30,13 @@ type Tool = (
   server: Server,
 ) => Promise<unknown> | unknown
 
-/** Waits until the gate of that name opens or the call is cancelled. The gate `never` stays closed. */
+/** Waits until the gate with the name `wait` opens or the call is canceled. The gate `never` does not open. */
 const waitAtGate = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
   if (typeof wait !== 'string') return
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('cancelled')), { once: true })
   })
-  // The gate `never` has no promise, because one that never settles would keep every waiter in memory.
+  // The gate `never` has no promise: every call that waits for an unsettled promise would stay in memory.
   await (wait === 'never' ? stopped : Promise.race([gate(wait).promise, stopped]))
 }
 
@@ -49,7 +49,7 @@ const notifyProgress = async ({ steps = 0, marker }: Arguments, context: ServerC
   }
 }
 
-/** Tools for the tests of the transport: they answer, report progress, ask the person, or take long. */
+/** The tools of the test server. They answer at once, report progress, ask the person, or wait at a gate. */
 const tools: Record<string, Tool> = {
   echo: ({ marker }) => marker,
   connection: (_args, _context, { principal, instanceId, toolsets = 'none', readOnly, era }) => ({

@@ -12,7 +12,7 @@ import { eventsOf, modernRequest, rawHost } from './hosting.ts'
 /** The kind of a resource, by the prefix of its id. */
 const kinds: Readonly<Record<string, string>> = { pcd: 'agent-cards', sub: 'subscriptions', apr: 'approvals' }
 
-onEachDatabase('a host that watches a resource', (database) => {
+onEachDatabase('notifications about watched resources', (database) => {
   let world: World
   let site: Site
   let listener: Listener
@@ -35,7 +35,7 @@ onEachDatabase('a host that watches a resource', (database) => {
     await world.drop()
   })
 
-  /** Connects one host of each protocol version, and subscribes both to these resources. */
+  /** Connects a host with MCP 2025 and one with MCP 2026, and subscribes both to the given resources. */
   const watchResources = async (key: string, ids: readonly string[]) => {
     const uris = ids.map(uriOf)
     const skipped = new Set<string>()
@@ -54,8 +54,8 @@ onEachDatabase('a host that watches a resource', (database) => {
         for (const stream of streams) while ((await stream.next()).value.message.params.uri !== uriOf(id));
       },
       /**
-       * Expects that the next notification is about this record. Repeated ones about skipped records don't count,
-       * because a record's creation and later changes may be reported one by one.
+       * Expects that the next notification is about this record. Ignores further notifications about skipped records,
+       * because a record's creation and its later changes may be announced separately.
        */
       expectNext: async (id: string) => {
         for (const stream of streams) {
@@ -70,7 +70,7 @@ onEachDatabase('a host that watches a resource', (database) => {
   }
   const uriOf = (id: string) => `payments://${kinds[id.slice(0, 3)]}/${id}`
 
-  test('is notified of changes by another credential; hosts that cannot read the record are not', async () => {
+  test('a change by another credential is reported only to hosts that may read the record', async () => {
     const { partyId } = ownAgent
     const wallets = await world.get('/wallets', { key: world.apiKey })
     const second = await addAgent(world, partyId, wallets.json.data[0].id, delegable)
@@ -96,12 +96,12 @@ onEachDatabase('a host that watches a resource', (database) => {
     ok(await world.authorize(readable.second, 100, { key: second.agentKey }))
     ok(await world.authorize(readable.foreign, 100, { key: other.agentKey }))
     ok(await merchant(world).checkout(readable.subscription))
-    // The next notification of each host is about its own record, so it got none about the others.
+    // Each host's next notification is about the record that it may read, so it got none about the card.
     for (const { readableId, host } of nonReaders) await host.expectNext(readableId)
     await Promise.all([...readers, ...nonReaders.map(({ host }) => host)].map((host) => host.end()))
   })
 
-  test('is notified of a payer’s agreement, of a person’s decision, and of due effects', async () => {
+  test('a host is notified of a payer’s agreement, a person’s decision and a due effect', async () => {
     const self = payer(world)
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1000 })
     const paymentId = (await self.pay(1001, { type: 'party_id', value: other.partyId })).json.data.id
@@ -110,7 +110,8 @@ onEachDatabase('a host that watches a resource', (database) => {
     const subscriptionId = await merchant(world).create(weekly)
     const card = await world.issueCard()
     const host = await watchResources(world.agentKey, [card, approvalId, subscriptionId])
-    // A subscription may begin shortly before the last record was read, so notifications about it are skipped.
+    // The creation of the records may be announced after watching begins. A change of the card follows these
+    // notifications, so the test skips to it.
     ok(await world.authorize(card, 100, { key: world.apiKey }))
     await host.skipTo(card)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))

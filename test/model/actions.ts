@@ -5,7 +5,7 @@ import { lastFourByToken } from './banks.ts'
 
 type By = 'agent' | 'party'
 
-/** One action of a party. `pick` chooses among the existing records of any state. */
+/** An action of a party. The number `pick` selects an existing record, usually one that fits the action. */
 export type Action =
   | { type: 'issue'; maximum: number }
   | { type: 'authorize'; pick: number; amount: number }
@@ -43,8 +43,9 @@ interface Amounts {
   method: 'standard' | 'instant' | 'wire'
 }
 
-/** An action that a grant may allow, and the permission that it needs. */
+/** An action that an agent can carry out for a customer. */
 export type DelegatedAction = Action & { type: keyof typeof neededPermissions }
+/** The permission that each of these actions requires. Withdrawals are an exception: test/model/run.ts. */
 export const neededPermissions = {
   fund: 'wallets.read',
   pay: 'payments.create',
@@ -67,35 +68,35 @@ export const neededPermissions = {
 } as const
 
 const pick = fc.nat({ max: 20 })
-/** Only three amounts, so that full, partial and excessive captures and refunds are all common. */
+/** There are only three amounts, so that full, partial and excessive captures and refunds are all common. */
 const smallAmount = fc.constantFrom(100, 200, 300)
-const anyOf = <T extends string>(...types: T[]) => fc.constantFrom(...types)
+const from = <T extends string>(...types: T[]) => fc.constantFrom(...types)
 
 const reading = ['payments.read', 'wallets.read']
 const everything = [...reading, 'payments.create']
 const banking = [...everything, 'wallets.deposit', 'wallets.withdraw', 'external_accounts.create']
 
 const purchases = [
-  { weight: 4, arbitrary: fc.record({ type: anyOf('issue'), maximum: fc.constantFrom(200, 450, 900) }) },
-  { weight: 6, arbitrary: fc.record({ type: anyOf('authorize'), pick, amount: smallAmount }) },
-  { weight: 6, arbitrary: fc.record({ type: anyOf('capture', 'refund'), pick, amount: smallAmount }) },
-  { weight: 2, arbitrary: fc.record({ type: anyOf('reverse', 'expire'), pick }) },
+  { weight: 4, arbitrary: fc.record({ type: from('issue'), maximum: fc.constantFrom(200, 450, 900) }) },
+  { weight: 6, arbitrary: fc.record({ type: from('authorize'), pick, amount: smallAmount }) },
+  { weight: 6, arbitrary: fc.record({ type: from('capture', 'refund'), pick, amount: smallAmount }) },
+  { weight: 2, arbitrary: fc.record({ type: from('reverse', 'expire'), pick }) },
 ]
 
 const payments = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
-  { weight: 1, arbitrary: fc.record({ type: anyOf('fund'), by, amount }) },
+  { weight: 1, arbitrary: fc.record({ type: from('fund'), by, amount }) },
   {
     weight: 7,
     arbitrary: fc.record({
-      type: anyOf('pay'),
+      type: from('pay'),
       by,
       amount,
       to: fc.constantFrom<(Action & { type: 'pay' })['to'][]>('partner', 'partner', 'bank', 0, 1, 2),
     }),
   },
-  { weight: 6, arbitrary: fc.record({ type: anyOf('cancel', 'claim', 'approve', 'deny'), pick }) },
-  // These waits reach the expiry of a card (an hour), midnight, or the end of a checkout (a day).
-  { weight: 1, arbitrary: fc.record({ type: anyOf('pass'), minutes: fc.constantFrom(1, 61, 720, 1441) }) },
+  { weight: 6, arbitrary: fc.record({ type: from('cancel', 'claim', 'approve', 'deny'), pick }) },
+  // The longer periods pass the expiry of a card (an hour), midnight, or the end of a checkout (a day).
+  { weight: 1, arbitrary: fc.record({ type: from('pass'), minutes: fc.constantFrom(1, 61, 720, 1441) }) },
 ]
 
 const day = 24 * 60
@@ -104,7 +105,7 @@ const people = [
   {
     weight: 6,
     arbitrary: fc.record({
-      type: anyOf('invite'),
+      type: from('invite'),
       person: fc.nat({ max: 2 }),
       pick,
       permissions: fc.constantFrom<(readonly string[])[]>(banking, banking, everything, reading, ['payments.create']),
@@ -113,15 +114,15 @@ const people = [
   },
   {
     weight: 5,
-    arbitrary: fc.record({ type: anyOf('revoke', 'accept', 'accept', 'accept', 'decline', 'removeCustomer'), pick }),
+    arbitrary: fc.record({ type: from('revoke', 'accept', 'accept', 'accept', 'decline', 'removeCustomer'), pick }),
   },
 ]
 
 const keys = [
-  { weight: 2, arbitrary: fc.record({ type: anyOf('createAgent', 'createApiKey') }) },
+  { weight: 2, arbitrary: fc.record({ type: from('createAgent', 'createApiKey') }) },
   {
     weight: 3,
-    arbitrary: fc.record({ type: anyOf('deleteAgent', 'createAgentKey', 'revokeAgentKey', 'revokeApiKey'), pick }),
+    arbitrary: fc.record({ type: from('deleteAgent', 'createAgentKey', 'revokeAgentKey', 'revokeApiKey'), pick }),
   },
 ]
 
@@ -130,79 +131,73 @@ const billing = [
   {
     weight: 2,
     arbitrary: fc.record({
-      type: anyOf('subscribe'),
-      unit: anyOf('week', 'month'),
+      type: from('subscribe'),
+      unit: from('week', 'month'),
       count: fc.constantFrom(1, 1, 1, 2, 5, 26),
       parts: fc.constantFrom(1, 1, 2, 3, 4),
     }),
   },
-  { weight: 4, arbitrary: fc.record({ type: anyOf('checkout'), pick, card: fc.oneof(anyOf('approves'), card) }) },
+  { weight: 4, arbitrary: fc.record({ type: from('checkout'), pick, card: fc.oneof(from('approves'), card) }) },
   {
     weight: 5,
-    arbitrary: fc.record({ type: anyOf('changeCard'), pick, card, ahead: fc.constantFrom(undefined, 0, 1, 2) }),
+    arbitrary: fc.record({ type: from('changeCard'), pick, card, ahead: fc.constantFrom(undefined, 0, 1, 2) }),
   },
-  { weight: 3, arbitrary: fc.record({ type: anyOf('markPaid'), pick, which: anyOf('missed', 'next') }) },
-  { weight: 3, arbitrary: fc.record({ type: anyOf('resume', 'resume', 'cancelSubscription'), pick }) },
+  { weight: 3, arbitrary: fc.record({ type: from('markPaid'), pick, which: from('missed', 'next') }) },
+  { weight: 3, arbitrary: fc.record({ type: from('resume', 'resume', 'cancelSubscription'), pick }) },
 ]
 
 const requests = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
   {
     weight: 5,
     arbitrary: fc.record({
-      type: anyOf('ask'),
+      type: from('ask'),
       by,
       amount,
       payer: fc.constantFrom<(Action & { type: 'ask' })['payer'][]>('partner', 'partner', 'customer', 0, 1),
     }),
   },
-  { weight: 5, arbitrary: fc.record({ type: anyOf('fulfill'), by, pick }) },
-  { weight: 2, arbitrary: fc.record({ type: anyOf('declineRequest', 'cancelRequest'), pick }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ type: anyOf('playPayer'), pick, answer: anyOf('fulfill', 'fulfill', 'decline') }),
-  },
+  { weight: 5, arbitrary: fc.record({ type: from('fulfill'), by, pick }) },
+  { weight: 2, arbitrary: fc.record({ type: from('declineRequest', 'cancelRequest'), pick }) },
+  { weight: 3, arbitrary: fc.record({ type: from('playPayer'), pick, answer: from('fulfill', 'fulfill', 'decline') }) },
 ]
 
 const tokens = Object.keys(lastFourByToken) as (keyof typeof lastFourByToken)[]
 const banks = (amount: fc.Arbitrary<number>, by: fc.Arbitrary<By>) => [
-  { weight: 3, arbitrary: fc.record({ type: anyOf('link'), by, token: fc.constantFrom(...tokens) }) },
+  { weight: 3, arbitrary: fc.record({ type: from('link'), by, token: fc.constantFrom(...tokens) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ type: anyOf('disconnect'), pick, connection: anyOf('login_required', 'disconnected') }),
+    arbitrary: fc.record({ type: from('disconnect'), pick, connection: from('login_required', 'disconnected') }),
   },
-  { weight: 1, arbitrary: fc.record({ type: anyOf('unlink'), pick }) },
+  { weight: 1, arbitrary: fc.record({ type: from('unlink'), pick }) },
   {
     weight: 8,
     arbitrary: fc.record({
-      type: anyOf('transfer'),
+      type: from('transfer'),
       by,
-      kind: anyOf('deposit', 'withdrawal'),
+      kind: from('deposit', 'withdrawal'),
       pick,
       amount: amount.map((cents) => Math.max(100, cents)),
-      method: anyOf('standard', 'instant', 'wire'),
+      method: from('standard', 'instant', 'wire'),
     }),
   },
-  { weight: 6, arbitrary: fc.record({ type: anyOf('playBank'), pick, outcome: anyOf('settle', 'fail', 'return') }) },
+  { weight: 6, arbitrary: fc.record({ type: from('playBank'), pick, outcome: from('settle', 'fail', 'return') }) },
 ]
 
-/** Waits until the next try of a charge, the next step of a bank, the next payment, or an expiry after 30 days. */
-const passDays = fc.record({
-  type: anyOf('pass'),
-  minutes: fc.constantFrom(1, 3, 5, 7, 14, 31).map((count) => count * day),
-})
+/** Periods that reach a charge's next try, a bank's next step, the next payment, or an expiry after 30 days. */
+const days = fc.record({ type: from('pass'), minutes: fc.constantFrom(1, 3, 5, 7, 14, 31).map((count) => count * day) })
 
 const anyAmount = fc.oneof(fc.integer({ min: 1, max: 900 }), fc.integer({ min: 20_000, max: 60_000 }))
-/** Amounts near limits of 100 and 250 cents. */
-const nearLimits = fc.constantFrom(1, 50, 100, 100, 101, 300, 900)
-const anyActor = anyOf('agent', 'party')
-const mostlyAgent = anyOf('agent', 'agent', 'agent', 'party')
+/** Amounts below and above the tests' limits for one transaction. */
+const edges = fc.constantFrom(1, 50, 100, 100, 101, 300, 900)
+const anyActor = from('agent', 'party')
+const mostlyAgent = from('agent', 'agent', 'agent', 'party')
 
 type Weighted = fc.WeightedArbitrary<Action>
 
-/** Actions of agents for customers. Customers have no money until they are funded. */
+/** Returns actions that an agent carries out for customers. */
 function forCustomers(...all: Weighted[]): Weighted {
   const action = fc.oneof(...all).filter((one): one is DelegatedAction => one.type in neededPermissions)
-  return { weight: 40, arbitrary: fc.record({ type: anyOf('act'), pick, action }) }
+  return { weight: 40, arbitrary: fc.record({ type: from('act'), pick, action }) }
 }
 
 /** Any action of a party. */
@@ -216,40 +211,37 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   ...keys,
 )
 
-/** An action that moves money, mostly by the agent with limits. */
-export const moneyAction: fc.Arbitrary<Action> = fc.oneof(...payments(nearLimits, mostlyAgent))
+/** An action that moves money, usually by the agent, to which spending limits apply. */
+export const moneyAction: fc.Arbitrary<Action> = fc.oneof(...payments(edges, mostlyAgent))
 
 /** A purchase or payment of an agent. The same limits apply to both. */
 export const spendingAction: fc.Arbitrary<Action> = fc.oneof(
   ...purchases,
-  ...payments(fc.constantFrom(1, 100, 250, 400, 401), anyOf('agent')),
+  ...payments(fc.constantFrom(1, 100, 250, 400, 401), from('agent')),
 )
 
-/** Kinds of histories: the first actions, and the actions that may follow. */
-export const histories: Readonly<Record<string, { firstActions: Action[]; action: fc.Arbitrary<Action> }>> = {
+/** The kinds of histories. Each begins with its `first` actions and continues with random ones. */
+export const histories: Readonly<Record<string, { first: Action[]; action: fc.Arbitrary<Action> }>> = {
   'payment requests': {
-    firstActions: [],
-    action: fc.oneof(...requests(nearLimits, mostlyAgent), ...payments(nearLimits, mostlyAgent)),
+    first: [],
+    action: fc.oneof(...requests(edges, mostlyAgent), ...payments(edges, mostlyAgent)),
   },
-  banks: {
-    firstActions: [],
-    action: fc.oneof(...banks(nearLimits, mostlyAgent), ...payments(nearLimits, mostlyAgent), {
-      weight: 3,
-      arbitrary: passDays,
-    }),
+  'bank transfers': {
+    first: [],
+    action: fc.oneof(...banks(edges, mostlyAgent), ...payments(edges, mostlyAgent), { weight: 3, arbitrary: days }),
   },
   subscriptions: {
-    firstActions: [
+    first: [
       { type: 'subscribe', unit: 'week', count: 1, parts: 1 },
       { type: 'checkout', pick: 1, card: 'approves' },
       { type: 'subscribe', unit: 'month', count: 1, parts: 4 },
       { type: 'checkout', pick: 1, card: 'declines_once' },
       { type: 'checkout', pick: 1, card: 'declines_once' },
     ],
-    action: fc.oneof(...billing, { weight: 6, arbitrary: passDays }),
+    action: fc.oneof(...billing, { weight: 6, arbitrary: days }),
   },
   customers: {
-    firstActions: [
+    first: [
       { type: 'invite', person: 0, pick: 1, permissions: banking, perTransaction: 100 },
       { type: 'accept', pick: 1 },
       { type: 'act', pick: 1, action: { type: 'fund', by: 'agent', amount: 2000 } },
@@ -257,15 +249,15 @@ export const histories: Readonly<Record<string, { firstActions: Action[]; action
     ],
     action: fc.oneof(
       ...people,
-      { weight: 1, arbitrary: passDays },
+      { weight: 1, arbitrary: days },
       forCustomers(
-        { weight: 2, arbitrary: fc.record({ type: anyOf('fund'), by: anyOf('agent'), amount: fc.constant(2000) }) },
-        ...payments(nearLimits, anyOf('agent')),
-        ...requests(nearLimits, anyOf('agent')),
-        ...banks(nearLimits, anyOf('agent')),
+        { weight: 2, arbitrary: fc.record({ type: from('fund'), by: from('agent'), amount: fc.constant(2000) }) },
+        ...payments(edges, from('agent')),
+        ...requests(edges, from('agent')),
+        ...banks(edges, from('agent')),
         ...billing,
       ),
-      { weight: 8, arbitrary: fc.oneof(...requests(nearLimits, mostlyAgent)) },
+      { weight: 8, arbitrary: fc.oneof(...requests(edges, mostlyAgent)) },
     ),
   },
 }

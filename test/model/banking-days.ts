@@ -2,7 +2,7 @@ import { dayMs } from './state.ts'
 
 const hourMs = 60 * 60 * 1000
 
-/** Returns 14:00 UTC of the day that is this many banking days after the given time. */
+/** Returns 14:00 UTC on the day that comes the given number of banking days after the given time. */
 export function clearedAtMs(ms: number, bankingDays: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let passed = 0; passed < bankingDays; ) {
@@ -21,17 +21,17 @@ export function isBankingDay(ms: number): boolean {
 
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
-/** Returns the date of a time, in UTC. */
+/** Returns the UTC date of a time, such as `2026-07-03`. */
 export const dateOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-/** Returns the day of the week. 1 January 1970 was a Thursday. */
+/** Returns the day of the week. Times count from January 1, 1970, which was a Thursday. */
 function weekdayOf(ms: number): number {
   return (Math.floor(ms / dayMs) + thursday) % 7
 }
 
 const holidaysByYear = new Map<number, ReadonlySet<string>>()
 
-/** Returns the dates of a year's holidays, in the order of the Federal Reserve's list. */
+/** Returns the dates of a year's holidays. The Federal Reserve lists them in this order. */
 function holidaysOf(year: number): ReadonlySet<string> {
   const found = holidaysByYear.get(year)
   if (found !== undefined) return found
@@ -57,7 +57,7 @@ function midnightMs(year: number, month: number, day: number): number {
   return Date.parse(`${year}-${twoDigits(month)}-${twoDigits(day)}T00:00:00.000Z`)
 }
 
-/** Returns the day on which a holiday is observed. A Sunday holiday moves to Monday; a Saturday holiday stays. */
+/** Returns the date on which a holiday is observed. Sunday holidays move to Monday; Saturday holidays do not move. */
 function observedDate(year: number, month: number, day: number): string {
   const ms = midnightMs(year, month, day)
   return dateOf(weekdayOf(ms) === sunday ? ms + dayMs : ms)

@@ -3,7 +3,7 @@ import { clearedAtMs, dateOf, isBankingDay } from './banking-days.ts'
 import { book, type Planner, totalsOverLimits } from './money.ts'
 import { chosen, type Party, type Transfer } from './state.ts'
 
-/** The last four digits of the accounts that each of the test bank's tokens links. */
+/** The last four digits of the accounts that each processor token of the test bank links. */
 export const lastFourByToken = {
   accounts: ['0000', '1111'],
   'deposits-fail': ['0001'],
@@ -14,7 +14,7 @@ export const lastFourByToken = {
   'profile-identity-missing': [],
 } as const satisfies Record<string, readonly string[]>
 
-/** The accounts whose transfers fail, or are returned after they settle. */
+/** The direction and outcome of the transfers that fail or are returned, by the last four digits of their account. */
 const failures: Readonly<Record<string, string>> = {
   '0001': 'deposit fail',
   '0010': 'deposit return',
@@ -99,7 +99,7 @@ export const transfer: Planner<'transfer'> = (self, { kind, pick, by, amount, me
   }
 }
 
-/** Submits the transfer to its bank. A withdrawal's amount is held from now on. */
+/** Submits the transfer to its bank. From then on, the amount of a withdrawal is held. */
 export function submit({ purchases }: Party, transfer: Transfer, nowMs: number): void {
   const { kind, amount, account, method } = transfer
   transfer.status = 'PROCESSING'
@@ -148,7 +148,7 @@ function applyOutcome(self: Party, transfer: Transfer, outcome: 'settle' | 'fail
     transfer.status = 'FAILED'
     if (kind === 'withdrawal') balance.available += amount
   } else {
-    // The balance may become negative, because a returned deposit may have been spent.
+    // The balance may become negative, because the party may have spent the deposit that is now returned.
     transfer.status = 'RETURNED'
     balance.available -= sign * amount
     balance.total -= sign * amount
@@ -156,7 +156,7 @@ function applyOutcome(self: Party, transfer: Transfer, outcome: 'settle' | 'fail
   }
 }
 
-/** Applies the due steps of the banks. A transfer that settles now may also be due for its return. */
+/** Applies the bank steps whose time has come. A single call may both settle a transfer and return it. */
 export function applyBankSteps(self: Party, nowMs: number): void {
   for (const transfer of self.transfers) {
     for (let { next } = transfer; next !== null && next.atMs <= nowMs; next = transfer.next) {

@@ -4,14 +4,14 @@ import { customerLists, type List, moneyLists } from './lists.ts'
 import { keyOf } from './run.ts'
 import { type Party, type State, withCustomers } from './state.ts'
 
-/** Compares a list of the service with the model's list, in one page. */
+/** Reads a list of the service as one page, and compares it with the model's list. */
 export async function compareList(world: World, self: Party, list: List): Promise<void> {
   const { data, meta } = await read(world, self, list, { limit: '100' })
   expectRows(data.map(list.show), list, nameOf(list))
   expect(meta.pagination, nameOf(list)).toEqual({ hasMore: false, nextCursor: null })
 }
 
-/** Compares a list page by page, with pages of these sizes. */
+/** Reads a list of the service page by page, using the page sizes in turn, and compares it with the model's list. */
 export async function compareByPage(world: World, self: Party, list: List, pageSizes: number[]): Promise<void> {
   const rows: unknown[] = []
   let cursor: string | null = null
@@ -33,7 +33,7 @@ function expectRows(rows: unknown[], { expected, isTieOrderFree = false }: List,
   expect(shown(rows), message).toEqual(shown(expected))
 }
 
-/** Sorts neighboring rows with the same time, and otherwise keeps the order. */
+/** Sorts each group of neighboring rows that have the same time. The order of the groups stays the same. */
 function sortTies(rows: unknown[]): unknown[] {
   const all = rows as { at: string }[]
   const groups: { at: string }[][] = []
@@ -45,7 +45,10 @@ function sortTies(rows: unknown[]): unknown[] {
   return groups.flatMap((group) => group.toSorted((one, other) => (json(one) < json(other) ? -1 : 1)))
 }
 
-/** Compares all balances and movements with the model, and checks that no money was created or lost. */
+/**
+ * Compares the money of the parties, and of the customers that an agent may read, with the model. Checks that no money
+ * was created or lost.
+ */
 export async function compareMoney(world: World, state: State): Promise<void> {
   for (const self of state.parties) {
     for (const list of moneyLists(self, state)) {
@@ -56,7 +59,7 @@ export async function compareMoney(world: World, state: State): Promise<void> {
   expect(initialFunds(state)).toBe(state.parties[0].fundsCents + state.parties[1].fundsCents)
 }
 
-/** Returns the initial money of all parties, computed from their balances and all money that left or entered. */
+/** Computes the initial money of all parties from their balances and the money that entered or left the model. */
 function initialFunds({ parties }: State): number {
   const sum = (amounts: number[]) => amounts.reduce((total, amount) => total + amount, 0)
   const outside = ({ purchases, moves }: Party) => [

@@ -21,8 +21,8 @@ onEachDatabase('the lists of the service and of the model', (database) => {
     await world.drop()
   })
 
-  test('are equal after any actions, with any filter and page size', async () => {
-    // Most actions are by one party, so that its lists grow long.
+  test('after random actions, each list equals the model’s list, for every filter and page size', async () => {
+    // One party performs most of the actions, so that its lists grow long.
     const side = fc.constantFrom<Side[]>(0, 0, 0, 0, 0, 0, 0, 1)
     const actions = fc.array(fc.tuple(side, anyAction), { minLength: 30, maxLength: 50, size: 'max' })
     const limits = fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 8, maxLength: 8 })

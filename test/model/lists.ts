@@ -1,14 +1,15 @@
 import { emailOf, grantFor, type Invitation, type Party, partnerOf, type State, type Subscription } from './state.ts'
 import { amountOf, statusOf } from './subscriptions.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: resources are read by name.
+// biome-ignore lint/suspicious/noExplicitAny: tests read a resource's fields by name.
 type Resource = any
 
-/** An expected list, newest first. `show` returns the compared part of a resource. */
+/** A list of the service, and the rows that it should contain, newest first. */
 export interface List {
   path: string
   query?: Record<string, string>
   by: 'agent' | 'party'
+  /** Returns the part of a resource that is compared with a row. */
   show: (resource: Resource) => unknown
   expected: unknown[]
   /** Whether rows with the same time may be in any order. */
@@ -104,7 +105,7 @@ export function moneyLists(self: Party, state: State): List[] {
   ])
 }
 
-/** Returns the bank transfers, the wires, and the wallet's funding, which only the movements show. */
+/** Returns all transfers, wires and simulated deposits. The model records a simulated deposit only as a movement. */
 function transfersOf({ payments, transfers, moves }: Party) {
   const recorded = [...transfers, ...payments.filter(({ to }) => to === 'bank')]
   const fundings = moves
@@ -143,7 +144,7 @@ function requestLists(self: Party, { requests }: State, by: List['by']): List[] 
   ]
 }
 
-/** Returns the lists of the customers' records that the agent's grants let it read. */
+/** Returns the lists of customers' records that the agent may read under its grants. */
 export function customerLists(self: Party, state: State): List[] {
   return self.customers.flatMap((customer) => {
     const { account, id } = customer
@@ -185,7 +186,10 @@ function subscriptionLists({ subscriptions }: Party): List[] {
   })
 }
 
-/** Lists the settled payments, the next payment and, if the terms end, all later payments. */
+/**
+ * Returns the list of past payments. Unless the subscription is over, the list also has the next payment and, for terms
+ * with an end, all later ones.
+ */
 function paymentsList(one: Subscription, by: List['by']): List {
   const { id, plan, amounts } = one
   const show = ({ attributes: { paymentNumber, status, amount, dueDate } }: Resource) => {
@@ -232,7 +236,10 @@ function peopleLists(self: Party): List[] {
   ]
 }
 
-/** Groups pending invitations by recipient, oldest first. Groups are ordered by their oldest invitation, newest first. */
+/**
+ * Returns the pending invitations in one group for each recipient. Each group begins with its oldest invitation. Groups
+ * whose oldest invitation is newer come first.
+ */
 function invitationGroups(self: Party): List[] {
   const show = ({ id, attributes: { agentInvitations } }: Resource) => ({
     id,

@@ -4,7 +4,7 @@ import type { Action } from './actions.ts'
 import { submit } from './banks.ts'
 import { chosen, type Move, type Party, type Payment, partnerOf, payeeOf, type State, type Step } from './state.ts'
 
-/** Returns the request for an action, or undefined if there is no record for it. */
+/** A function that returns the request for an action, or undefined if the action needs a record and none exists. */
 export type Planner<T> = (self: Party, action: Action & { type: T }, state: State) => Step | undefined
 
 const usd = { currency: 'USD' }
@@ -28,7 +28,7 @@ export const authorize: Planner<'authorize'> = (self, { pick, amount }, { nowMs 
   const { purchases } = self
   const card = chosen(purchases.cards, pick, ({ status }) => status !== 'used')
   if (card === undefined) return undefined
-  // Declines are checked before limits.
+  // The service checks for declines first, and for limits only afterwards.
   const isDeclined = card.status !== 'active' || amount > card.maximum || amount > purchases.balance.available
   const subject = card.id
   return {
@@ -57,7 +57,7 @@ const changePurchase: Planner<'capture' | 'refund' | 'reverse' | 'expire'> = ({ 
 
 export { changePurchase as capture, changePurchase as expire, changePurchase as refund, changePurchase as reverse }
 
-/** Returns, for each exceeded limit, the total with this amount. A payment counts on the day of its creation. */
+/** Returns the new total for each limit that `amount` would exceed. A payment counts on the day of its creation. */
 export function totalsOverLimits(self: Party, amount: number, nowMs: number): number[] {
   const { limits, payments, transfers, purchases } = self
   const now = new Date(nowMs)
@@ -108,7 +108,7 @@ export const pay: Planner<'pay'> = (self, { by, amount, to }, state) => {
     path: to === 'bank' ? '/wire' : '/payments',
     by,
     attributes: to === 'bank' ? { amount, beneficiary } : { amount, counterparty },
-    // Funds are checked before limits, because nobody needs to decide on a payment without funds.
+    // The service checks funds before limits, so that no person is asked to approve a payment that lacks funds.
     expected: amount > purchases.balance.available ? 409 : to === 'bank' ? 200 : 201,
     done: ({ id, attributes }) => {
       const isKnown = typeof to !== 'number' || joined.has(to)
@@ -126,7 +126,7 @@ export function sendOrReview(self: Party, payment: Payment, over: number[], stat
   else send(self, payment, state)
 }
 
-/** Moves the money to a known payee, or holds it for an unknown payee. */
+/** Moves the money to a known payee, or holds it until an unknown payee claims it. */
 function send(self: Party, payment: Payment, state: State): void {
   self.purchases.balance.available -= payment.amount
   if (payment.isKnown) arrive(self, payment, state)
@@ -144,7 +144,7 @@ function arrive(self: Party, payment: Payment, { nowMs: atMs }: State): void {
   if (recipient !== undefined) receive(recipient, move, self.partyId)
 }
 
-/** Reopens the request that the payment would have paid. A request that is too old expires. */
+/** Reopens the request that the payment would have paid, or marks it as expired if its time has passed. */
 function reopen({ request }: Payment, nowMs: number): void {
   if (request !== undefined) request.status = request.expiresAtMs <= nowMs ? 'EXPIRED' : 'OPEN'
 }
@@ -172,7 +172,7 @@ export const cancel: Planner<'cancel'> = (self, { by = 'party', pick }, { nowMs 
 export const claim: Planner<'claim'> = (self, { by = 'party', pick }, state) => {
   const payment = chosen(paymentsWithoutWires(self), pick, ({ status }) => status === 'PENDING_CLAIM')
   if (payment === undefined) return undefined
-  // An agent finds a customer's payment only if the agent made the payment.
+  // Among a customer's payments, an agent finds only those that it made itself.
   const isFound = state.parties.includes(self) || payment.by === 'agent'
   const expected = !isFound ? 404 : payment.status === 'PENDING_CLAIM' ? 200 : 409
   const done = () => {
