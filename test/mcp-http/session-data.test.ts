@@ -207,7 +207,7 @@ describe('the limits of a session', () => {
     expect(await readNotifiedUris(host, uris)).toEqual(['yes', large('a'), large('b'), large('c')])
   })
 
-  test('a request is refused if it makes the running requests too large in total, or if its id is too long', async () => {
+  test('a request is refused if the running requests become too large in total, or if its id is too long', async () => {
     hosting = await createHosting({ limits: { runningCharactersPerSession: 10_000 } })
     const host = rawHost(hosting.url)
     await host.initialize()

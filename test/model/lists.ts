@@ -18,14 +18,10 @@ export interface List {
 
 type ListRequest = Pick<List, 'path' | 'by' | 'show' | 'isTieOrderFree'>
 type Query = Record<string, string>
+type Filter<T> = [query: Query, matches: (one: T) => boolean]
 
 /** Returns the unfiltered list, and a list for each filter. */
-function filtered<T>(
-  list: ListRequest,
-  all: readonly T[],
-  view: (one: T) => unknown,
-  filters: [Query, (one: T) => boolean][],
-) {
+function filtered<T>(list: ListRequest, all: readonly T[], view: (one: T) => unknown, filters: Filter<T>[]) {
   const newest = (rows: readonly T[]) => rows.map(view).reverse()
   return [
     { ...list, expected: newest(all) },
@@ -35,7 +31,7 @@ function filtered<T>(
 
 const withStatus = ({ id, attributes }: Resource) => ({ id, status: attributes.status })
 const idAndStatus = ({ id, status }: { id: string; status: string }) => ({ id, status })
-const byStatus = <T extends { status: string }>(...statuses: string[]): [Query, (one: T) => boolean][] =>
+const byStatus = <T extends { status: string }>(...statuses: string[]): Filter<T>[] =>
   statuses.map((status) => [{ status }, (one) => one.status === status])
 
 export function listsOf(self: Party, state: State): List[] {
@@ -51,10 +47,7 @@ function cardLists({ purchases: { cards, transactions } }: Party): List[] {
   const statuses = ['authorized', 'declined', 'captured', 'partially_captured', 'reversed', 'refunded']
   const byCard = cards
     .slice(0, 3)
-    .map(({ id: cardId }): [Query, (one: { cardId: string }) => boolean] => [
-      { cardId },
-      (one) => one.cardId === cardId,
-    ])
+    .map(({ id: cardId }): Filter<{ cardId: string }> => [{ cardId }, (one) => one.cardId === cardId])
   return (['agent', 'party'] as const).flatMap((by) => [
     ...filtered({ path: '/agent-cards', by, show: withStatus }, cards, idAndStatus, []),
     ...filtered(
@@ -179,7 +172,7 @@ function subscriptionLists({ subscriptions }: Party): List[] {
     const payments = subscriptions.slice(0, 2).map((one) => paymentsList(one, by))
     const statuses = by === 'agent' ? [] : ['pending', 'active', 'past_due', 'needs_attention', 'canceled', 'completed']
     const list = { path: '/subscriptions', by, show }
-    const filters = statuses.map((status): [Query, (one: Subscription) => boolean] => {
+    const filters = statuses.map((status): Filter<Subscription> => {
       return [{ status }, (one) => statusOf(one) === status]
     })
     return [...filtered(list, subscriptions, view, filters), ...payments]
@@ -213,7 +206,7 @@ function peopleLists(self: Party): List[] {
   const by = 'party'
   const showInvitation = ({ id, attributes: { status, cancelReason } }: Resource) => ({ id, status, cancelReason })
   const viewInvitation = ({ id, status, cancelReason }: Invitation) => ({ id, status, cancelReason })
-  const forAgent: [Query, (one: Invitation) => boolean] = [{ agentId }, (one) => one.agentId === agentId]
+  const forAgent: Filter<Invitation> = [{ agentId }, (one) => one.agentId === agentId]
   return [
     ...filtered({ path: '/agents', by, show: withStatus }, agents, idAndStatus, byStatus('ACTIVE', 'REVOKED')),
     ...filtered({ path: '/api-keys', by, show: withStatus }, apiKeys, idAndStatus, byStatus('ACTIVE', 'REVOKED')),
@@ -265,19 +258,17 @@ function customers(self: Party): List[] {
   })
   const statuses = { active: ['ACTIVE'], revoked: ['REVOKED'], all: ['ACTIVE', 'REVOKED'] }
   const lists = (['party', 'agent'] as const).flatMap((by) =>
-    Object.entries(statuses).map(([status, grantStatuses]) => {
+    Object.entries(statuses).map(([filter, grantStatuses]) => {
       const granted = self.grants.filter(
         (grant) => grantStatuses.includes(grant.status) && (by === 'party' || grant.agentId === self.agentId),
       )
       const expected = self.customers.flatMap(({ id }) => {
         const agents = granted.filter(({ customerId }) => customerId === id)
         if (agents.length === 0) return []
-        const anyStatus = agents.some((grant) => grant.status === 'ACTIVE') ? 'ACTIVE' : 'REVOKED'
-        return [
-          { id, status: anyStatus, agents: agents.map((grant) => ({ agentId: grant.agentId, status: grant.status })) },
-        ]
+        const status = agents.some((grant) => grant.status === 'ACTIVE') ? 'ACTIVE' : 'REVOKED'
+        return [{ id, status, agents: agents.map((grant) => ({ agentId: grant.agentId, status: grant.status })) }]
       })
-      return { path: '/customers', query: { status }, by, show, expected: expected.reverse() }
+      return { path: '/customers', query: { status: filter }, by, show, expected: expected.reverse() }
     }),
   )
   const { agentId } = self
