@@ -19,20 +19,20 @@ const subscribed: Action[] = [
   { type: 'checkout', pick, card: 'approves' },
 ]
 const askAction: Action = { type: 'ask', by: 'agent', amount: 200, payer: 0 }
-const at = (kind: 'deposit' | 'withdrawal', ...outcomes: ('settle' | 'fail' | 'return')[]): Action[] => [
+const bankTransfer = (kind: 'deposit' | 'withdrawal', ...outcomes: ('settle' | 'fail' | 'return')[]): Action[] => [
   { type: 'link', by: 'agent', token: 'some-rejected' },
   { type: 'transfer', by: 'agent', kind, pick, amount: 200, method: 'standard' },
   ...outcomes.map((outcome): Action => ({ type: 'playBank', pick, outcome })),
 ]
 
-/** Returns a fault that replaces a request by a different one. */
-const instead =
-  (method: string, path: RegExp, other: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
+/** Returns a fault that passes matching requests to `handle` instead of the service. */
+const handleInstead =
+  (method: string, path: RegExp, handle: (request: Request, fetch: Fetch) => Promise<Response>): Fault =>
   (fetch) =>
   (request) =>
-    matches(request, method, path) ? other(request, fetch) : fetch(request)
+    matches(request, method, path) ? handle(request, fetch) : fetch(request)
 
-function changeAddress(request: Request, from: RegExp, to: string): Request {
+function changePath(request: Request, from: RegExp, to: string): Request {
   const url = new URL(request.url)
   url.pathname = url.pathname.replace(from, to)
   return new Request(url, request)
@@ -42,30 +42,33 @@ type Change = [from: RegExp, to: string]
 const editAnswer = async (answer: Promise<Response>, ...changes: Change[]) => {
   const response = await answer
   const text = await response.text()
-  const edited = changes.reduce((shown, [from, to]) => shown.replace(from, to), text)
+  const edited = changes.reduce((result, [from, to]) => result.replace(from, to), text)
   return new Response(edited, response)
 }
 
-/** Returns a fault that only reads the resource, and edits the answer as if the action had happened. */
+/** Returns a fault that replaces an action by a read, and edits the answer as if the action had been carried out. */
 const editReadAnswer = (method: string, path: RegExp, ...changes: Change[]): Fault =>
-  instead(method, path, (request, fetch) => {
-    const { url } = changeAddress(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
+  handleInstead(method, path, (request, fetch) => {
+    const { url } = changePath(request, /^(?:\/simulations)?(.*)\/[a-z]+$/, '$1')
     return editAnswer(fetch(new Request(url, { headers: request.headers })), ...changes)
   })
 
-/** Services that break a rule of payments, approvals, customers, subscriptions, payment requests, banks or keys. */
-const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
-  { name: 'pays twice', history: [pay(100)], fault: sendTwice(/\/payments$/) },
+/**
+ * Broken services. Each breaks a rule about payments, approvals, customers, subscriptions, payment requests, bank
+ * transfers or idempotency keys.
+ */
+const brokenServices: { name: string; history: Action[]; fault: Fault }[] = [
+  { name: 'makes a payment twice', history: [pay(100)], fault: sendTwice(/\/payments$/) },
   {
-    name: 'requests no approval for a payment above a limit',
+    name: 'lets a payment exceed a limit',
     history: [pay(600)],
     fault: alterAnswers('POST', /\/payments$/, (text) => text.replace('IN_REVIEW', 'COMPLETED')),
   },
   {
-    name: 'pays what was refused',
+    name: 'makes a payment that was denied',
     history: [pay(600), { type: 'deny', pick }],
-    fault: instead('POST', /\/deny$/, (request, fetch) =>
-      editAnswer(fetch(changeAddress(request, /deny$/, 'approve')), [/"approved"/, '"denied"']),
+    fault: handleInstead('POST', /\/deny$/, (request, fetch) =>
+      editAnswer(fetch(changePath(request, /deny$/, 'approve')), [/"approved"/, '"denied"']),
     ),
   },
   {
@@ -74,34 +77,34 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     fault: sendTwice(/\/complete-claim$/),
   },
   {
-    name: 'cancels a payment without returning the money',
+    name: 'cancels a payment but keeps its money',
     history: [pay(100, 1), { type: 'cancel', pick }],
     fault: editReadAnswer('POST', /\/payments\/[^/]+\/cancel$/, [/"PENDING_CLAIM"/, '"CANCELED"']),
   },
   {
-    name: 'lets an agent act after its grant has ended',
+    name: 'lets an agent act after its grant ended',
     history: [
       ...invited,
       { type: 'accept', pick },
       { type: 'removeCustomer', pick },
       { type: 'act', pick, action: { type: 'subscribe', unit: 'week', count: 1, parts: 1 } },
     ],
-    fault: instead('DELETE', /\/customers\/pty/, (request, fetch) =>
+    fault: handleInstead('DELETE', /\/customers\/pty/, (request, fetch) =>
       fetch(new Request(request.url, { headers: request.headers })),
     ),
   },
   {
-    name: 'connects a customer who declined',
+    name: 'accepts an invitation that was declined',
     history: [...invited, { type: 'decline', pick }],
-    fault: instead('POST', /\/decline$/, (request, fetch) => fetch(changeAddress(request, /decline$/, 'accept'))),
+    fault: handleInstead('POST', /\/decline$/, (request, fetch) => fetch(changePath(request, /decline$/, 'accept'))),
   },
   {
-    name: 'hides a charge',
+    name: 'lists a paid charge as scheduled',
     history: [...subscribed, daysLater(8)],
     fault: alterAnswers('GET', /\/subscriptions\/[^/]+\/payments$/, (text) => text.replace('"paid"', '"scheduled"')),
   },
   {
-    name: 'keeps collecting after a subscription is canceled',
+    name: 'charges for a canceled subscription',
     history: [...subscribed, { type: 'cancelSubscription', pick }, daysLater(8)],
     fault: editReadAnswer('POST', /\/subscriptions\/[^/]+\/cancel$/),
   },
@@ -113,63 +116,63 @@ const brokenModels: { name: string; history: Action[]; fault: Fault }[] = [
     ),
   },
   {
-    name: 'lets a request be paid twice',
+    name: 'lets a payment request be paid twice',
     history: [askAction, { type: 'playPayer', pick, answer: 'fulfill' }],
     fault: sendTwice(/\/fulfill$/),
   },
   {
-    name: 'keeps a declined request open',
+    name: 'lists a declined payment request as open',
     history: [askAction, { type: 'playPayer', pick, answer: 'decline' }],
     fault: alterAnswers('GET', /\/payment-requests$/, (text) => text.replace('"DECLINED"', '"OPEN"')),
   },
   {
-    name: 'never lets a request expire',
+    name: 'lists an expired payment request as open',
     history: [askAction, daysLater(30)],
     fault: alterAnswers('GET', /\/payment-requests$/, (text) => text.replace('"EXPIRED"', '"OPEN"')),
   },
   {
-    name: 'completes a deposit at once',
-    history: at('deposit'),
+    name: 'reports a new deposit as completed',
+    history: bankTransfer('deposit'),
     fault: alterAnswers('POST', /\/transfers\/deposit$/, (text) => text.replace('"PROCESSING"', '"COMPLETED"')),
   },
   {
-    name: 'announces the wrong day for a deposit',
-    history: at('deposit'),
+    name: 'announces a wrong day for a deposit',
+    history: bankTransfer('deposit'),
     fault: alterAnswers('POST', /\/transfers\/deposit$/, (text) =>
       text.replace(/"expectedAvailableAt":"(.{8})../, '"expectedAvailableAt":"$131'),
     ),
   },
-  { name: 'settles twice', history: at('deposit', 'settle'), fault: sendTwice(/\/settle$/) },
+  { name: 'settles a deposit twice', history: bankTransfer('deposit', 'settle'), fault: sendTwice(/\/settle$/) },
   {
-    name: 'does not return a withdrawal that the bank rejected',
-    history: at('withdrawal', 'fail'),
+    name: 'keeps the money of a failed withdrawal',
+    history: bankTransfer('withdrawal', 'fail'),
     fault: editReadAnswer('POST', /\/fail$/, [/"PROCESSING"/, '"FAILED"']),
   },
   {
-    name: 'keeps the money of a deposit that the bank returned',
-    history: at('deposit', 'settle', 'return'),
+    name: 'does not deduct a returned deposit',
+    history: bankTransfer('deposit', 'settle', 'return'),
     fault: editReadAnswer('POST', /\/return$/, [/"COMPLETED"/, '"RETURNED"']),
   },
   {
-    name: 'carries out an action twice for one idempotency key',
+    name: 'ignores idempotency keys',
     history: Array.from({ length: 4 }, () => pay(100)),
     fault: (fetch) => {
       const seen = new Set<string | null>()
       return (request) => {
         const key = request.headers.get('Idempotency-Key')
-        const again = seen.has(key) ? otherKey(request) : request
+        const sent = seen.has(key) ? otherKey(request) : request
         seen.add(key)
-        return fetch(again)
+        return fetch(sent)
       }
     },
   },
 ]
 
-describe.each(databasesForLong)('on $name, the model', (database) => {
-  test.each(sampleOf(brokenModels, 4))('notices a service that $name', async ({ history, fault }) => {
+describe.each(databasesForLong)('comparison of the service with the model on $name', (database) => {
+  test.each(sampleOf(brokenServices, 4))('the model exposes a service that $name', async ({ history, fault }) => {
     const world = await createWorld(database)
     const { service } = world
-    const noticed = async (fetch: Fetch) => {
+    const compareHistory = async (fetch: Fetch) => {
       const state = await start(world, 3000, { perTransaction: 500 })
       service.fetch = fetch
       for (const action of history) await perform(world, state, 0, action)
@@ -177,10 +180,10 @@ describe.each(databasesForLong)('on $name, the model', (database) => {
       for (const list of listsOf(state.parties[0], state)) await compareList(world, state.parties[0], list)
       await compareMoney(world, state)
     }
-    const sound = service.fetch
-    await noticed(sound)
-    await expect(noticed(fault(sound))).rejects.toThrow(/expected/)
-    service.fetch = sound
+    const soundFetch = service.fetch
+    await compareHistory(soundFetch)
+    await expect(compareHistory(fault(soundFetch))).rejects.toThrow(/expected/)
+    service.fetch = soundFetch
     await world.drop()
   })
 })

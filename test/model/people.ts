@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import type { Planner } from './money.ts'
-import { chosen, emailOf, type Invitation, monthOfDaysMs, newParty, type Party } from './state.ts'
+import { chosen, emailOf, type Invitation, newParty, type Party, thirtyDaysMs } from './state.ts'
 
 export const invite: Planner<'invite'> = (self, { person, pick, permissions, perTransaction }, { nowMs }) => {
-  // Most invitations are for one agent, so that the same person is invited more than once.
+  // Usually invites for the party's first agent, so that the same person is often invited twice for the same agent.
   const agent = chosen(self.agents, pick, ({ id }) => id === self.agentId)
   if (agent === undefined) return undefined
   const limits = perTransaction === undefined ? {} : { perTransaction }
@@ -16,71 +16,72 @@ export const invite: Planner<'invite'> = (self, { person, pick, permissions, per
     },
     expected: agent.status === 'ACTIVE' ? 201 : 409,
     done: (data: { id: string }[]) => {
-      const expiresAtMs = nowMs + monthOfDaysMs
-      const rest = { status: 'PENDING', cancelReason: null, expiresAtMs, permissions, limits }
-      for (const { id } of data) self.invitations.push({ id, person, agentId: agent.id, ...rest })
-      // A customer that is connected already is not invited again.
-      expect(data).toHaveLength(grantOf(self, person, agent.id)?.status === 'ACTIVE' ? 0 : 1)
+      const expiresAtMs = nowMs + thirtyDaysMs
+      const fields = { status: 'PENDING', cancelReason: null, expiresAtMs, permissions, limits }
+      for (const { id } of data) self.invitations.push({ id, person, agentId: agent.id, ...fields })
+      // The service creates no invitation for a person who is already connected to the agent.
+      expect(data).toHaveLength(findGrant(self, person, agent.id)?.status === 'ACTIVE' ? 0 : 1)
     },
   }
 }
 
-function grantOf({ customers, grants }: Party, person: number, agentId: string) {
-  const customer = customers.find((one) => one.person === person)
-  return grants.find((one) => one.customerId === customer?.id && one.agentId === agentId)
+function findGrant({ customers, grants }: Party, person: number, agentId: string) {
+  const customer = customers.find((each) => each.person === person)
+  return grants.find((grant) => grant.customerId === customer?.id && grant.agentId === agentId)
 }
 
 const isPending = ({ status }: Invitation) => status === 'PENDING'
-const ifPending = (one: Invitation) => (isPending(one) ? 200 : 409)
+const okIfPending = (invitation: Invitation) => (isPending(invitation) ? 200 : 409)
 
 export const revoke: Planner<'revoke'> = ({ invitations }, { pick }) => {
-  const one = chosen(invitations, pick, isPending)
-  if (one === undefined) return undefined
-  const done = () => Object.assign(one, { status: 'CANCELED', cancelReason: 'DEVELOPER_REVOKED' })
-  return { method: 'DELETE', path: `/customers/invitations/${one.id}`, by: 'party', expected: ifPending(one), done }
+  const invitation = chosen(invitations, pick, isPending)
+  if (invitation === undefined) return undefined
+  const done = () => Object.assign(invitation, { status: 'CANCELED', cancelReason: 'DEVELOPER_REVOKED' })
+  const path = `/customers/invitations/${invitation.id}`
+  return { method: 'DELETE', path, by: 'party', expected: okIfPending(invitation), done }
 }
 
 export const decline: Planner<'decline'> = ({ invitations }, { pick }) => {
-  const one = chosen(invitations, pick, isPending)
-  if (one === undefined) return undefined
-  const done = () => Object.assign(one, { status: 'DECLINED' })
-  const path = `/simulations/customer-invitations/${one.id}/decline`
-  return { path, by: 'party', attributes: {}, expected: ifPending(one), done }
+  const invitation = chosen(invitations, pick, isPending)
+  if (invitation === undefined) return undefined
+  const done = () => Object.assign(invitation, { status: 'DECLINED' })
+  const path = `/simulations/customer-invitations/${invitation.id}/decline`
+  return { path, by: 'party', attributes: {}, expected: okIfPending(invitation), done }
 }
 
 export const accept: Planner<'accept'> = (self, { pick }, { nowMs }) => {
-  const one = chosen(self.invitations, pick, isPending)
-  if (one === undefined) return undefined
-  const { person, agentId, permissions, limits } = one
+  const invitation = chosen(self.invitations, pick, isPending)
+  if (invitation === undefined) return undefined
+  const { person, agentId, permissions, limits } = invitation
   return {
-    path: `/simulations/customer-invitations/${one.id}/accept`,
+    path: `/simulations/customer-invitations/${invitation.id}/accept`,
     by: 'party',
     attributes: {},
-    expected: ifPending(one),
+    expected: okIfPending(invitation),
     done: ({ relationships }) => {
       const { id } = relationships.customerParty.data
       const customer = self.customers.find((other) => other.person === person)
-      const account = customer?.account ?? customerAccount(self, id, nowMs)
+      const account = customer?.account ?? newCustomerAccount(self, id, nowMs)
       if (customer === undefined) self.customers.push({ id, person, account })
       if (agentId === self.agentId) account.limits = limits
       const granted = { status: 'ACTIVE', permissions, limits } as const
-      const grant = grantOf(self, person, agentId)
+      const grant = findGrant(self, person, agentId)
       if (grant === undefined) self.grants.push({ customerId: id, agentId, ...granted })
       else Object.assign(grant, granted)
-      one.status = 'ACCEPTED'
+      invitation.status = 'ACCEPTED'
       const others = self.invitations.filter((other) => other.person === person && other.agentId === agentId)
       cancelPending(others, 'CONNECTION_ESTABLISHED')
     },
   }
 }
 
-/** Returns the account of a customer without credentials. The party's agent acts on it with the agent's key. */
-function customerAccount({ agentId, agentKey, side }: Party, partyId: string, nowMs: number): Party {
+/** Returns the account of a new customer. A customer has no keys, so the account has the key of the party's agent. */
+function newCustomerAccount({ agentId, agentKey, side }: Party, partyId: string, nowMs: number): Party {
   return newParty({ partyId, agentId, agentKey, apiKey: agentKey, walletId: '' }, side, 0, {}, nowMs)
 }
 
 function cancelPending(invitations: Invitation[], cancelReason: string): void {
-  for (const one of invitations) if (one.status === 'PENDING') Object.assign(one, { status: 'CANCELED', cancelReason })
+  for (const one of invitations.filter(isPending)) Object.assign(one, { status: 'CANCELED', cancelReason })
 }
 
 export const removeCustomer: Planner<'removeCustomer'> = (self, { pick }) => {
@@ -100,15 +101,15 @@ export const createAgent: Planner<'createAgent'> = (self) => ({
   done: ({ id }) => self.agents.push({ id, status: 'ACTIVE' }),
 })
 
-/** Deletes an agent, but never the first one, which makes the purchases. */
+/** Deletes an agent, but never the first, whose key the test uses. */
 export const deleteAgent: Planner<'deleteAgent'> = (self, { pick }) => {
   const agent = chosen(self.agents.slice(1), pick)
   if (agent === undefined) return undefined
   const done = () => {
     agent.status = 'REVOKED'
-    const its = <T extends { agentId: string }>(all: T[]) => all.filter(({ agentId }) => agentId === agent.id)
-    for (const one of [...its(self.agentKeys), ...its(self.grants)]) one.status = 'REVOKED'
-    cancelPending(its(self.invitations), 'AGENT_RETIRED')
+    const ofAgent = <T extends { agentId: string }>(all: T[]) => all.filter(({ agentId }) => agentId === agent.id)
+    for (const record of [...ofAgent(self.agentKeys), ...ofAgent(self.grants)]) record.status = 'REVOKED'
+    cancelPending(ofAgent(self.invitations), 'AGENT_RETIRED')
   }
   return { method: 'DELETE', path: `/agents/${agent.id}`, by: 'party', expected: 200, done }
 }
@@ -134,14 +135,13 @@ export const createApiKey: Planner<'createApiKey'> = (self) => ({
   done: ({ id }) => self.apiKeys.push({ id, status: 'ACTIVE' }),
 })
 
-/** Revokes a key, but never one that the run itself uses. */
 export const revokeAgentKey: Planner<'revokeAgentKey'> = ({ agentKeys }, { pick }) =>
-  revokeKey('/agent-keys', agentKeys.slice(1), pick)
-export const revokeApiKey: Planner<'revokeApiKey'> = ({ apiKeys }, { pick }) =>
-  revokeKey('/api-keys', apiKeys.slice(1), pick)
+  revokeKey('/agent-keys', agentKeys, pick)
+export const revokeApiKey: Planner<'revokeApiKey'> = ({ apiKeys }, { pick }) => revokeKey('/api-keys', apiKeys, pick)
 
+/** Revokes a key, but never the first, which the test uses. */
 function revokeKey(path: string, keys: { id: string; status: 'ACTIVE' | 'REVOKED' }[], pick: number) {
-  const key = chosen(keys, pick)
+  const key = chosen(keys.slice(1), pick)
   if (key === undefined) return undefined
   const done = () => {
     key.status = 'REVOKED'

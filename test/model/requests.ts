@@ -2,93 +2,96 @@ import { expect } from 'vitest'
 import { book, type Planner, receive, sendOrReview, totalsOverLimits } from './money.ts'
 import {
   chosen,
-  monthOfDaysMs,
   type Party,
   type Payment,
   type PaymentRequest,
   partnerOf,
   payeeOf,
   type State,
+  thirtyDaysMs,
 } from './state.ts'
 
 export const ask: Planner<'ask'> = (self, { by, amount, payer: choice }, state) => {
   const payer =
     choice === 'partner' ? partnerOf(self, state) : choice === 'customer' ? self.customers[0]?.account : choice
   if (payer === undefined) return undefined
-  const named =
+  const payerAddress =
     typeof payer === 'number'
       ? { type: 'email', value: payeeOf(self, payer) }
       : { type: 'party_id', value: payer.partyId }
   return {
     path: '/payment-requests',
     by,
-    attributes: { amount, payer: named },
+    attributes: { amount, payer: payerAddress },
     expected: 201,
     done: ({ id }) => {
-      const expiresAtMs = state.nowMs + monthOfDaysMs
+      const expiresAtMs = state.nowMs + thirtyDaysMs
       state.requests.push({ id, amount, status: 'OPEN', from: self, payer, expiresAtMs })
     },
   }
 }
 
 const isOpen = ({ status }: PaymentRequest) => status === 'OPEN'
-const ifOpen = (one: PaymentRequest) => (isOpen(one) ? 200 : 409)
-const askedOf = (self: Party, { requests }: State) => requests.filter(({ payer }) => payer === self)
-const askedBy = (self: Party, { requests }: State) => requests.filter(({ from }) => from === self)
+const okIfOpen = (request: PaymentRequest) => (isOpen(request) ? 200 : 409)
+const requestsTo = (self: Party, { requests }: State) => requests.filter(({ payer }) => payer === self)
+const requestsFrom = (self: Party, { requests }: State) => requests.filter(({ from }) => from === self)
 
 export const fulfill: Planner<'fulfill'> = (self, { by, pick }, state) => {
-  const one = chosen(askedOf(self, state), pick, isOpen)
-  if (one === undefined || self.walletId === '') return undefined
-  const { amount, from: to } = one
+  const request = chosen(requestsTo(self, state), pick, isOpen)
+  if (request === undefined || self.walletId === '') return undefined
+  const { amount, from: to } = request
   const over = by === 'agent' ? totalsOverLimits(self, amount, state.nowMs) : []
   return {
-    path: `/payment-requests/${one.id}/fulfill`,
+    path: `/payment-requests/${request.id}/fulfill`,
     by,
     attributes: { paymentSource: { type: 'wallet', walletId: self.walletId } },
-    expected: isOpen(one) && amount <= self.purchases.balance.available ? 200 : 409,
+    expected: isOpen(request) && amount <= self.purchases.balance.available ? 200 : 409,
     done: ({ id, attributes }) => {
-      one.status = 'PROCESSING'
-      const request = { id, amount, status: 'IN_REVIEW', by, to, isKnown: true, createdAtMs: state.nowMs }
-      const payment: Payment = { ...request, request: one }
+      request.status = 'PROCESSING'
+      const fields = { id, amount, status: 'IN_REVIEW', by, to, isKnown: true, createdAtMs: state.nowMs }
+      const payment: Payment = { ...fields, request }
       sendOrReview(self, payment, over, state)
       expect(attributes.status).toBe(payment.status)
     },
   }
 }
 
-const end =
-  (status: string, whose: typeof askedBy, path: (id: string) => string): Planner<unknown> =>
+const closeRequest =
+  (status: string, listRequests: typeof requestsFrom, path: (id: string) => string): Planner<unknown> =>
   (self, action, state) => {
     const { pick } = action as unknown as { pick: number }
-    const one = chosen(whose(self, state), pick, isOpen)
-    if (one === undefined) return undefined
+    const request = chosen(listRequests(self, state), pick, isOpen)
+    if (request === undefined) return undefined
     const done = () => {
-      one.status = status
+      request.status = status
     }
-    return { path: path(one.id), by: 'agent', attributes: {}, expected: ifOpen(one), done }
+    return { path: path(request.id), by: 'agent', attributes: {}, expected: okIfOpen(request), done }
   }
 
-export const declineRequest = end('DECLINED', askedOf, (id) => `/payment-requests/${id}/decline`)
-export const cancelRequest = end('CANCELED', askedBy, (id) => `/payment-requests/${id}/cancel`)
+export const declineRequest = closeRequest('DECLINED', requestsTo, (id) => `/payment-requests/${id}/decline`)
+export const cancelRequest = closeRequest('CANCELED', requestsFrom, (id) => `/payment-requests/${id}/cancel`)
 
-/** Acts as the payer, who pays by card and so joins. The sandbox cannot act as a party with credentials. */
+/**
+ * Simulates the payer's answer to a payment request. To pay, the payer uses a card; a stranger joins by doing so. For a
+ * self-managed party the sandbox refuses to answer.
+ */
 export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) => {
-  const one = chosen(askedBy(self, state), pick, isOpen)
-  if (one === undefined) return undefined
-  const { payer, amount } = one
-  const itself = typeof payer !== 'number' && state.parties.includes(payer)
+  const request = chosen(requestsFrom(self, state), pick, isOpen)
+  if (request === undefined) return undefined
+  const { payer, amount } = request
+  const isSelfManaged = typeof payer !== 'number' && state.parties.includes(payer)
   return {
-    path: `/simulations/payment-requests/${one.id}/${answer}`,
+    path: `/simulations/payment-requests/${request.id}/${answer}`,
     by: 'agent',
-    expected: itself ? 409 : ifOpen(one),
+    expected: isSelfManaged ? 409 : okIfOpen(request),
     done: ({ id }) => {
-      one.status = answer === 'fulfill' ? 'COMPLETED' : 'DECLINED'
+      request.status = answer === 'fulfill' ? 'COMPLETED' : 'DECLINED'
       if (answer === 'decline') return
       const paid = { id, amount, status: 'COMPLETED', by: 'party', to: self, isKnown: true } as const
       if (typeof payer === 'number') self.joined.add(payer)
       else payer.payments.push({ ...paid, createdAtMs: state.nowMs })
       const move = { sourceId: id, amount, type: 'payment', atMs: state.nowMs } as const
-      // A known payer sees the payment too, although it was paid by card and not from a wallet.
+      // The payment is also listed in a customer's account, although the customer paid by card and not from the wallet.
       if (typeof payer !== 'number') book(payer, { ...move, direction: 'OUTBOUND' }, self.partyId)
       receive(self, move)
     },
@@ -96,5 +99,5 @@ export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) =
 }
 
 export function expireRequests({ requests, nowMs }: State): void {
-  for (const one of requests) if (isOpen(one) && one.expiresAtMs <= nowMs) one.status = 'EXPIRED'
+  for (const request of requests) if (isOpen(request) && request.expiresAtMs <= nowMs) request.status = 'EXPIRED'
 }

@@ -18,8 +18,8 @@ import {
 } from './state.ts'
 import * as subscriptions from './subscriptions.ts'
 
-type Performed = Exclude<Action['type'], 'pass' | 'act'>
-const planners: { [T in Performed]: money.Planner<T> } = {
+type PlannedType = Exclude<Action['type'], 'pass' | 'act'>
+const planners: { [T in PlannedType]: money.Planner<T> } = {
   ...money,
   ...banks,
   ...requests,
@@ -27,10 +27,10 @@ const planners: { [T in Performed]: money.Planner<T> } = {
   ...people,
 }
 
-/** Adds two parties, each with these funds and an agent with these limits. */
+/** Adds two parties to the service. Each gets the given funds, and an agent with the given limits. */
 export async function start(world: World, fundsCents: number, limits: Limits): Promise<State> {
-  const partyOf = (side: Side) => startParty(world, side, fundsCents, limits)
-  return { parties: [await partyOf(0), await partyOf(1)], requests: [], nowMs: world.system.now() }
+  const addSide = (side: Side) => startParty(world, side, fundsCents, limits)
+  return { parties: [await addSide(0), await addSide(1)], requests: [], nowMs: world.system.now() }
 }
 
 async function startParty(world: World, side: Side, fundsCents: number, limits: Limits): Promise<Party> {
@@ -47,7 +47,7 @@ async function startParty(world: World, side: Side, fundsCents: number, limits: 
   }
 }
 
-/** Advances the model to this time and applies every effect that is due. */
+/** Advances the model to the given time, and applies every due effect. */
 export function passTo(state: State, nowMs: number): void {
   state.nowMs = nowMs
   requests.expireRequests(state)
@@ -58,15 +58,15 @@ export function passTo(state: State, nowMs: number): void {
       subscriptions.bill(self, nowMs)
       self.moves.sort((one, other) => one.atMs - other.atMs)
     }
-    for (const one of party.invitations) {
-      if (one.status === 'PENDING' && nowMs >= one.expiresAtMs) one.status = 'EXPIRED'
+    for (const invitation of party.invitations) {
+      if (invitation.status === 'PENDING' && nowMs >= invitation.expiresAtMs) invitation.status = 'EXPIRED'
     }
   }
 }
 
 /**
- * Applies an action to the service and to the model. Each request has a different time, because ids are sorted by
- * their time of creation.
+ * Applies an action to the service and to the model. The clock advances before each action, because lists are sorted
+ * by id, and only ids of different milliseconds have a predictable order.
  */
 export async function perform(world: World, state: State, side: Side, action: Action): Promise<void> {
   world.system.pass(action.type === 'pass' ? action.minutes * 60_000 : 1)
@@ -81,11 +81,11 @@ export async function perform(world: World, state: State, side: Side, action: Ac
   await learnIds(world, self)
 }
 
-function plan(self: Party, action: Action & { type: Performed }, state: State): Step | undefined {
+function plan(self: Party, action: Action & { type: PlannedType }, state: State): Step | undefined {
   return (planners[action.type] as money.Planner<unknown>)(self, action, state)
 }
 
-/** Returns the action's request for a customer. The agent's grant may not allow it. */
+/** Returns the request that carries out the action for a customer. A 403 is expected if the agent lacks permission. */
 function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state: State): Step | undefined {
   const customer = chosen(self.customers, pick, (one) => grantFor(self, one)?.status === 'ACTIVE')
   const grant = customer && grantFor(self, customer)
@@ -93,19 +93,19 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   const permission =
     action.type === 'transfer' && action.kind === 'withdrawal' ? 'wallets.withdraw' : neededPermissions[action.type]
   const isAllowed = grant.status === 'ACTIVE' && grant.permissions.includes(permission)
-  const isPlayed =
+  const isSimulated =
     action.type === 'fund' || action.type === 'claim' || action.type === 'approve' || action.type === 'deny'
-  // The agent cannot act as a customer that it may not read, and cannot see the customer's approvals.
-  if (isPlayed && !isAllowed) return undefined
-  const step = plan(customer.account, { ...action, by: 'agent' } as Action & { type: Performed }, state)
-  if (step === undefined || (isPlayed && step.path.startsWith('/approvals//'))) return undefined
+  // Skips simulations if the agent may not read the customer's records or has not seen the approval's id.
+  if (isSimulated && !isAllowed) return undefined
+  const step = plan(customer.account, { ...action, by: 'agent' } as Action & { type: PlannedType }, state)
+  if (step === undefined || (isSimulated && step.path.startsWith('/approvals//'))) return undefined
   const { path, attributes } = step
-  const acting = isPlayed ? step : { ...step, attributes: { ...attributes, customerPartyId: customer.id } }
-  const played = path.startsWith('/approvals/') ? `/simulations${path}` : path
-  return { ...acting, path: played, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
+  const acting = isSimulated ? step : { ...step, attributes: { ...attributes, customerPartyId: customer.id } }
+  const simulatedPath = path.startsWith('/approvals/') ? `/simulations${path}` : path
+  return { ...acting, path: simulatedPath, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
 }
 
-/** Requests that are not recorded under their key, so a repeat of them is a new request. */
+/** The paths of requests that are not recorded under their idempotency key. A repeat of such a request is a new one. */
 const unrecorded =
   /complete-claim$|^\/customers|^\/agent-keys|^\/agents|^\/api-keys|^\/simulations\/customer-invitations/
 
@@ -115,39 +115,39 @@ async function send(
   { method = 'POST', path, attributes, relationships, expected, by }: Step,
 ) {
   const body = attributes === undefined ? {} : { body: JSON.stringify({ data: { attributes, relationships } }) }
-  const sent = { key: keyOf(self, by), idempotencyKey: `model ${keys++}`, ...body }
-  const answer = await world.send(method, path, sent)
+  const options = { key: keyOf(self, by), idempotencyKey: `model ${requestCount++}`, ...body }
+  const answer = await world.send(method, path, options)
   const { data } = answer.json
   const status = typeof expected === 'number' ? expected : expected(data === undefined ? {} : { makes: data.id })
   expect(answer.status, `${method} ${path} ${JSON.stringify(attributes)}: ${answer.text}`).toBe(status)
-  if (keys % 4 === 0 && method === 'POST' && status < 300 && !unrecorded.test(path)) {
-    expect((await world.send(method, path, sent)).text, `${path} again`).toBe(answer.text)
+  if (requestCount % 4 === 0 && method === 'POST' && status < 300 && !unrecorded.test(path)) {
+    expect((await world.send(method, path, options)).text, `${path} again`).toBe(answer.text)
   }
   return status < 300 ? data : undefined
 }
 
-let keys = 0
+let requestCount = 0
 
-/** Reads the ids of approvals and of customers' wallets, which no answer contained. */
+/** Reads the ids of approvals and of customers' wallets, because the answers to actions do not contain them. */
 async function learnIds(world: World, self: Party): Promise<void> {
   const newest = async (path: string, key: string) => (await world.get(path, { key })).json.data[0]
-  await nameApproval(self, () => newest('/approvals?limit=1', self.apiKey))
+  await learnApprovalId(self, () => newest('/approvals?limit=1', self.apiKey))
   for (const customer of self.customers) {
     const { id, account } = customer
     const grant = grantFor(self, customer)
-    const mayRead = (what: string) => grant?.status === 'ACTIVE' && grant.permissions.includes(what)
+    const isPermitted = (permission: string) => grant?.status === 'ACTIVE' && grant.permissions.includes(permission)
     const query = `customerPartyId=${id}`
-    if (account.walletId === '' && mayRead('wallets.read')) {
+    if (account.walletId === '' && isPermitted('wallets.read')) {
       account.walletId = (await newest(`/wallets?${query}`, self.agentKey)).id
     }
-    if (mayRead('payments.read')) {
-      await nameApproval(account, () => newest(`/approvals?limit=1&${query}`, self.agentKey))
+    if (isPermitted('payments.read')) {
+      await learnApprovalId(account, () => newest(`/approvals?limit=1&${query}`, self.agentKey))
     }
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
-async function nameApproval({ approvals }: Party, newest: () => Promise<any>): Promise<void> {
+// biome-ignore lint/suspicious/noExplicitAny: answers have no static type.
+async function learnApprovalId({ approvals }: Party, newest: () => Promise<any>): Promise<void> {
   const last = approvals.at(-1)
   if (last === undefined || last.id !== '') return
   const { id, attributes } = await newest()

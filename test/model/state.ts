@@ -5,12 +5,12 @@ import type { OtherParty } from '../support/world.ts'
 /** The expected state of the service, computed only from the actions of two parties that pay each other. */
 export interface State {
   parties: readonly [Party, Party]
-  /** Everybody's payment requests. */
+  /** The payment requests of the parties and their customers. */
   requests: PaymentRequest[]
   nowMs: number
 }
 
-/** The index of a party. */
+/** The index of a party in `State.parties`. */
 export type Side = 0 | 1
 
 /** The amounts that an agent may spend without an approval, in cents. Days and months are in UTC. */
@@ -20,20 +20,20 @@ export interface Limits {
   perMonth?: number
 }
 
-/** A party. Its lists begin with the oldest record; amounts are in cents, times in ms. */
+/** A party, or the account of a customer. Lists begin with the oldest record. Amounts are in cents, times in ms. */
 export interface Party extends OtherParty {
   side: Side
   fundsCents: number
-  /** The limits of the agent; for a customer, those of the grant. */
+  /** The limits of the party's agent. In a customer's account, the limits of the agent's grant. */
   limits: Limits
-  /** The cards, their purchases, and the balance that purchases and payments share. */
+  /** The cards, the purchases made with them, and the balance, which payments and transfers change too. */
   purchases: Purchases
   /** The payments and wires that this party sent. */
   payments: Payment[]
   approvals: Approval[]
-  /** The movements of money, each with the payment, transfer or subscription that caused it. */
+  /** The movements of money into and out of the wallet. */
   moves: Move[]
-  /** The strangers who have claimed or paid something. The next payment to them arrives at once. */
+  /** The strangers who joined by claiming a payment or paying a request. Later payments to them arrive at once. */
   joined: Set<number>
   subscriptions: Subscription[]
   accounts: Account[]
@@ -46,25 +46,25 @@ export interface Party extends OtherParty {
   apiKeys: { id: string; status: 'ACTIVE' | 'REVOKED' }[]
 }
 
-/** A person who accepted an invitation, and the person's account, on which agents with a grant act. */
+/** A person who accepted an invitation. Agents with a grant act on the person's account. */
 export interface Customer {
   id: string
   person: number
   account: Party
 }
 
-export interface Grant extends Granted {
+export interface Grant extends GrantTerms {
   customerId: string
   agentId: string
   status: 'ACTIVE' | 'REVOKED'
 }
 
-interface Granted {
+interface GrantTerms {
   permissions: readonly string[]
   limits: Limits
 }
 
-/** A party, a stranger with an address, or the bank account of a wire. */
+/** A party, the number of a stranger (see `payeeOf`), or the bank account that receives a wire. */
 export type Payee = Party | number | 'bank'
 
 export interface Payment {
@@ -73,10 +73,10 @@ export interface Payment {
   status: string
   by: 'agent' | 'party'
   to: Payee
-  /** Whether the payee was known when the payment was created. */
+  /** Whether the payee could receive money without claiming it at the time the payment was created. */
   isKnown: boolean
   createdAtMs: number
-  /** The payment request that this payment pays. */
+  /** The payment request that this payment fulfills. */
   request?: PaymentRequest
 }
 
@@ -95,7 +95,7 @@ export interface Account {
   connection: 'active' | 'login_required' | 'disconnected'
 }
 
-/** A deposit or withdrawal at a bank. */
+/** A deposit from a bank account, or a withdrawal to one. */
 export interface Transfer {
   id: string
   kind: 'deposit' | 'withdrawal'
@@ -105,7 +105,7 @@ export interface Transfer {
   createdAtMs: number
   account: Account
   method: 'standard' | 'instant' | 'wire'
-  /** The bank's next step, and its time. */
+  /** The bank's next step and its time; null if the bank has no step left. */
   next: { outcome: 'settle' | 'fail' | 'return'; atMs: number } | null
 }
 
@@ -113,38 +113,41 @@ export interface Subscription {
   id: string
   unit: 'week' | 'month'
   count: number
-  /** The amount of each payment. A single amount applies to all payments of endless terms. */
+  /** The amount of each payment. A subscription without an end has a single amount for all its payments. */
   amounts: readonly number[]
   createdAtMs: number
-  /** The status before anybody has paid at the checkout. */
-  unpaid: 'pending' | 'canceled'
-  declined: number
+  /** The status until the payer completes the checkout. */
+  checkoutStatus: 'pending' | 'canceled'
+  /** The number of declined cards at the checkout. */
+  declines: number
+  /** The model of the payments after the checkout. */
   plan: DayByDay | undefined
-  /** The number of booked charges. */
-  booked: number
+  /** The number of charges that are already in the party's `moves`. */
+  bookedCharges: number
 }
 
 export interface Approval {
-  /** Empty until a list has shown the id. */
+  /** Empty until the id has been read from a list. */
   id: string
   subject: Payment | Transfer
   status: 'pending' | 'approved' | 'denied' | 'canceled'
-  /** The totals that exceed the limits. */
+  /** For each exceeded limit, the total that exceeds it. */
   over: number[]
 }
 
 export interface Move {
+  /** The id of the payment, transfer or subscription that moved the money. */
   sourceId: string
   amount: number
   direction: 'INBOUND' | 'OUTBOUND'
   type: 'payment' | 'transfer'
   status: 'COMPLETED' | 'RETURNED'
   atMs: number
-  /** The party on the other side, if it is part of the model. */
+  /** The id of the other party; undefined for strangers, payers of subscriptions, and banks. */
   counterparty: string | undefined
 }
 
-export interface Invitation extends Granted {
+export interface Invitation extends GrantTerms {
   id: string
   person: number
   agentId: string
@@ -160,18 +163,21 @@ export interface Step {
   by: 'agent' | 'party'
   /** If undefined, the request has no body. */
   attributes?: Record<string, unknown>
-  /** The relationships, which only one kind of request has. */
+  /** Only a request that creates an agent's key has relationships. */
   relationships?: object
-  /** A function applies the change to the purchases and returns the status. `makes` is the id of the created record. */
+  /**
+   * The expected status, or a function that applies the request to the model and returns the expected status. The
+   * function is called once the service has answered. `makes` is the id of the record that the service created.
+   */
   expected: number | ((makes: { makes?: string }) => number)
-  // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
+  // biome-ignore lint/suspicious/noExplicitAny: answers have no static type.
   done?: (data: any) => void
 }
 
 export const partnerOf = ({ side }: Party, { parties }: State): Party => parties[side === 0 ? 1 : 0]
 export const emailOf = ({ partyId }: Party, person: number) => `person${person}.${partyId}@example.com`
 export const payeeOf = ({ partyId }: Party, stranger: number) => `payee${stranger}.${partyId}@example.com`
-/** Returns the party and the customers that it acts for. */
+/** Returns the party and the accounts of its customers. */
 export const withCustomers = (self: Party): Party[] => [self, ...self.customers.map(({ account }) => account)]
 /** Returns the grant that lets the party's own agent act for the customer. */
 export const grantFor = (self: Party, customer: Customer): Grant | undefined =>
@@ -179,9 +185,9 @@ export const grantFor = (self: Party, customer: Customer): Grant | undefined =>
 
 export const dayMs = 24 * 60 * 60 * 1000
 export const checkoutLifetimeMs = dayMs
-export const monthOfDaysMs = 30 * dayMs
+export const thirtyDaysMs = 30 * dayMs
 
-/** Returns a party that has only its initial money. */
+/** Returns a party with its initial funds and no records. */
 export function newParty(identity: OtherParty, side: Side, fundsCents: number, limits: Limits, nowMs: number): Party {
   return {
     ...identity,
@@ -205,7 +211,10 @@ export function newParty(identity: OtherParty, side: Side, fundsCents: number, l
   }
 }
 
-/** Returns the item that the number chooses, usually a fitting one. Returns undefined for an empty list. */
+/**
+ * Returns the item that `pick` selects, or undefined for an empty list. Three of four values of `pick` select among the
+ * items that `fits` accepts, if there are any. The others select among all items.
+ */
 export function chosen<T>(all: readonly T[], pick: number, fits: (one: T) => boolean = () => true): T | undefined {
   const fitting = pick % 4 === 0 ? [] : all.filter(fits)
   const from = fitting.length === 0 ? all : fitting

@@ -2,7 +2,7 @@ import { DayByDay } from '../subscriptions/day-by-day.ts'
 import { book, type Planner } from './money.ts'
 import { checkoutLifetimeMs, chosen, dayMs, type Party, type Subscription } from './state.ts'
 
-/** The most declines in a history. After more declines, the checkout would refuse every card. */
+/** After this many declines, a checkout's next card is approved, because after ten the service refuses every card. */
 const maxDeclines = 5
 
 export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count, parts }, { nowMs }) => {
@@ -22,37 +22,37 @@ export const subscribe: Planner<'subscribe'> = ({ subscriptions }, { unit, count
         count,
         amounts,
         createdAtMs: nowMs,
-        unpaid: 'pending',
-        declined: 0,
+        checkoutStatus: 'pending',
+        declines: 0,
         plan: undefined,
-        booked: 0,
+        bookedCharges: 0,
       }),
   }
 }
 
 export const checkout: Planner<'checkout'> = (self, { pick, card }, { nowMs }) => {
-  const one = chosen(self.subscriptions, pick, (sub) => statusOf(sub) === 'pending')
+  const one = chosen(self.subscriptions, pick, (each) => statusOf(each) === 'pending')
   if (one === undefined) return undefined
-  const shownCard = one.declined >= maxDeclines ? 'approves' : card
+  const usedCard = one.declines >= maxDeclines ? 'approves' : card
   const done = () => {
-    if (shownCard === 'agreement_fails') one.unpaid = 'canceled'
-    else if (shownCard !== 'approves' && (shownCard !== 'declines_once' || one.declined === 0)) one.declined++
+    if (usedCard === 'agreement_fails') one.checkoutStatus = 'canceled'
+    else if (usedCard !== 'approves' && (usedCard !== 'declines_once' || one.declines === 0)) one.declines++
     else {
       const due = (number: number) => dueMs(one, nowMs, number)
-      one.plan = new DayByDay(nowMs, isEndless(one) ? null : one.amounts.length, shownCard, due)
+      one.plan = new DayByDay(nowMs, isEndless(one) ? null : one.amounts.length, usedCard, due)
       bookCharges(self, one)
     }
   }
   const path = `/simulations/subscriptions/${one.id}/checkout`
   const expected = statusOf(one) === 'pending' ? 200 : 409
-  return { path, by: 'agent', attributes: { card: shownCard }, expected, done }
+  return { path, by: 'agent', attributes: { card: usedCard }, expected, done }
 }
 
 const isEndless = ({ amounts }: Subscription) => amounts.length === 1
 export const amountOf = (one: Subscription, number: number) => one.amounts[isEndless(one) ? 0 : number - 1] ?? 0
-export const statusOf = ({ plan, unpaid }: Subscription): string => plan?.status ?? unpaid
+export const statusOf = ({ plan, checkoutStatus }: Subscription): string => plan?.status ?? checkoutStatus
 
-/** Returns the midnight at which a payment is due. A month without that day uses its last day. */
+/** Returns the midnight at which the numbered payment is due. In a month without that day, that is the last day. */
 function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number): number {
   const steps = (number - 1) * count
   const paid = new Date(paidAtMs)
@@ -64,10 +64,13 @@ function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number):
 type Command = Parameters<DayByDay['take']>[0]
 const statusCodes: Readonly<Record<string, number>> = { done: 200, conflict: 409, not_found: 404 }
 
-/** Applies the command to the plan once the service has answered. An unpaid subscription refuses commands. */
-function command(self: Party, one: Subscription, taken: Command) {
+/**
+ * Returns a function that applies the command to the plan and returns the expected status. Before the checkout is paid,
+ * there is no plan, and a conflict is expected.
+ */
+function commandStatus(self: Party, one: Subscription, command: Command) {
   return () => {
-    const status = statusCodes[one.plan?.take(taken) ?? 'conflict'] ?? 0
+    const status = statusCodes[one.plan?.take(command) ?? 'conflict'] ?? 0
     bookCharges(self, one)
     return status
   }
@@ -77,17 +80,17 @@ export const cancelSubscription: Planner<'cancelSubscription'> = (self, { pick }
   const one = chosen(self.subscriptions, pick)
   if (one === undefined) return undefined
   const expected = () => {
-    if (one.plan !== undefined) return command(self, one, { do: 'cancel' })()
-    one.unpaid = 'canceled'
+    if (one.plan !== undefined) return commandStatus(self, one, { do: 'cancel' })()
+    one.checkoutStatus = 'canceled'
     return 200
   }
   return { path: `/subscriptions/${one.id}/cancel`, by: 'agent', attributes: {}, expected }
 }
 
 export const resume: Planner<'resume'> = (self, { pick }) => {
-  const one = chosen(self.subscriptions, pick, (sub) => statusOf(sub) === 'needs_attention')
+  const one = chosen(self.subscriptions, pick, (each) => statusOf(each) === 'needs_attention')
   if (one === undefined) return undefined
-  const expected = command(self, one, { do: 'resume' })
+  const expected = commandStatus(self, one, { do: 'resume' })
   return { path: `/subscriptions/${one.id}/resume`, by: 'agent', attributes: {}, expected }
 }
 
@@ -99,7 +102,7 @@ export const changeCard: Planner<'changeCard'> = (self, { pick, card, ahead }) =
     path: `/simulations/subscriptions/${one.id}/card`,
     by: 'agent',
     attributes: { behavior: card, ...(ahead === undefined ? {} : { fromPaymentNumber: next + ahead }) },
-    expected: command(self, one, { do: 'card', behavior: card, ahead }),
+    expected: commandStatus(self, one, { do: 'card', behavior: card, ahead }),
   }
 }
 
@@ -109,25 +112,25 @@ export const markPaid: Planner<'markPaid'> = (self, { pick, which }) => {
   const { plan } = one
   const next = plan === undefined ? 1 : (plan.next ?? one.amounts.length + 1)
   const number = which === 'missed' ? (plan?.missed[0] ?? next) : next
-  const expected = command(self, one, { do: 'mark', which })
+  const expected = commandStatus(self, one, { do: 'mark', which })
   return { path: `/subscriptions/${one.id}/payments/${number}/mark-paid`, by: 'agent', attributes: {}, expected }
 }
 
-/** Books each new charge as money from outside, at the time of the charge. */
+/** Books each new charge as incoming money, at the time of the charge. */
 function bookCharges(self: Party, one: Subscription): void {
-  for (const [number, atMs] of one.plan?.charged.slice(one.booked) ?? []) {
+  for (const [number, atMs] of one.plan?.charged.slice(one.bookedCharges) ?? []) {
     const amount = amountOf(one, number)
     self.purchases.balance.available += amount
     self.purchases.balance.total += amount
     book(self, { sourceId: one.id, amount, type: 'payment', atMs, direction: 'INBOUND' })
-    one.booked++
+    one.bookedCharges++
   }
 }
 
-/** Ends the checkouts that were not paid in time, and charges the due payments. */
+/** Cancels the subscriptions whose checkout was not paid in time, and charges the due payments. */
 export function bill(self: Party, nowMs: number): void {
   for (const one of self.subscriptions) {
-    if (one.plan === undefined && nowMs >= one.createdAtMs + checkoutLifetimeMs) one.unpaid = 'canceled'
+    if (one.plan === undefined && nowMs >= one.createdAtMs + checkoutLifetimeMs) one.checkoutStatus = 'canceled'
     one.plan?.passTo(nowMs)
     bookCharges(self, one)
   }

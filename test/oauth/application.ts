@@ -6,7 +6,7 @@ export const mcpResource = `${address}/mcp`
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** Returns the options that send a strict OAuth client's requests to the service. */
+/** Returns options that make the strict OAuth client `oauth4webapi` send its requests directly to the service. */
 export function transport({ service }: Reachable) {
   const send = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
   return { ...insecure, [oauth.customFetch]: send as never }
@@ -24,16 +24,16 @@ export async function createApplication(
   world: Reachable,
   metadata: Record<string, unknown> = {},
   resource = mcpResource,
-  at = address,
+  issuerAddress = address,
 ): Promise<Application> {
-  const through = transport(world)
-  const issuer = new URL(at)
-  const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...through })
-  const server = await oauth.processDiscoveryResponse(issuer, found)
+  const options = transport(world)
+  const issuer = new URL(issuerAddress)
+  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
+  const server = await oauth.processDiscoveryResponse(issuer, discovered)
   const registered = await oauth.dynamicClientRegistrationRequest(
     server,
     { client_name: 'Test Host', redirect_uris: [callback], token_endpoint_auth_method: 'none', ...metadata },
-    through,
+    options,
   )
   const client = (await oauth.processDynamicClientRegistrationResponse(registered)) as oauth.Client
   return { world, server, client, resource }
@@ -45,9 +45,7 @@ export interface Attempt {
   verifier: string
 }
 
-/**
- * Returns the address to which an application sends a person's browser. `change` sets parameters; `null` removes one.
- */
+/** Returns the address of an authorization request. `change` sets query parameters; the value `null` removes one. */
 export async function authorizationUrl(
   { server, client, resource }: Application,
   change: Record<string, string | null> = {},
@@ -71,25 +69,26 @@ export async function authorizationUrl(
 }
 
 export interface Choice {
-  /** An agent's id, `new`, or `user`. */
+  /** An agent's id, `new` for a new agent, or `user` to let the application act as the person. */
   agent?: string
+  /** The name of a new agent. */
   name?: string
   decision?: 'allow' | 'deny'
 }
 
-/** Answers the consent page as a signed-in person. Returns the page, or the address that the browser was sent to. */
+/** Signs in if necessary and answers the consent page. Returns the page that follows, usually at the callback URL. */
 export async function consent(browser: Browser, url: string, choice: Choice = {}): Promise<Page> {
-  const consentPage = await signedIn(browser, await browser.get(url))
+  const consentPage = await signInIfAsked(browser, await browser.get(url))
   const agent = choice.agent ?? /name="agent" value="(agt_[0-9a-f]{32})"/.exec(consentPage.text)?.[1] ?? 'user'
   const { decision = 'allow', name = '' } = choice
   return browser.submit(consentPage, { agent, agentName: name, decision }, new URL(consentPage.url).pathname)
 }
 
-/** If the page asks for it, signs in the sandbox's owner with proof of identity. Returns the next page. */
-export async function signedIn(browser: Browser, page: Page): Promise<Page> {
+/** Signs the owner in if the page is the sign-in page. Returns the page that follows, or else the given page. */
+export async function signInIfAsked(browser: Browser, page: Page): Promise<Page> {
   const { pathname, searchParams } = new URL(page.url)
   if (pathname !== '/sign-in') return page
-  return browser.prove(searchParams.get('next') ?? '/connections')
+  return browser.signInOwner(searchParams.get('next') ?? '/connections')
 }
 
 export interface Tokens {
@@ -98,13 +97,13 @@ export interface Tokens {
   scope: string
 }
 
-/** Exchanges the browser's code for tokens, with every check that the standards require. */
+/** Exchanges the code in the callback's address for tokens, with every check that the standards require. */
 export async function exchangeCode(
   { world, server, client, resource }: Application,
   { state, verifier }: Attempt,
-  back: string,
+  callbackUrl: string,
 ): Promise<Tokens> {
-  const parameters = oauth.validateAuthResponse(server, client, new URL(back), state)
+  const parameters = oauth.validateAuthResponse(server, client, new URL(callbackUrl), state)
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     client,
@@ -120,7 +119,7 @@ export async function exchangeCode(
   return (await oauth.processAuthorizationCodeResponse(server, client, response)) as unknown as Tokens
 }
 
-/** Connects an application: it registers, a person allows the request, and it gets its tokens. */
+/** Registers an application unless one is given, allows its request as a person, and gets its tokens. */
 export async function connect(
   world: Reachable,
   {

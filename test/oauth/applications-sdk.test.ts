@@ -41,8 +41,8 @@ const registerKey = async () => {
 
 type Provider = ClientCredentialsProvider | PrivateKeyJwtProvider
 
-/** Connects a host of the SDK over HTTP, and buys a card. */
-async function buyCard(authProvider: Provider) {
+/** Connects an MCP client over HTTP, and issues a card. */
+async function issueCard(authProvider: Provider) {
   const host = new Client({ name: 'worker', version: '1' })
   await host.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { authProvider }))
   try {
@@ -54,28 +54,30 @@ async function buyCard(authProvider: Provider) {
   }
 }
 
-test('the SDK’s ClientCredentialsProvider signs in, and the host buys a card', async () => {
+test('the SDK’s ClientCredentialsProvider signs in, and the host issues a card', async () => {
   const { clientId, clientSecret } = await registerApplication()
-  const { data } = await buyCard(new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: served.url }))
+  const { data } = await issueCard(
+    new ClientCredentialsProvider({ clientId, clientSecret, expectedIssuer: served.url }),
+  )
   expect(data.attributes.status).toBe('active')
 })
 
-test('the SDK’s PrivateKeyJwtProvider signs in, and the host buys a card', async () => {
+test('the SDK’s PrivateKeyJwtProvider signs in, and the host issues a card', async () => {
   const { clientId, pem } = await registerKey()
-  const { data } = await buyCard(
+  const { data } = await issueCard(
     new PrivateKeyJwtProvider({ clientId, privateKey: pem, algorithm: 'ES256', expectedIssuer: served.url }),
   )
   expect(data.attributes.status).toBe('active')
 })
 
 test.each(['secret', 'key'])(
-  'login --client-credentials stores the path of the %s, and renews its token with that file',
+  'login --client-credentials stores the path of the file with the %s, and renews the token with that file',
   async (kind) => {
     const proofFile = join(directory, kind)
     const credentialOptions =
       kind === 'secret' ? await registerWithSecretIn(proofFile) : await registerWithKeyIn(proofFile)
     const system = fakeSystem({ now: Date.now() })
-    const store = createTokenStore({ directory: join(directory, `of-${kind}`), system })
+    const store = createTokenStore({ directory: join(directory, `login-with-${kind}`), system })
     const options = { baseUrl: served.url, store, system, fetch: (request: Request) => fetch(request) }
     await signInAsApplication(options, credentialOptions)
     const text = readFileSync(store.path, 'utf8')

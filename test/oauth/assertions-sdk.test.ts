@@ -17,7 +17,7 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { type Company, openCompany, signInAt, trustHost } from './company.ts'
 import { type Served, serveWorld } from './served.ts'
 
-onEachDatabase('a company’s host', (database) => {
+onEachDatabase('sign-in of a host through a company’s identity provider', (database) => {
   let served: Served
   let company: Company
   let directory: string
@@ -34,15 +34,15 @@ onEachDatabase('a company’s host', (database) => {
     await served.close()
   })
 
-  test('the SDK’s CrossAppAccessProvider signs in through the company’s provider, and the host buys a card', async () => {
+  test('the SDK’s CrossAppAccessProvider signs in through the company’s identity provider, and the host issues a card', async () => {
     const trusted = await trustHost(served, company, email)
     const idToken = await signInAt(company, trusted, email)
     const { clientId, clientSecret } = trusted
     const authProvider = new CrossAppAccessProvider({
       assertion: async ({ authorizationServerUrl, resourceUrl, scope, fetchFn }) => {
-        const asked = { audience: authorizationServerUrl, resource: resourceUrl, ...(scope && { scope }), fetchFn }
+        const request = { audience: authorizationServerUrl, resource: resourceUrl, ...(scope && { scope }), fetchFn }
         const signedIn = { idpUrl: company.url, idToken, clientId, clientSecret }
-        return (await discoverAndRequestJwtAuthGrant({ ...asked, ...signedIn })).jwtAuthGrant
+        return (await discoverAndRequestJwtAuthGrant({ ...request, ...signedIn })).jwtAuthGrant
       },
       ...{ clientId, clientSecret, expectedIssuer: served.url },
     })
@@ -57,7 +57,7 @@ onEachDatabase('a company’s host', (database) => {
     }
   })
 
-  test('login --enterprise stores the paths of its secrets, and renews its token with a new assertion', async () => {
+  test('login --enterprise stores only the paths of the secret files, and renews the token with a new assertion', async () => {
     const trusted = await trustHost(served, company, email)
     const { clientId, clientSecret } = trusted
     const [proofFile, idTokenFile] = [join(directory, 'secret'), join(directory, 'id-token')]
@@ -76,21 +76,21 @@ onEachDatabase('a company’s host', (database) => {
     expect((await served.world.whoami(first)).agentId).toBe((await served.world.whoami()).agentId)
     system.pass(14 * 60_000)
     expect(await credential()).not.toBe(first)
-    // Without a current ID token, the provider issues no assertion, and the login ends when its access token expires.
-    writeFileSync(idTokenFile, 'an old one\n')
+    // Without a valid ID token, the provider issues no assertion, so the access token cannot be renewed.
+    writeFileSync(idTokenFile, 'not a valid token\n')
     system.pass(16 * 60_000)
     await expect(credential()).rejects.toMatchObject({ message: expect.stringContaining('issued no assertion') })
   })
 
-  test('login --enterprise sends the ID token only over https, or to this machine', async () => {
-    const idTokenFile = join(directory, 'token-of-nobody')
+  test('login --enterprise sends the ID token only over HTTPS, or to this machine', async () => {
+    const idTokenFile = join(directory, 'unused-id-token')
     writeFileSync(idTokenFile, 'none')
     const store = createTokenStore({ directory: join(directory, 'no-logins'), system: fakeSystem({ now: Date.now() }) })
-    const asked: string[] = []
+    const requestedOrigins: string[] = []
     const options = {
       ...{ baseUrl: served.url, store, system: fakeSystem({ now: Date.now() }) },
       fetch: (request: Request) => {
-        asked.push(new URL(request.url).origin)
+        requestedOrigins.push(new URL(request.url).origin)
         return fetch(request)
       },
     }
@@ -98,6 +98,6 @@ onEachDatabase('a company’s host', (database) => {
     await expect(
       signInAsApplication(options, { clientId: 'oap_1', proofFile: idTokenFile, company: signedIn }),
     ).rejects.toMatchObject({ message: expect.stringContaining('must use https, or http on a loopback host') })
-    expect(new Set(asked)).toEqual(new Set([served.url]))
+    expect(new Set(requestedOrigins)).toEqual(new Set([served.url]))
   })
 })

@@ -22,7 +22,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
   let world: World
   let agentId: string
   let keys: Awaited<ReturnType<typeof newKey>>
-  /** The provider's response at its JWKS URL. */
+  /** Returns the provider's response at its JWKS URL. */
   let jwksResponse: () => Response | Promise<Response>
   let requestedUrls: string[]
 
@@ -80,7 +80,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       .map(({ attributes }) => attributes.result.code)
   }
 
-  test('an assertion signs in as the agent that its claims choose, and buys a card', async () => {
+  test('an application with an assertion signs in as the agent that the claims select, and issues a card', async () => {
     const { id } = ok(await world.post('/agents', { name: 'Buyer' }, { key: world.apiKey })).json.data
     const agents = [
       { claim: 'groups', value: 'buyers', agentId: id },
@@ -155,7 +155,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(listed).toMatchObject([{ id: issuer.id, attributes: { status: 'REVOKED' } }])
   })
 
-  test('a deleted agent no longer signs in, and cannot be chosen', async () => {
+  test('a deleted agent cannot sign in with an assertion or be assigned to a trusted issuer', async () => {
     const { id } = ok(await world.post('/agents', { name: 'Clerk' }, { key: world.apiKey })).json.data
     const issuer = await addTrustedIssuer({}, world.apiKey, id)
     const key = String((await present(issuer, await signAssertion(issuer))).json.access_token)
@@ -165,7 +165,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expectRefusal(await postIssuer(world, id), 'conflict')
   })
 
-  test('the owner sees the sign-in on /connections, and can reduce its scopes or revoke it there', async () => {
+  test('the owner sees the trusted issuer on /connections, and can reduce its scopes or revoke it there', async () => {
     const issuer = await addTrustedIssuer()
     const key = String((await present(issuer, await signAssertion(issuer))).json.access_token)
     const connections = createConnections(world)
@@ -184,7 +184,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(await connections.list(user)).toEqual([])
   })
 
-  test('each abuse of an assertion is refused with invalid_grant, and recorded', async () => {
+  test('each misuse of an assertion is refused with invalid_grant, and recorded in the activity', async () => {
     const issuer = await addTrustedIssuer()
     const other = await addTrustedIssuer({ name: 'Another application' })
     const now = Math.floor(Date.now() / 1000)
@@ -192,7 +192,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const unsigned = (header: object) =>
       `${part({ typ: 'oauth-id-jag+jwt', kid: 'first', ...header })}.${part(claims(issuer))}.`
     const shared = new TextEncoder().encode(await exportSPKI(keys.publicKey))
-    const strange = await newKey('strange')
+    const evil = await newKey('evil')
     const used = await signAssertion(issuer, { jti: 'once' })
     expect((await present(issuer, used)).status).toBe(200)
     const abuses: Record<string, string> = {
@@ -202,19 +202,19 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       'no audience': await signAssertion(issuer, { aud: undefined }),
       'another resource': await signAssertion(issuer, { resource: 'https://other.example/mcp' }),
       'no resource': await signAssertion(issuer, { resource: undefined }),
-      'stolen from another application': await signAssertion(other),
-      'no application': await signAssertion(issuer, { client_id: undefined }),
-      'used before': used,
+      'issued to another application': await signAssertion(other),
+      'no client id': await signAssertion(issuer, { client_id: undefined }),
+      'the same assertion again': used,
       'the same jti, signed again': await signAssertion(issuer, { jti: 'once' }),
       'no jti': await signAssertion(issuer, { jti: undefined }),
       'no subject': await signAssertion(issuer, { sub: undefined }),
       'a subject that maps to no agent': await signAssertion(issuer, { sub: 'somebody else' }),
       'an untrusted issuer, signed with the trusted key': await signAssertion(issuer, { iss: 'https://evil.example' }),
-      'another key with the same key id': await signAssertion(issuer, {}, { key: strange.privateKey }),
+      'another key with the same key id': await signAssertion(issuer, {}, { key: evil.privateKey }),
       'a key inside the assertion itself': await signAssertion(
         issuer,
         {},
-        { key: strange.privateKey, header: { kid: 'strange', jwk: strange.jwk, jku: 'https://evil.example/jwks' } },
+        { key: evil.privateKey, header: { kid: 'evil', jwk: evil.jwk, jku: 'https://evil.example/jwks' } },
       ),
       'alg none': unsigned({ alg: 'none' }),
       'HS256 with the public key as the secret': await signAssertion(
@@ -223,11 +223,11 @@ onEachDatabase('sign-in through an identity provider', (database) => {
         { key: shared, header: { alg: 'HS256' } },
       ),
       'an access token': await signAssertion(issuer, {}, { header: { typ: 'at+jwt' } }),
-      'without a type': await signAssertion(issuer, {}, { header: { typ: undefined } }),
-      'expired beyond the tolerance': await signAssertion(issuer, { exp: now - 15 }),
+      'no type': await signAssertion(issuer, {}, { header: { typ: undefined } }),
+      'expired 15 seconds ago': await signAssertion(issuer, { exp: now - 15 }),
       'not valid yet': await signAssertion(issuer, { nbf: now + 16 }),
-      'from the future': await signAssertion(issuer, { iat: now + 16 }),
-      'without an end': await signAssertion(issuer, { exp: undefined }),
+      'issued in the future': await signAssertion(issuer, { iat: now + 16 }),
+      'no expiry': await signAssertion(issuer, { exp: undefined }),
       'valid for more than an hour': await signAssertion(issuer, { exp: now + 3601 }),
       'not a JWT': 'made up',
     }
@@ -238,21 +238,21 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     }
     expect(await refusals()).toEqual(Object.keys(abuses).map(() => 'invalid_grant'))
     expect(requestedUrls.every((url) => url === trust.jwksUri)).toBe(true)
-    // An assertion is refused without the secret of its application.
+    // An assertion is refused if it comes with another application's secret.
     const assertion = await signAssertion(issuer)
     const stolen = await present({ ...issuer, clientSecret: other.clientSecret }, assertion)
     expect(stolen).toMatchObject({ status: 401, json: { error: 'invalid_client' } })
     expect((await present(issuer, assertion)).status).toBe(200)
   })
 
-  test('a clock may be off by 15 seconds', async () => {
+  test('the times in a provider’s assertion are checked with a tolerance of 15 seconds', async () => {
     const issuer = await addTrustedIssuer()
     const now = Math.floor(Date.now() / 1000)
     expect((await present(issuer, await signAssertion(issuer, { exp: now - 14 }))).status).toBe(200)
     expect((await present(issuer, await signAssertion(issuer, { iat: now + 15, nbf: now + 15 }))).status).toBe(200)
   })
 
-  test('a new key works, and the previous key stops working', async () => {
+  test('a provider’s new key works, and its previous key stops working', async () => {
     const issuer = await addTrustedIssuer()
     expect((await present(issuer, await signAssertion(issuer))).status).toBe(200)
     const old = keys
@@ -266,7 +266,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     })
   })
 
-  test('nobody can sign in while the keys are unreadable or invalid', async () => {
+  test('nobody can sign in while the provider’s keys are unreadable or invalid', async () => {
     const issuer = await addTrustedIssuer()
     const shared = Buffer.from('0123456789abcdef0123456789abcdef').toString('base64url')
     const answers: Record<string, () => Response> = {
@@ -275,8 +275,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
       'not JSON': () => new Response('<html>'),
       'another document': () => Response.json({ issuer: trust.issuer }),
       'a response that is too large': () => new Response(`{"keys":[${'1,'.repeat(70_000)}1]}`),
-      'a secret shared with all': () =>
-        Response.json({ keys: [{ kty: 'oct', k: shared, kid: 'first', alg: 'HS256' }] }),
+      'a symmetric key': () => Response.json({ keys: [{ kty: 'oct', k: shared, kid: 'first', alg: 'HS256' }] }),
       'no answer': () => {
         throw new TypeError('fetch failed')
       },
@@ -311,11 +310,11 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const { json } = await present(evil, await signAssertion(evil, { iss: 'https://evil.example' }))
     const { attributes } = (await world.get('/whoami', { key: String(json.access_token) })).json.data
     expect(attributes).toMatchObject({ partyId, agentId: id })
-    // A trusted issuer cannot name another party's agent.
+    // Another party's agent cannot be assigned to a trusted issuer.
     expectRefusal(await postIssuer(world, id), 'not_found')
   })
 
-  test('without a trusted issuer every assertion is refused, although the metadata names the grant', async () => {
+  test('without a trusted issuer, every assertion is refused, although the metadata lists the grant type', async () => {
     const found = await world.service.fetch(new Request(`${address}/.well-known/oauth-authorization-server`))
     expect(await found.json()).toMatchObject({
       grant_types_supported: expect.arrayContaining(['client_credentials', grant]),
@@ -331,7 +330,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(requestedUrls).toEqual([])
   })
 
-  test('keys are read only from the public internet or from this machine', async () => {
+  test('the jwksUri of a trusted issuer must be a public HTTPS address, or be on this machine', async () => {
     for (const jwksUri of ['https://10.0.0.1/jwks', 'http://idp.example/jwks', 'https://metadata.internal/', 'jwks']) {
       const source = { pointer: '/data/attributes/jwksUri' }
       expectRefusal(await postIssuer(world, agentId, { jwksUri }), 'invalid_value', { status: 422, source })

@@ -3,10 +3,10 @@ import type { World } from '../support/world.ts'
 /** The address of a service that tests call without a network. */
 export const address = 'http://127.0.0.1:4010'
 
-/** A service, called directly or through its listener. */
+/** A service that tests call directly or over the network. */
 export interface Reachable {
   service: Pick<World['service'], 'fetch'> & Partial<Pick<World['service'], 'signInLink'>>
-  /** The owner's login, if the service is another process. */
+  /** The owner's login, for a service in another process, which cannot give the test a sign-in link. */
   owner?: { email: string; password: string }
 }
 
@@ -17,42 +17,42 @@ export interface Page {
   text: string
 }
 
-/** A headless browser: it keeps cookies, follows redirects within the service and sends forms. */
+/** A browser without JavaScript. It stores cookies, follows redirects within the service and submits forms. */
 export interface Browser {
   get(url: string): Promise<Page>
-  /** Sends the page's form. `fields` overrides the form's values. */
+  /** Submits the page's form: its hidden fields, with `fields` added or replacing them. */
   submit(page: Page, fields: Record<string, string>, action?: string): Promise<Page>
-  /** Signs the owner in by password or one-time link. Returns the next page. */
-  prove(next: string): Promise<Page>
+  /** Signs the owner in with a password or a one-time link. Returns the page at `next`. */
+  signInOwner(next: string): Promise<Page>
   cookies: Map<string, string>
 }
 
-export function openBrowser({ service, owner }: Reachable, at = address): Browser {
+export function openBrowser({ service, owner }: Reachable, origin = address): Browser {
   const cookies = new Map<string, string>()
   const request = async (url: string, init: RequestInit, redirects = 0): Promise<Page> => {
     const headers = new Headers(init.headers)
-    const sent = [...cookies].map(([name, value]) => `${name.split(' ')[0]}=${value}`)
+    const sent = [...cookies].map(([name, value]) => `${name}=${value}`)
     if (sent.length > 0) headers.set('cookie', sent.join('; '))
     const response = await service.fetch(new Request(url, { ...init, headers, redirect: 'manual' }))
-    for (const cookie of response.headers.getSetCookie()) keep(cookies, cookie)
+    for (const cookie of response.headers.getSetCookie()) storeCookie(cookies, cookie)
     const location = response.headers.get('location')
     const text = await response.text()
     if (location === null) return { url, status: response.status, headers: response.headers, text }
     const next = new URL(location, url)
-    // A redirect to an application leaves the service.
-    if (next.origin !== at || redirects > 10) {
+    // A redirect to an application leads away from the service, so it is not followed.
+    if (next.origin !== origin || redirects > 10) {
       return { url: next.href, status: response.status, headers: response.headers, text }
     }
     return request(next.href, { method: 'GET' }, redirects + 1)
   }
   const browser: Browser = {
     cookies,
-    get: (url) => request(new URL(url, at).href, { method: 'GET' }),
-    prove: async (next) => {
+    get: (url) => request(new URL(url, origin).href, { method: 'GET' }),
+    signInOwner: async (next) => {
       const form = `/sign-in?next=${encodeURIComponent(next)}`
       if (owner !== undefined) return browser.submit(await browser.get(form), owner, '/sign-in')
       const link = await service.signInLink?.(next)
-      if (link === undefined) throw new Error('This service gives its test no link to sign in with.')
+      if (link === undefined) throw new Error('The test has neither a password nor a sign-in link for this service.')
       const { pathname, search } = new URL(link)
       return browser.submit(await browser.get(pathname + search), {})
     },
@@ -61,7 +61,7 @@ export function openBrowser({ service, owner }: Reachable, at = address): Browse
       for (const [name, value] of Object.entries(fields)) body.set(name, value)
       const headers = {
         'content-type': 'application/x-www-form-urlencoded',
-        origin: at,
+        origin,
         'sec-fetch-site': 'same-origin',
       }
       const target = action ?? formAction(page.text) ?? page.url
@@ -71,15 +71,13 @@ export function openBrowser({ service, owner }: Reachable, at = address): Browse
   return browser
 }
 
-/** Stores a cookie by name and path, because concurrent authorization requests have cookies of the same name. */
-function keep(cookies: Map<string, string>, cookie: string): void {
+/** Stores a cookie by its name alone, so that a cookie of the same name and another path is replaced. */
+function storeCookie(cookies: Map<string, string>, cookie: string): void {
   const [pair = '', ...attributes] = cookie.split('; ')
   const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
-  const path = attributes.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/'
   const ended = value === '' || attributes.some((attribute) => /^(max-age=0|expires=thu, 01 jan 1970)/i.test(attribute))
-  // Requests do not contain a cookie's path, so an older cookie of another path must not shadow a newer one.
-  for (const key of cookies.keys()) if (key.split(' ')[0] === name) cookies.delete(key)
-  if (!ended) cookies.set(`${name} ${path}`, value)
+  cookies.delete(name)
+  if (!ended) cookies.set(name, value)
 }
 
 function hiddenFields(html: string): Record<string, string> {

@@ -7,11 +7,11 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sampleOf } from '../support/depth.ts'
 
-/** The official MCP conformance tests for clients that sign in without a browser, run against `payments-mcp login`. */
+/** The scenarios of the official MCP conformance tests for clients that sign in without a browser. */
 const scenarios = ['enterprise-managed-authorization', 'client-credentials-jwt', 'client-credentials-basic']
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-const tool = pathOf('../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
+const conformanceCli = pathOf('../../node_modules/@modelcontextprotocol/conformance/dist/index.js')
 
 let output: string
 beforeAll(() => {
@@ -19,11 +19,11 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(output, { recursive: true }))
 
-test.each(sampleOf(scenarios, 3))('auth/%s', async (scenario) => {
+test.each(sampleOf(scenarios, 3))('payments-mcp login passes the conformance scenario auth/%s', async (scenario) => {
   const command = `${process.execPath} ${pathOf('../conformance/client.ts')}`
   const options = ['--scenario', `auth/${scenario}`, '--timeout', '120000', '-o', output]
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [
-    ...[tool, 'client', '--command', command],
+    ...[conformanceCli, 'client', '--command', command],
     ...options,
   ]).catch((failed: { stdout: string; stderr: string }) => failed)
   const printed = stdout + stderr

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sqlite } from '../support/databases.ts'
 import { dateSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { type Application, createApplication, mcpResource, signedIn } from './application.ts'
+import { type Application, createApplication, mcpResource, signInIfAsked } from './application.ts'
 import { address, type Browser, openBrowser, type Page } from './browser.ts'
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -54,7 +54,7 @@ describe('a device without a browser', () => {
     const confirmationPage = await browser.submit(await browser.get(verification_uri), { user_code })
     expect(confirmationPage.text).toContain('Is this your device?')
     expect(confirmationPage.text).toContain(user_code)
-    return signedIn(browser, await browser.submit(confirmationPage, { confirm: 'yes' }))
+    return signInIfAsked(browser, await browser.submit(confirmationPage, { confirm: 'yes' }))
   }
   const decide = async (browser: Browser, page: Page, decision: 'allow' | 'deny') => {
     const agent = /name="agent" value="(agt_[0-9a-f]{32})"/.exec(page.text)?.[1] ?? ''
