@@ -1,7 +1,7 @@
 import type { Log } from '../client/client.ts'
 import { Failure } from '../core/errors.ts'
 import type { SignInOptions } from './sign-in.ts'
-import { type Login, signInNeeded } from './token-store.ts'
+import { isRenewable, type Login, signInNeeded } from './token-store.ts'
 
 /** The options for reading and renewing a stored login. The log gets a warning if a renewal fails. */
 interface StoredCredentialOptions extends SignInOptions {
@@ -37,8 +37,7 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
     // A refused token that is still new is not renewed: an API that refuses all tokens would cause endless renewals.
     if (login.accessToken === refusedToken && system.now() - login.obtainedAtMs >= pauseMs) return true
-    const renewable = login.refreshToken !== null || login.proofFile !== undefined
-    const aheadMs = !renewable ? 0 : Math.min(renewAheadMs, lifetimeMs / 5)
+    const aheadMs = !isRenewable(login) ? 0 : Math.min(renewAheadMs, lifetimeMs / 5)
     return login.expiresAtMs - system.now() <= aheadMs
   }
 

@@ -42,6 +42,9 @@ const Content = z.object({
 export type Login = z.infer<typeof Login>
 export type Logins = Omit<z.infer<typeof Content>, 'version'>
 
+/** Returns whether a login can be renewed without a person, by its refresh token or by the application's own proof. */
+export const isRenewable = ({ refreshToken, proofFile }: Login) => refreshToken !== null || proofFile !== undefined
+
 export interface TokenStore {
   readonly path: string
   read(): Promise<Logins>

@@ -1,4 +1,4 @@
-import { createTokenStore } from '../auth/token-store.ts'
+import { createTokenStore, isRenewable } from '../auth/token-store.ts'
 import { createRemoteFetch } from '../client/remote.ts'
 import { dataDirectory } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
@@ -29,7 +29,7 @@ async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await openTokenStore().read()
     const isLoginExpired = (address: string) =>
-      logins[address]?.refreshToken === null && hasExpired(logins[address].expiresAtMs)
+      logins[address] !== undefined && !isRenewable(logins[address]) && hasExpired(logins[address].expiresAtMs)
     return Object.keys(logins).map((address) =>
       isLoginExpired(address)
         ? note('Login', `at ${address} has expired`, `Sign in again: payments-mcp login --base-url ${address}`)
@@ -49,14 +49,13 @@ async function loginAt(baseUrl: string): Promise<{ accessToken: string } | { fin
     if (!hasExpired(login.expiresAtMs)) return { accessToken: login.accessToken }
     // The next use renews the login. This check does not, because it must not change what is stored.
     return {
-      finding:
-        login.refreshToken === null
-          ? bad('Login', `at ${baseUrl} has expired`, again)
-          : note(
-              'Login',
-              `at ${baseUrl} will be renewed at its next use`,
-              `To check it, run payments-mcp whoami --base-url ${baseUrl}.`,
-            ),
+      finding: isRenewable(login)
+        ? note(
+            'Login',
+            `at ${baseUrl} will be renewed at its next use`,
+            `To check it, run payments-mcp whoami --base-url ${baseUrl}.`,
+          )
+        : bad('Login', `at ${baseUrl} has expired`, again),
     }
   } catch (error) {
     return { finding: unreadableFinding(error) }

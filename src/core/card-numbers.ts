@@ -1,10 +1,13 @@
-/** Returns the value of a decimal digit. In Unicode, the digits 0 to 9 of a script are consecutive code points. */
+/**
+ * Returns the value of a decimal digit. In Unicode, the digits 0 to 9 of a script are consecutive code points, and
+ * several such sequences may follow each other without a gap.
+ */
 export function digitValue(digit: string): number {
   const code = digit.codePointAt(0) ?? 0
   if (code < 128) return code - 48
   let zero = code
-  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
-  return code - zero
+  while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
+  return (code - zero) % 10
 }
 
 /**

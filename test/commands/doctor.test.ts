@@ -137,6 +137,18 @@ test('doctor reports whether a deployed API is reachable, accepts the key and ha
   expect(away.API).toMatchObject({ is: 'BAD', says: expect.stringContaining('does not answer') })
 })
 
+test.each([
+  ['an expired login without a refresh token must sign in again', {}, { is: 'BAD', says: 'has expired' }],
+  ['an expired login of an application is renewed', { proofFile: '/key' }, { is: 'note', says: 'will be renewed' }],
+])('for doctor, %s', (_, proof, { is, says }) => {
+  const login = { issuer: url, clientId: 'c', resource: url, accessToken: 't', obtainedAtMs: 0, expiresAtMs: 1 }
+  const data = join(folder, home, '.local/share/payments-mcp')
+  mkdirSync(data, { recursive: true })
+  const logins = { [url]: { ...login, refreshToken: null, ...proof } }
+  writeFileSync(join(data, 'login.json'), JSON.stringify({ version: 1, clients: {}, logins }))
+  expect(doctor(['--base-url', url]).found.Login).toMatchObject({ is, says: expect.stringContaining(says) })
+})
+
 test('doctor reports a port that another program uses', async () => {
   const other = createServer((_, response) => response.end('{}'))
   await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { withoutCardNumbers } from '../../src/core/card-numbers.ts'
+import { digitValue, withoutCardNumbers } from '../../src/core/card-numbers.ts'
 
 const number = '4242424242424242'
 
@@ -28,4 +28,15 @@ describe('card numbers in a text', () => {
   ])('%s is not masked', (_kind, text) => {
     expect(withoutCardNumbers(text)).toBe(text)
   })
+})
+
+it('every decimal digit of Unicode has its value', () => {
+  const digits: string[] = []
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const character = String.fromCodePoint(code)
+    if (/\p{Nd}/u.test(character)) digits.push(character)
+  }
+  expect(digits.length).toBeGreaterThan(500)
+  // Each script has ten digits in ascending order, and no code points between them.
+  expect(digits.map(digitValue)).toEqual(digits.map((_, index) => index % 10))
 })
