@@ -12,10 +12,10 @@ import {
 import { openBrowser } from './browser.ts'
 import { type FetchingService, openFetchingService, openSite, type Site, siteAddress } from './published.ts'
 
-/** The applications' published metadata documents, by path. */
-const documents: Record<string, object> = {
+/** The fields in which the document at each path differs from the default document. */
+const documentChanges: Record<string, object> = {
   '/client.json': { application_type: undefined },
-  '/of-another.json': { client_id: `${siteAddress}/client.json` },
+  '/other-client-id.json': { client_id: `${siteAddress}/client.json` },
   '/without-id.json': { client_id: undefined },
   '/long.json': { client_name: 'n'.repeat(6000) },
   '/with-secret.json': { client_secret: 'secret' },
@@ -33,10 +33,10 @@ const documentFor = (path: string) => ({
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
-  ...documents[path],
+  ...documentChanges[path],
 })
 
-const answers: Record<string, Parameters<typeof openSite>[0]> = {
+const faultyResponses: Record<string, Parameters<typeof openSite>[0]> = {
   '/moved.json': (_request, response) => response.writeHead(302, { location: '/client.json' }).end(),
   '/missing.json': (_request, response) => response.writeHead(404).end(JSON.stringify(documentFor('/missing.json'))),
   '/created.json': (_request, response) => response.writeHead(201).end(JSON.stringify(documentFor('/created.json'))),
@@ -44,30 +44,30 @@ const answers: Record<string, Parameters<typeof openSite>[0]> = {
   '/list.json': (_request, response) => response.end(JSON.stringify([documentFor('/list.json')])),
 }
 
-describe('applications with metadata documents', () => {
+describe('client id metadata documents', () => {
   let site: Site
   let running: FetchingService
   let registered: Application
-  let ended: Promise<void>
-  let written = 0
+  let connectionClosed: Promise<void>
+  let writtenKiB = 0
 
   const start = async () => {
-    let markEnded = () => {}
-    ended = new Promise((resolve) => {
-      markEnded = resolve
+    let markClosed = () => {}
+    connectionClosed = new Promise((resolve) => {
+      markClosed = resolve
     })
     site = await openSite((request, response) => {
       const path = String(request.url)
       if (path === '/endless.json') {
-        response.on('close', markEnded)
+        response.on('close', markClosed)
         const more = () => {
-          written += 1
+          writtenKiB += 1
           response.write('n'.repeat(1024), (error) => error == null && setImmediate(more))
         }
         return more()
       }
-      const answer = answers[path]
-      if (answer !== undefined) return answer(request, response)
+      const respond = faultyResponses[path]
+      if (respond !== undefined) return respond(request, response)
       response.end(JSON.stringify(documentFor(path)))
     })
     running = await openFetchingService(site.fetch)
@@ -82,13 +82,13 @@ describe('applications with metadata documents', () => {
   const statusOf = async (clientId: string) =>
     (await openBrowser(running).get((await authorizationUrl(applicationWithId(clientId))).url)).status
 
-  test('connect and refresh, and each document is fetched only once', async () => {
+  test('an application can connect and refresh with a metadata document that is fetched only once', async () => {
     await start()
     const application = applicationWithId(`${siteAddress}/client.json`)
     const attempt = await authorizationUrl(application)
     const browser = openBrowser(running)
     const back = await consent(browser, attempt.url)
-    // Any port is allowed, like for every application on a person's machine.
+    // The document states no port, and any port is allowed, as for every application on a person's machine.
     expect(back.url).toContain(callback)
     const tokens = await exchangeCode(application, attempt, back.url)
     const { server, client } = application
@@ -106,11 +106,11 @@ describe('applications with metadata documents', () => {
     expect(site.requestedUrls).toEqual(['/client.json'])
   })
 
-  test('are refused if their document is invalid', async () => {
+  test('an application whose document is invalid is refused', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/another.json`)).toBe(200)
-    const wrong = [...Object.keys(documents), ...Object.keys(answers)]
-    for (const path of wrong.filter((name) => !['/client.json', '/with-sector.json'].includes(name))) {
+    const paths = [...Object.keys(documentChanges), ...Object.keys(faultyResponses)]
+    for (const path of paths.filter((name) => !['/client.json', '/with-sector.json'].includes(name))) {
       expect([path, await statusOf(siteAddress + path)]).toEqual([path, 400])
     }
     // The redirect was not followed.
@@ -118,21 +118,21 @@ describe('applications with metadata documents', () => {
     expect(site.requestedUrls).not.toContain('/client.json')
   })
 
-  test('a document may contain other URLs, which are not fetched', async () => {
+  test('a document that contains another URL is accepted, and that URL is not fetched', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/with-sector.json`)).toBe(200)
     expect(site.requestedUrls).toEqual(['/with-sector.json'])
   })
 
-  test('an endless document is not read to the end', async () => {
+  test('the service stops reading an endless document', async () => {
     await start()
     expect(await statusOf(`${siteAddress}/endless.json`)).toBe(400)
-    await ended
-    // More than the service read was written, because some data was still in buffers.
-    expect(written).toBeLessThan(2000)
+    await connectionClosed
+    // The site wrote more than the service read, because some data was still in buffers.
+    expect(writtenKiB).toBeLessThan(2000)
   })
 
-  test('must have an ordinary https address; no other is fetched', async () => {
+  test('a client id that is not a plain https URL is refused, and nothing is fetched', async () => {
     await start()
     for (const id of [
       'http://app.example/client.json',
@@ -148,25 +148,25 @@ describe('applications with metadata documents', () => {
     expect(site.requestedUrls).toEqual([])
   })
 
-  test('at most 60 documents a minute are fetched for one client address, independently of other addresses', async () => {
+  test('requests from one IP address cause at most 60 fetches a minute, whatever other addresses do', async () => {
     await start()
     const serviceFrom = (address: string) => ({
       service: { fetch: (request: Request) => running.service.fetch(request, { local: true, address }) },
     })
-    const from = async (address: string, path: string) =>
+    const statusFrom = async (address: string, path: string) =>
       (await openBrowser(serviceFrom(address)).get((await authorizationUrl(applicationWithId(siteAddress + path))).url))
         .status
-    for (let count = 0; count < 60; count++) expect(await from('192.0.2.1', `/${count}.json`)).toBe(200)
-    expect(await from('192.0.2.1', '/one-more.json')).toBe(400)
+    for (let count = 0; count < 60; count++) expect(await statusFrom('192.0.2.1', `/${count}.json`)).toBe(200)
+    expect(await statusFrom('192.0.2.1', '/one-more.json')).toBe(400)
     expect(site.requestedUrls).toHaveLength(60)
-    expect(await from('192.0.2.2', '/client.json')).toBe(200)
-    // A fetched document is kept, so it does not count again.
-    expect(await from('192.0.2.1', '/0.json')).toBe(200)
+    expect(await statusFrom('192.0.2.2', '/client.json')).toBe(200)
+    // A cached document is not fetched again, so it does not count.
+    expect(await statusFrom('192.0.2.1', '/0.json')).toBe(200)
     expect(site.requestedUrls).toHaveLength(61)
   })
 })
 
-describe('a document that an application publishes', () => {
+describe('the availability of metadata documents', () => {
   let site: Site
   let running: FetchingService
   let reachable: boolean
@@ -178,9 +178,8 @@ describe('a document that an application publishes', () => {
   const id = `${siteAddress}/client.json?key=unseen-4711`
   const start = async (headers: Record<string, string> = {}) => {
     reachable = true
-    site = await openSite((request, response) => {
-      const document = { ...documentFor('/client.json'), client_id: siteAddress + request.url }
-      response.writeHead(200, headers).end(JSON.stringify({ ...document, client_id: id }))
+    site = await openSite((_request, response) => {
+      response.writeHead(200, headers).end(JSON.stringify({ ...documentFor('/client.json'), client_id: id }))
     })
     const fetching: typeof fetch = async (input, init) => {
       if (reachable) return site.fetch(input, init)
@@ -188,21 +187,21 @@ describe('a document that an application publishes', () => {
     }
     running = await openFetchingService(fetching)
   }
-  const applicationOf = async (service: FetchingService) => ({
+  const applicationFor = async (service: FetchingService) => ({
     ...(await createApplication(service)),
     client: { client_id: id },
   })
   const openAuthorizationPage = async (service: FetchingService) =>
-    openBrowser(service).get((await authorizationUrl(await applicationOf(service))).url)
+    openBrowser(service).get((await authorizationUrl(await applicationFor(service))).url)
   const refreshTokens = async (service: FetchingService, refreshToken: string) => {
-    const { server, client } = await applicationOf(service)
+    const { server, client } = await applicationFor(service)
     const request = oauth.refreshTokenGrantRequest(server, client, oauth.None(), refreshToken, transport(service))
     return oauth.processRefreshTokenResponse(server, client, await request)
   }
 
-  test('is kept after a restart: for sign-ins while it is fresh, and for refreshes forever', async () => {
+  test('a stored document survives a restart: sign-ins use it while fresh, refreshes even later', async () => {
     await start({ 'cache-control': 'public, max-age=3600' })
-    const application = await applicationOf(running)
+    const application = await applicationFor(running)
     const attempt = await authorizationUrl(application)
     const back = await consent(openBrowser(running), attempt.url)
     let { refresh_token } = await exchangeCode(application, attempt, back.url)
@@ -219,7 +218,7 @@ describe('a document that an application publishes', () => {
     expect(site.requestedUrls).toHaveLength(2)
   })
 
-  test('that is unreadable is named with a fix on the error page, and logged once', async () => {
+  test('if a fetch fails, the error page shows the address and a fix, and one warning is logged', async () => {
     await start()
     reachable = false
     const page = await openAuthorizationPage(running)
@@ -244,7 +243,7 @@ describe('a document that an application publishes', () => {
     { clientMetadata: 'on', publicUrl: 'http://127.0.0.1:4010', announced: true, status: 200 },
     { clientMetadata: 'off', publicUrl: 'https://payments.example', announced: false, status: 400 },
   ] as const)(
-    'with clientMetadata $clientMetadata at $publicUrl: support announced: $announced, sign-in answered with $status',
+    'with clientMetadata $clientMetadata at $publicUrl: support announced $announced, sign-in status $status',
     async ({ clientMetadata, publicUrl, announced, status }) => {
       await start()
       const restarted = running.restarted({ clientMetadata, publicUrl: () => publicUrl })

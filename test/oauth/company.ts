@@ -3,13 +3,13 @@ import { listenForSignIns, trustCommand } from '../../src/commands/identity-prov
 import { openBrowser } from './browser.ts'
 import type { Served } from './served.ts'
 
+/** A company's identity provider. Its `url` is also its issuer. */
 export interface Company {
-  /** The issuer. */
   url: string
   close(): Promise<void>
 }
 
-/** Starts the package's own identity provider next to a served world, like `serve --with-idp`. */
+/** Starts the built-in identity provider next to a served world, as `serve --with-idp` does. */
 export async function openCompany({ world, url }: Served): Promise<Company> {
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
@@ -19,12 +19,13 @@ export async function openCompany({ world, url }: Served): Promise<Company> {
   return listener
 }
 
+/** An AI host's credentials at the company's identity provider. */
 export interface Host {
   clientId: string
   clientSecret: string
 }
 
-/** Makes the service trust the company for a host, with the request from the command that `serve` prints. */
+/** Makes the service trust the company with the curl command that `serve` prints. Returns the credentials of a host. */
 export async function trustHost({ world, url: publicUrl }: Served, company: Company, email: string): Promise<Host> {
   const { agentId } = await world.whoami()
   const command = trustCommand(company.url, { publicUrl, email, agentId })
@@ -37,12 +38,12 @@ export async function trustHost({ world, url: publicUrl }: Served, company: Comp
 
 const callback = 'http://127.0.0.1:53682/callback'
 
-/** Signs a person in at the company like a host: in a browser, with the code flow. Returns their ID token. */
+/** Signs a person in at the company as a host does, in a browser with the code flow. Returns the person's ID token. */
 export async function signInAt(company: Company, { clientId, clientSecret }: Host, email: string): Promise<string> {
   const insecure = { execute: [client.allowInsecureRequests] }
   const config = await client.discovery(new URL(company.url), clientId, clientSecret, undefined, insecure)
   const [verifier, state] = [client.randomPKCECodeVerifier(), client.randomState()]
-  const begun = client.buildAuthorizationUrl(config, {
+  const signInUrl = client.buildAuthorizationUrl(config, {
     redirect_uri: callback,
     scope: 'openid email profile',
     state,
@@ -50,10 +51,10 @@ export async function signInAt(company: Company, { clientId, clientSecret }: Hos
     code_challenge_method: 'S256',
   })
   const browser = openBrowser({ service: { fetch: (request) => fetch(request) } }, company.url)
-  const people = await browser.get(begun.href)
-  const row = people.text.split('\n').find((line) => line.includes(email)) ?? ''
-  const back = await browser.get(/href="([^"]+)"/.exec(row)?.[1] ?? 'nobody')
+  const peoplePage = await browser.get(signInUrl.href)
+  const row = peoplePage.text.split('\n').find((line) => line.includes(email)) ?? ''
+  const redirect = await browser.get(/href="([^"]+)"/.exec(row)?.[1] ?? '/no-such-person')
   const checks = { pkceCodeVerifier: verifier, expectedState: state }
-  const tokens = await client.authorizationCodeGrant(config, new URL(back.url), checks)
+  const tokens = await client.authorizationCodeGrant(config, new URL(redirect.url), checks)
   return String(tokens.id_token)
 }

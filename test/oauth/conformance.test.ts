@@ -11,12 +11,11 @@ import { createWorld, type World } from '../support/world.ts'
 import { consent } from './application.ts'
 import { address, openBrowser } from './browser.ts'
 
-const tool = fileURLToPath(
+const conformanceTool = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 )
 
-/** The official MCP conformance tests for authorization servers, run against this service behind a real listener. */
-describe('conformance', () => {
+describe('the official MCP conformance tests for authorization servers', () => {
   let world: World
   let listener: Listener
 
@@ -31,9 +30,9 @@ describe('conformance', () => {
     await world.drop()
   })
 
-  /** Runs the tool, passing each line to `onLine`. Returns its whole output. */
+  /** Runs the conformance tool, and passes each line that it prints to `onLine`. Returns its exit code and output. */
   const run = async (options: string[], onLine: (line: string) => void = () => {}) => {
-    const child = spawn(process.execPath, [tool, 'authorization', '--url', listener.url, ...options])
+    const child = spawn(process.execPath, [conformanceTool, 'authorization', '--url', listener.url, ...options])
     const printed: string[] = []
     const take = (line: string) => {
       printed.push(line)
@@ -47,13 +46,13 @@ describe('conformance', () => {
     return { code, text: printed.join('\n') }
   }
 
-  test('the metadata passes', async () => {
+  test("the authorization server's metadata passes", async () => {
     const { code, text } = await run(['--scenario', 'authorization-server-metadata-endpoint'])
     expect(text).toContain('Passed: 2/2, 0 failed, 0 warnings')
     expect(code).toBe(0)
   })
 
-  test('the whole code flow passes, with a person at a browser', async () => {
+  test('the whole authorization code flow passes if a person consents in a browser', async () => {
     const registered = await fetch(`${listener.url}/oauth/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -72,24 +71,24 @@ describe('conformance', () => {
     expect(code).toBe(0)
   })
 
-  /** Consents as a person, and sends the resulting redirect to the tool. */
+  /** Consents as a person, then opens the resulting redirect, at which the tool waits for the code. */
   const consentAt = async (url: string) => {
-    const browser = openBrowser({ service: { ...world.service, fetch: throughListener } })
+    const browser = openBrowser({ service: { ...world.service, fetch: fetchFromListener } })
     const back = await consent(browser, url.replace(listener.url, address))
     await fetch(back.url)
   }
 
-  /** Sends a request to the listener, because the tests' browser uses another address for the service. */
-  const throughListener = async (request: Request) => {
+  /** Sends requests of the tests' browser to the listener. That browser calls the service by another address. */
+  const fetchFromListener = async (request: Request) => {
     const headers = new Headers(request.headers)
     if (headers.has('origin')) headers.set('origin', listener.url)
     const { method } = request
     const body = method === 'POST' ? await request.text() : null
     const url = request.url.replace(address, listener.url)
     const response = await fetch(url, { method, headers, body, redirect: 'manual' })
-    const changed = new Headers(response.headers)
-    const location = changed.get('location')
-    if (location !== null) changed.set('location', location.replace(listener.url, address))
-    return new Response(response.body, { status: response.status, headers: changed })
+    const responseHeaders = new Headers(response.headers)
+    const location = responseHeaders.get('location')
+    if (location !== null) responseHeaders.set('location', location.replace(listener.url, address))
+    return new Response(response.body, { status: response.status, headers: responseHeaders })
   }
 })

@@ -15,7 +15,7 @@ interface DeviceCode {
   expires_in: number
 }
 
-describe('a device without a browser', () => {
+describe('signing in on a device without a browser', () => {
   let world: World
   let device: Application
 
@@ -41,16 +41,16 @@ describe('a device without a browser', () => {
   }
   const begin = async (form: Record<string, string> = {}) =>
     (await post('/oauth/device/authorize', { resource: mcpResource, ...form })).json as unknown as DeviceCode
-  const ask = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
+  const requestToken = ({ device_code }: DeviceCode, form: Record<string, string> = {}) =>
     post('/oauth/token', { grant_type: deviceGrant, device_code, ...form })
   /** Polls for the token once more, after the shortest allowed interval. */
   const poll = (code: DeviceCode, form?: Record<string, string>) => {
     vi.setSystemTime(Date.now() + 5_000)
-    return ask(code, form)
+    return requestToken(code, form)
   }
 
-  /** Enters the code and confirms the device as a person. Returns the page that asks for permission. */
-  const enter = async (browser: Browser, { verification_uri, user_code }: DeviceCode) => {
+  /** Acts as a person who enters the code and confirms the device. Returns the page that asks for permission. */
+  const enterCode = async (browser: Browser, { verification_uri, user_code }: DeviceCode) => {
     const confirmationPage = await browser.submit(await browser.get(verification_uri), { user_code })
     expect(confirmationPage.text).toContain('Is this your device?')
     expect(confirmationPage.text).toContain(user_code)
@@ -61,8 +61,8 @@ describe('a device without a browser', () => {
     return browser.submit(page, { agent, agentName: '', decision }, new URL(page.url).pathname)
   }
 
-  test('is connected by a person in their own browser, and then acts as the agent', async () => {
-    // This is the hosted connector's name for the scope.
+  test('a person connects a device in their own browser, and the device then acts as the agent', async () => {
+    // An alias of the scope cards:agent.
     const code = await begin({ scope: 'agents:operate' })
     expect(code).toMatchObject({
       user_code: expect.stringMatching(/^[B-Z]{4}-[B-Z]{4}$/),
@@ -73,7 +73,7 @@ describe('a device without a browser', () => {
     })
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'authorization_pending' } })
     const browser = openBrowser(world)
-    const page = await enter(browser, code)
+    const page = await enterCode(browser, code)
     expect(page.text).toContain('A device')
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'authorization_pending' } })
     expect((await decide(browser, page, 'allow')).text).toContain('is connected')
@@ -85,17 +85,17 @@ describe('a device without a browser', () => {
     expect((await post('/oauth/token', refresh)).status).toBe(200)
   })
 
-  test('gets the default scopes when it names none', async () => {
+  test('a device that requests no scopes gets the default ones', async () => {
     const code = await begin()
     const browser = openBrowser(world)
-    await decide(browser, await enter(browser, code), 'allow')
+    await decide(browser, await enterCode(browser, code), 'allow')
     expect((await poll(code)).json.scope).toBe('payments:read payments:write cards:agent customers:read')
   })
 
-  test('learns that the person refused on either page', async () => {
+  test('polling gets access_denied if the person refuses permission or does not recognize the device', async () => {
     const browser = openBrowser(world)
     const denied = await begin()
-    const denial = await decide(browser, await enter(browser, denied), 'deny')
+    const denial = await decide(browser, await enterCode(browser, denied), 'deny')
     expect(denial.text).toContain('Connect a device')
     expect(await poll(denied)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
     const stopped = await begin()
@@ -106,7 +106,7 @@ describe('a device without a browser', () => {
     expect(await poll(stopped)).toMatchObject({ status: 400, json: { error: 'access_denied' } })
   })
 
-  test('learns that its code has expired, and the code no longer works', async () => {
+  test('polling with an expired code gets expired_token, and a person can no longer enter the code', async () => {
     const code = await begin()
     vi.setSystemTime(Date.now() + 601_000)
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'expired_token' } })
@@ -115,21 +115,21 @@ describe('a device without a browser', () => {
     expect(page.text).toContain('<title>Error: Connect a device')
   })
 
-  test('gets a code that works once, both as a device code and as a user code', async () => {
+  test('the device code and the user code each work only once', async () => {
     const code = await begin()
     const browser = openBrowser(world)
-    await decide(browser, await enter(browser, code), 'allow')
+    await decide(browser, await enterCode(browser, code), 'allow')
     const again = await browser.submit(await browser.get(code.verification_uri), { user_code: code.user_code })
     expect(again.text).toContain('<title>Error: Connect a device')
     const first = await poll(code)
     expect(first.status).toBe(200)
     expect(await poll(code)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
-    // A code that is presented twice may have been stolen.
+    // A code that is presented twice may have been stolen, so the access token is revoked.
     expect((await world.get('/whoami', { key: String(first.json.access_token) })).status).toBe(401)
   })
 
   test.each(['BBBB-BBBB', '', "' or 1=1", 'hashed:x', 'B'.repeat(500)])(
-    'refuses an unknown code: %j',
+    'entering the unknown code %j leads to an error',
     async (user_code) => {
       await begin()
       const browser = openBrowser(world)
@@ -139,7 +139,7 @@ describe('a device without a browser', () => {
     },
   )
 
-  test('gets a code that a person may type in any form, and must confirm even if the address contains it', async () => {
+  test('a code may be typed in lower case without a hyphen; a link with the code connects nothing yet', async () => {
     const code = await begin()
     const browser = openBrowser(world)
     const user_code = ` ${code.user_code.replace('-', '').toLowerCase()} `
@@ -149,7 +149,7 @@ describe('a device without a browser', () => {
     expect(await poll(code)).toMatchObject({ json: { error: 'authorization_pending' } })
   })
 
-  test('is not connected by a form from another browser or without its token', async () => {
+  test('a form is refused if another browser sends it, or if its xsrf token is missing or wrong', async () => {
     const code = await begin()
     const [browser, other] = [openBrowser(world), openBrowser(world)]
     await other.get(code.verification_uri)
@@ -173,12 +173,12 @@ describe('a device without a browser', () => {
     [{ device_code: 'd'.repeat(43) }, 400, 'invalid_grant'],
     [{ device_code: 'hashed:d' }, 400, 'invalid_grant'],
     [{ device_code: '' }, 400, 'invalid_request'],
-    [{ client_id: 'nobody' }, 401, 'invalid_client'],
-  ])('polling with %j', async (form, status, error) => {
+    [{ client_id: 'unknown' }, 401, 'invalid_client'],
+  ])('polling with %j gets status %i and the error %s', async (form, status, error) => {
     expect(await poll(await begin(), form)).toMatchObject({ status, json: { error } })
   })
 
-  test('is the only client that can poll for its code, and must be registered for this flow', async () => {
+  test('only the device that got a code can poll with it; other kinds of clients get no code', async () => {
     const code = await begin()
     const { client } = await createApplication(world, {
       redirect_uris: [],
@@ -192,36 +192,36 @@ describe('a device without a browser', () => {
     expect(await poll(code, { client_id: host })).toMatchObject({ status: 400 })
   })
 
-  test('that polls faster than every five seconds is told to slow down, and gets its answer after waiting', async () => {
+  test('a device that polls too fast gets slow_down, and gets its tokens after a pause', async () => {
     const [code, other] = [await begin(), await begin()]
     const pending = { status: 400, json: { error: 'authorization_pending' } }
     const tooFast = { status: 400, json: { error: 'slow_down' } }
-    expect(await ask(code)).toMatchObject(pending)
+    expect(await requestToken(code)).toMatchObject(pending)
     for (let count = 0; count < 3; count++) {
       vi.setSystemTime(Date.now() + 1_000)
-      expect(await ask(code)).toMatchObject(tooFast)
+      expect(await requestToken(code)).toMatchObject(tooFast)
     }
-    expect(await ask(other)).toMatchObject(pending)
+    expect(await requestToken(other)).toMatchObject(pending)
     vi.setSystemTime(Date.now() + 2_000)
-    expect(await ask(code)).toMatchObject(pending)
+    expect(await requestToken(code)).toMatchObject(pending)
     const browser = openBrowser(world)
-    await decide(browser, await enter(browser, code), 'allow')
-    expect(await ask(code)).toMatchObject(tooFast)
+    await decide(browser, await enterCode(browser, code), 'allow')
+    expect(await requestToken(code)).toMatchObject(tooFast)
     expect(await poll(code)).toMatchObject({ status: 200 })
   })
 
-  test('gets a code that an address can guess at most 60 times a minute, and only with the form’s token', async () => {
+  test('one IP address can try at most 60 codes a minute, and only with the xsrf token of the form', async () => {
     const code = await begin()
-    const at = (address: string) => ({
+    const serviceFrom = (address: string) => ({
       service: {
         ...world.service,
         fetch: (request: Request) => world.service.fetch(request, { local: true, address }),
       },
     })
-    const [stranger, browser] = [openBrowser(at('192.0.2.1')), openBrowser(at('192.0.2.2'))]
+    const [guesser, browser] = [openBrowser(serviceFrom('192.0.2.1')), openBrowser(serviceFrom('192.0.2.2'))]
     const guess = async (xsrf?: string) => {
-      const form = await stranger.get('/oauth/device')
-      return stranger.submit(form, { user_code: 'BBBB-BBBB', ...(xsrf === undefined ? {} : { xsrf }) })
+      const form = await guesser.get('/oauth/device')
+      return guesser.submit(form, { user_code: 'BBBB-BBBB', ...(xsrf === undefined ? {} : { xsrf }) })
     }
     for (let count = 0; count < 59; count++) expect((await guess('guess')).status).toBe(400)
     vi.setSystemTime(Date.now() + 61_000)
@@ -229,7 +229,7 @@ describe('a device without a browser', () => {
     const refused = await guess()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
     expect(refused.text).toContain('Too many codes were entered')
-    const page = await enter(browser, code)
+    const page = await enterCode(browser, code)
     expect((await decide(browser, page, 'allow')).text).toContain('is connected')
     vi.setSystemTime(Date.now() + 61_000)
     expect((await guess()).text).toContain('There is no such code')

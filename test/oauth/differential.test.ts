@@ -15,38 +15,39 @@ import {
 } from './script.ts'
 import { openPlain, openService, redirectUri, type Side } from './sides.ts'
 
-/**
- * A script with its expected result. This service and a plain `oidc-provider` must give the same result; `plain` has
- * each exception and its reason.
- */
+/** A script that runs against this service and against a plain `oidc-provider`, and the result expected from both. */
 interface Case {
   run: (side: Side) => Promise<string>
+  /** For an authorization request: `asks` a person, shows an error `page`, or redirects `back` to the application. */
   outcome: string
-  /** The plain provider's result, if it is different, and the reason. */
+  /** The expected result of the plain provider if it differs, and the reason. */
   plain?: { outcome: string; why: string }
 }
 
 const cases: Record<string, Case> = {
-  'a valid request': { run: requestAuthorization({}), outcome: 'asks' },
-  'without a state': { run: requestAuthorization({ state: null }), outcome: 'asks' },
-  'with an unknown scope': { run: requestAuthorization({ scope: `${scope} everything` }), outcome: 'asks' },
-  'without PKCE': {
+  'a valid authorization request': { run: requestAuthorization({}), outcome: 'asks' },
+  'an authorization request without a state': { run: requestAuthorization({ state: null }), outcome: 'asks' },
+  'an authorization request with an unknown scope': {
+    run: requestAuthorization({ scope: `${scope} everything` }),
+    outcome: 'asks',
+  },
+  'an authorization request without PKCE': {
     run: requestAuthorization({ code_challenge: null, code_challenge_method: null }),
     outcome: 'back with invalid_request',
   },
-  'with plain PKCE': {
+  'an authorization request with the PKCE method plain': {
     run: requestAuthorization({ code_challenge_method: 'plain' }),
     outcome: 'back with invalid_request',
   },
-  'with PKCE without a method, which means plain': {
+  'an authorization request without a PKCE method (plain by default)': {
     run: requestAuthorization({ code_challenge_method: null }),
     outcome: 'back with invalid_request',
   },
-  'with a challenge that is too short': {
+  'an authorization request with a challenge that is too short': {
     run: requestAuthorization({ code_challenge: 'short' }),
     outcome: 'back with invalid_request',
   },
-  'another port of this machine': {
+  'an authorization request with a redirect to another port of this machine': {
     run: requestAuthorization({ redirect_uri: 'http://127.0.0.1:1/callback' }),
     outcome: 'asks',
   },
@@ -65,40 +66,46 @@ const cases: Record<string, Case> = {
       'https://127.0.0.1:53682/callback',
       'javascript:alert(1)',
     ].map((redirect_uri) => [
-      `redirect to ${redirect_uri}`,
+      `an authorization request with a redirect to ${redirect_uri}`,
       { run: requestAuthorization({ redirect_uri }), outcome: 'page 400' },
     ]),
   ),
-  'an error does not go to an unregistered redirect address': {
+  'an invalid authorization request with an unregistered redirect address': {
     run: requestAuthorization({ redirect_uri: 'https://evil.example/', response_type: 'token', code_challenge: null }),
     outcome: 'page 400',
   },
-  'a client that is not registered': { run: requestAuthorization({ client_id: 'nobody' }), outcome: 'page 400' },
-  'no client': { run: requestAuthorization({ client_id: null }), outcome: 'page 400' },
+  'an authorization request from an unregistered client': {
+    run: requestAuthorization({ client_id: 'unknown' }),
+    outcome: 'page 400',
+  },
+  'an authorization request without a client': { run: requestAuthorization({ client_id: null }), outcome: 'page 400' },
   ...Object.fromEntries(
     ['token', 'id_token', 'code token', 'id_token token', 'none'].map((response_type) => [
-      `response type ${response_type}`,
+      `an authorization request for the response type ${response_type}`,
       { run: requestAuthorization({ response_type }), outcome: 'back with unsupported_response_type' },
     ]),
   ),
-  'nobody may be asked': { run: requestAuthorization({ prompt: 'none' }), outcome: 'back with login_required' },
-  'an unknown resource': {
+  'an authorization request that forbids any prompt': {
+    run: requestAuthorization({ prompt: 'none' }),
+    outcome: 'back with login_required',
+  },
+  'an authorization request for an unknown resource': {
     run: requestAuthorization({ resource: 'https://elsewhere.example' }),
     outcome: 'back with invalid_target',
   },
-  'a resource that is not an address': {
+  'an authorization request for a resource that is not a URL': {
     run: requestAuthorization({ resource: 'wallet' }),
     outcome: 'back with invalid_target',
   },
-  'a request object': {
+  'an authorization request with a request object': {
     run: requestAuthorization({ request: 'e30.e30.' }),
     outcome: 'back with request_not_supported',
   },
-  'a request elsewhere': {
+  'an authorization request with the URL of a request object': {
     run: requestAuthorization({ request_uri: 'https://evil.example/request' }),
     outcome: 'back with request_uri_not_supported',
   },
-  denied: {
+  'an authorization request that the person denies': {
     run: async (side) => String((await side.answer((await begin(side)).url, 'deny')).searchParams.get('error')),
     outcome: 'access_denied',
   },
@@ -116,34 +123,37 @@ const cases: Record<string, Case> = {
     run: async (side) => String((await connect(side, { scope: `${scope} everything` })).scope),
     outcome: 'cards:agent',
   },
-  'another verifier': { run: presentCode({ code_verifier: 'v'.repeat(43) }), outcome: '400 invalid_grant' },
-  'no verifier': { run: presentCode({ code_verifier: null }), outcome: '400 invalid_grant' },
-  'another redirect address': {
+  'a code with the wrong verifier': {
+    run: presentCode({ code_verifier: 'v'.repeat(43) }),
+    outcome: '400 invalid_grant',
+  },
+  'a code without its verifier': { run: presentCode({ code_verifier: null }), outcome: '400 invalid_grant' },
+  'a code with another redirect address': {
     run: presentCode({ redirect_uri: 'http://127.0.0.1:53683/callback' }),
     outcome: '400 invalid_grant',
   },
-  'no redirect address': { run: presentCode({ redirect_uri: null }), outcome: '400 invalid_grant' },
-  'the code of another client': {
+  'a code without its redirect address': { run: presentCode({ redirect_uri: null }), outcome: '400 invalid_grant' },
+  'a code presented by another client': {
     run: presentCode(({ other }) => ({ client_id: idOf(other) })),
     outcome: '400 invalid_grant',
   },
-  'a code of nobody': { run: presentCode({ code: 'c'.repeat(43) }), outcome: '400 invalid_grant' },
-  'no code': { run: presentCode({ code: null }), outcome: '400 invalid_request' },
-  'a client of nobody': { run: presentCode({ client_id: 'nobody' }), outcome: '401 invalid_client' },
-  'no client with a code': { run: presentCode({ client_id: null }), outcome: '400 invalid_request' },
-  'a client with a secret that it does not have': {
+  'an unknown code': { run: presentCode({ code: 'c'.repeat(43) }), outcome: '400 invalid_grant' },
+  'a token request without its code': { run: presentCode({ code: null }), outcome: '400 invalid_request' },
+  'a code from an unregistered client': { run: presentCode({ client_id: 'unknown' }), outcome: '401 invalid_client' },
+  'a code without a client': { run: presentCode({ client_id: null }), outcome: '400 invalid_request' },
+  'a code with a secret from a client that has none': {
     run: presentCode({ client_secret: 'secret' }),
     outcome: '401 invalid_client',
   },
-  'another client in a header': {
+  'a code with another client in the Authorization header': {
     run: presentCode({}, { authorization: `Basic ${btoa('client:secret')}` }),
     outcome: '400 invalid_request',
   },
-  'a code for another resource': {
+  'a code presented for another resource': {
     run: presentCode(({ otherResource }) => ({ resource: otherResource })),
     outcome: '400 invalid_target',
   },
-  'a code for an unknown resource': {
+  'a code presented for an unknown resource': {
     run: presentCode({ resource: 'https://elsewhere.example' }),
     outcome: '400 invalid_target',
   },
@@ -156,7 +166,7 @@ const cases: Record<string, Case> = {
     },
     outcome: '400 invalid_grant',
   },
-  'a code for the second time, which revokes the tokens from the first time': {
+  'the second use of a code (which revokes the tokens from the first use)': {
     run: async (side) => {
       const { back, verifier, code, state } = await allow(side)
       const checks = { pkceCodeVerifier: verifier, expectedState: String(state) }
@@ -169,8 +179,11 @@ const cases: Record<string, Case> = {
   },
 
   'a valid refresh': { run: presentRefreshToken({}), outcome: '200' },
-  'a refresh for less': { run: presentRefreshToken({ scope: 'cards:agent' }), outcome: '200' },
-  'a refresh for more': { run: presentRefreshToken({ scope: `${scope} openid` }), outcome: '400 invalid_scope' },
+  'a refresh with fewer scopes': { run: presentRefreshToken({ scope: 'cards:agent' }), outcome: '200' },
+  'a refresh with more scopes': {
+    run: presentRefreshToken({ scope: `${scope} openid` }),
+    outcome: '400 invalid_scope',
+  },
   'a refresh for another resource': {
     run: presentRefreshToken(({ otherResource }) => ({ resource: otherResource })),
     outcome: '400 invalid_target',
@@ -187,18 +200,19 @@ const cases: Record<string, Case> = {
     run: presentRefreshToken({ refresh_token: 'r'.repeat(43) }),
     outcome: '400 invalid_grant',
   },
-  'an access token as a refresh token': {
+  'an access token presented as a refresh token': {
     run: async (side) => {
       const refresh_token = (await connect(side)).access_token
       return requestToken(side, { grant_type: 'refresh_token', refresh_token })
     },
     outcome: '400 invalid_grant',
   },
-  'a refresh for the second time, which revokes the newer token too': {
+  'the second use of a refresh token (which revokes the newer token too)': {
     run: async (side) => {
       const refresh_token = String((await connect(side)).refresh_token)
       const next = await client.refreshTokenGrant(side.application, refresh_token)
-      const again = (text: unknown) => requestToken(side, { grant_type: 'refresh_token', refresh_token: String(text) })
+      const again = (token: unknown) =>
+        requestToken(side, { grant_type: 'refresh_token', refresh_token: String(token) })
       return `${await again(refresh_token)}, ${await again(next.refresh_token)}`
     },
     outcome: '400 invalid_grant, 400 invalid_grant',
@@ -222,20 +236,20 @@ const cases: Record<string, Case> = {
 
   ...Object.fromEntries(
     ['password', 'implicit', 'anything'].map((grant_type) => [
-      `grant type ${grant_type}`,
+      `a token request with the grant type ${grant_type}`,
       {
         run: (side: Side) => requestToken(side, { grant_type, username: 'a', password: 'b', scope }),
         outcome: '400 unsupported_grant_type',
       },
     ]),
   ),
-  'client credentials of a client that may not use them': {
+  'a client credentials request from a client that is not allowed to make one': {
     run: (side) => requestToken(side, { grant_type: 'client_credentials', scope }),
     outcome: '400 invalid_request',
-    plain: { outcome: '400 unsupported_grant_type', why: 'It has no applications that sign in by themselves.' },
+    plain: { outcome: '400 unsupported_grant_type', why: 'It does not support client credentials.' },
   },
-  'no grant type': { run: (side) => requestToken(side, {}), outcome: '400 invalid_request' },
-  'a parameter twice': {
+  'a token request without a grant type': { run: (side) => requestToken(side, {}), outcome: '400 invalid_request' },
+  'a token request with a repeated parameter': {
     run: async (side) => {
       const twice = `client_id=${idOf(side.application)}&grant_type=refresh_token&refresh_token=a&refresh_token=b`
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -252,7 +266,7 @@ const cases: Record<string, Case> = {
   },
 }
 
-describe('this service and a plain oidc-provider give the same answers', () => {
+describe('OAuth requests to this service and to a plain oidc-provider', () => {
   let ours: Side
   let plain: Side
 
@@ -266,10 +280,10 @@ describe('this service and a plain oidc-provider give the same answers', () => {
     await Promise.all([ours.close(), plain.close()])
   })
 
-  test.each(Object.entries(cases))('%s', async (_name, { run, outcome, plain: other }) => {
+  test.each(Object.entries(cases))('%s gets the expected result', async (_name, { run, outcome, plain: exception }) => {
     expect({ ours: await run(ours), plain: await run(plain) }).toEqual({
       ours: outcome,
-      plain: other?.outcome ?? outcome,
+      plain: exception?.outcome ?? outcome,
     })
   })
 })

@@ -31,7 +31,7 @@ onEachDatabase('OAuth', (database) => {
 
   const whoami = async (token: string) => (await world.get('/whoami', { key: token })).json.data?.attributes
 
-  test('a person picks an agent, and the application acts as it', async () => {
+  test('a person picks an agent, and the application acts as that agent', async () => {
     const { agentId, partyId } = await world.whoami()
     const { tokens, back } = await connect(world, { choice: { agent: String(agentId) } })
     expect(new URL(back.url).searchParams.get('iss')).toBe(address)
@@ -51,13 +51,13 @@ onEachDatabase('OAuth', (database) => {
     expect(created.json.errors[0]).toMatchObject({ code: 'forbidden' })
   })
 
-  test('a person creates an agent while connecting, and only one even if the button is pressed several times', async () => {
+  test('a person creates an agent while connecting an application', async () => {
     const browser = openBrowser(world)
     const application = await createApplication(world)
     const attempt = await authorizationUrl(application)
     const choice = { agent: 'new', name: 'Travel agent' }
-    const [first] = await Promise.all([consent(browser, attempt.url, choice)])
-    const tokens = await exchangeCode(application, attempt, first.url)
+    const back = await consent(browser, attempt.url, choice)
+    const tokens = await exchangeCode(application, attempt, back.url)
     const { agentId } = await whoami(tokens.access_token)
     const agent = (await world.get(`/agents/${agentId}`, { key: world.apiKey })).json.data
     expect(agent.attributes).toMatchObject({
@@ -68,7 +68,7 @@ onEachDatabase('OAuth', (database) => {
     expect((await world.get('/agents', { key: world.apiKey })).json.data).toHaveLength(2)
   })
 
-  test('a denial reaches the application', async () => {
+  test('the application gets access_denied if the person refuses', async () => {
     const application = await createApplication(world)
     const attempt = await authorizationUrl(application)
     const back = new URL((await consent(openBrowser(world), attempt.url, { decision: 'deny' })).url)
@@ -93,7 +93,7 @@ onEachDatabase('OAuth', (database) => {
     expect(one.grantId).not.toBe(two.grantId)
   })
 
-  test('a connection without a needed scope learns which one it needs, and can be extended', async () => {
+  test('an application that lacks a scope is told which scopes to request, and can then get them', async () => {
     const { application, browser, tokens } = await connect(world, { scope: 'payments:read offline_access' })
     const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
     const refused = await world.post('/agent-cards', card, { key: tokens.access_token })
@@ -106,7 +106,7 @@ onEachDatabase('OAuth', (database) => {
     expect((await whoami(more.tokens.access_token)).grantId).toBe((await whoami(tokens.access_token)).grantId)
   })
 
-  test("the hosted connector's names for scopes are accepted", async () => {
+  test('a scope alias, such as agents:operate, grants the scope that it stands for', async () => {
     const scope = 'payments:move customers:invite agents:operate external-accounts:link offline_access'
     const { application, tokens } = await connect(world, { scope })
     const granted = ['cards:agent', 'customers:write', 'external-accounts:link', 'payments:write']
@@ -120,7 +120,7 @@ onEachDatabase('OAuth', (database) => {
     expect(less.scope).toBe('cards:agent')
   })
 
-  test('each refresh replaces the token; a token used twice ends the connection', async () => {
+  test('each refresh replaces the refresh token, and using a refresh token twice ends the connection', async () => {
     const { application, tokens } = await connect(world)
     const { server, client } = application
     const refresh = async (token: string) => {
@@ -137,7 +137,7 @@ onEachDatabase('OAuth', (database) => {
     await expect(refresh(String(next.refresh_token))).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
-  test('one of two simultaneous refreshes is refused, and nothing works afterwards', async () => {
+  test('at most one of two simultaneous refreshes succeeds, and the connection ends', async () => {
     const { application, tokens } = await connect(world)
     const { server, client } = application
     const refresh = async () => {
@@ -159,7 +159,7 @@ onEachDatabase('OAuth', (database) => {
     expect((await world.get('/whoami', { key: tokens.access_token })).status).toBe(401)
   })
 
-  test('revoking the refresh token ends the access token too', async () => {
+  test('revoking the refresh token revokes the access token too', async () => {
     const { application, tokens } = await connect(world)
     const { server, client } = application
     await oauth.processRevocationResponse(
@@ -170,7 +170,7 @@ onEachDatabase('OAuth', (database) => {
     expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
 
-  test('an access token is exchanged for a short-lived one of the same grant', async () => {
+  test('an access token can be exchanged for another short-lived token of the same grant', async () => {
     const { tokens } = await connect(world)
     expect(tokens).toMatchObject({ expires_in: 900 })
     const body = new URLSearchParams({
@@ -190,13 +190,13 @@ onEachDatabase('OAuth', (database) => {
     expectRefusal(await world.get('/whoami', { key: exchanged.access_token }), 'unauthenticated')
   })
 
-  test('grants, sessions, clients and keys survive a restart', async () => {
+  test('grants, sign-in sessions and registered applications survive a restart', async () => {
     const { application, browser, tokens } = await connect(world)
     const { createService } = await import('../../src/service/service.ts')
     const { store, system } = world
     const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-    const again = createService({ store, system, environment: 'sandbox', rateLimit: 1000, log })
-    const other = { ...world, service: again }
+    const restarted = createService({ store, system, environment: 'sandbox', rateLimit: 1000, log })
+    const other = { ...world, service: restarted }
     const { server, client } = application
     const response = await oauth.refreshTokenGrantRequest(
       server,
@@ -207,12 +207,12 @@ onEachDatabase('OAuth', (database) => {
     )
     const next = await oauth.processRefreshTokenResponse(server, client, response)
     const authorization = { authorization: `Bearer ${next.access_token}` }
-    expect((await again.fetch(new Request(`${address}/whoami`, { headers: authorization }))).status).toBe(200)
+    expect((await restarted.fetch(new Request(`${address}/whoami`, { headers: authorization }))).status).toBe(200)
     const page = await browser.get('/connections')
     expect(page.text).toContain('Test Host')
   })
 
-  test('the database contains no usable token', async () => {
+  test('the database contains no usable token, authorization code or session cookie', async () => {
     const { browser, tokens, back } = await connect(world)
     const code = new URL(back.url).searchParams.get('code')
     const rows = await world.store.transaction(async ({ db }) =>
@@ -231,7 +231,7 @@ onEachDatabase('OAuth', (database) => {
   })
 })
 
-describe('discovery', () => {
+describe('the discovery of the authorization server and its resources', () => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
@@ -243,7 +243,8 @@ describe('discovery', () => {
     return { status: response.status, json: (await response.json()) as Record<string, unknown> }
   }
 
-  test.each(['oauth-authorization-server', 'openid-configuration'])('%s describes the server', async (name) => {
+  const metadataNames = ['oauth-authorization-server', 'openid-configuration']
+  test.each(metadataNames)('/.well-known/%s describes the authorization server', async (name) => {
     const { json } = await read(`/.well-known/${name}`)
     expect(json).toMatchObject({
       issuer: address,
@@ -269,7 +270,7 @@ describe('discovery', () => {
         'urn:ietf:params:oauth:grant-type:token-exchange',
       ]),
     )
-    // The service does not announce it at an address of this machine.
+    // By default, support for client id metadata documents is not announced at a loopback address.
     expect(json).not.toHaveProperty('client_id_metadata_document_supported')
     expect(json.grant_types_supported).not.toContain('implicit')
     expect(json.grant_types_supported).not.toContain('password')
@@ -282,7 +283,7 @@ describe('discovery', () => {
     ['/mcp/readonly', `${address}/mcp/readonly`],
     ['/mcp/x/payments,agents/readonly', `${address}/mcp/x/payments,agents/readonly`],
     ['/mcp/x/agents%2Cpayments/readonly', `${address}/mcp/x/agents%2Cpayments/readonly`],
-  ])('the metadata of the resource at %s', async (path, resource) => {
+  ])('the metadata for the path %j states the URL of its resource', async (path, resource) => {
     expect((await read(`/.well-known/oauth-protected-resource${path}`)).json).toMatchObject({
       resource,
       authorization_servers: [address],
@@ -291,12 +292,12 @@ describe('discovery', () => {
     })
   })
 
-  test.each(['oauth-authorization-server', 'openid-configuration'])('%s answers HEAD', async (name) => {
+  test.each(metadataNames)('a HEAD request for /.well-known/%s gets status 200 without a body', async (name) => {
     const response = await world.service.fetch(new Request(`${address}/.well-known/${name}`, { method: 'HEAD' }))
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 
-  test('error answers of the authorization server are passed on', async () => {
+  test('the discovery endpoint passes on an error of the authorization server', async () => {
     const app = new Hono()
     const refusal = { error: 'temporarily_unavailable' }
     const handle = (_request: IncomingMessage, response: ServerResponse) =>
@@ -307,11 +308,11 @@ describe('discovery', () => {
     expect([answer.status, await answer.json()]).toEqual([503, refusal])
   })
 
-  test('is missing for a path that is not a resource', async () => {
+  test('a path that is not a resource has no resource metadata', async () => {
     expect((await read('/.well-known/oauth-protected-resource/wallets')).status).toBe(404)
   })
 
-  test('a caller that uses another name of this machine finds the resource under that name', async () => {
+  test('resource metadata requested through localhost has localhost in the URL of the resource', async () => {
     const response = await world.service.fetch(
       new Request('http://localhost:4010/.well-known/oauth-protected-resource/mcp'),
     )
@@ -321,7 +322,7 @@ describe('discovery', () => {
     })
   })
 
-  test('the published keys have no private part', async () => {
+  test('the published signing keys contain no private part', async () => {
     const { json } = await read('/oauth/jwks')
     expect(json.keys).toEqual([expect.objectContaining({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' })])
     expect(JSON.stringify(json)).not.toContain('"d"')

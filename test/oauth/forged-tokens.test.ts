@@ -9,37 +9,37 @@ import { address } from './browser.ts'
 import { createForger, type Forger, foreignKey, unsigned } from './forge.ts'
 
 const nowSeconds = () => Math.floor(Date.now() / 1000)
-const encoded = (text: string) => ({ alg: 'HS256', key: new TextEncoder().encode(text) })
-const publicPem = ({ own: { d: _, ...jwk } }: Forger) =>
+const hmacKey = (secret: string) => ({ alg: 'HS256', key: new TextEncoder().encode(secret) })
+const publicPem = ({ ownKey: { d: _, ...jwk } }: Forger) =>
   String(createPublicKey({ key: jwk as never, format: 'jwk' }).export({ type: 'spki', format: 'pem' }))
 
 type Make = (forger: Forger) => string | Promise<string>
 
-/** Tokens that both this service and another vendor's strict resource server refuse. */
-const forged: Record<string, Make> = {
-  'alg none': ({ claims, own }) => unsigned({ alg: 'none', typ: 'at+jwt', kid: own.kid }, claims),
-  'alg none with a signature': ({ claims, own }) =>
-    unsigned({ alg: 'none', typ: 'at+jwt', kid: own.kid }, claims, 'AA'),
-  'alg NONE': ({ claims, own }) => unsigned({ alg: 'NONE', typ: 'at+jwt', kid: own.kid }, claims),
-  'no alg': ({ claims, own }) => unsigned({ typ: 'at+jwt', kid: own.kid }, claims, 'AA'),
-  'HS256 with the public key as text': (forger) => forger.sign({}, {}, encoded(publicPem(forger))),
-  'HS256 with the public key as JSON': (forger) => {
-    const { d: _, ...jwk } = forger.own
-    return forger.sign({}, {}, encoded(JSON.stringify(jwk)))
+/** Tokens that both this service and oauth4webapi, a strict resource server, refuse. */
+const refusedByBoth: Record<string, Make> = {
+  'alg none': ({ claims, ownKey }) => unsigned({ alg: 'none', typ: 'at+jwt', kid: ownKey.kid }, claims),
+  'alg none and a signature': ({ claims, ownKey }) =>
+    unsigned({ alg: 'none', typ: 'at+jwt', kid: ownKey.kid }, claims, 'AA'),
+  'alg NONE': ({ claims, ownKey }) => unsigned({ alg: 'NONE', typ: 'at+jwt', kid: ownKey.kid }, claims),
+  'no alg': ({ claims, ownKey }) => unsigned({ typ: 'at+jwt', kid: ownKey.kid }, claims, 'AA'),
+  'an HS256 signature made with the public PEM': (forger) => forger.sign({}, {}, hmacKey(publicPem(forger))),
+  'an HS256 signature made with the public JWK': (forger) => {
+    const { d: _, ...jwk } = forger.ownKey
+    return forger.sign({}, {}, hmacKey(JSON.stringify(jwk)))
   },
-  'HS256 with an empty kid': (forger) => forger.sign({}, { kid: '' }, encoded(String(forger.own.x))),
-  'RS256 with another key': async (forger) => forger.sign({}, {}, await foreignKey('RS256')),
-  'ES256 with another key': async (forger) => forger.sign({}, {}, await foreignKey('ES256')),
-  'another key in its header': async (forger) => {
+  'an HS256 signature and an empty kid': (forger) => forger.sign({}, { kid: '' }, hmacKey(String(forger.ownKey.x))),
+  'an RS256 signature by another key': async (forger) => forger.sign({}, {}, await foreignKey('RS256')),
+  'an ES256 signature by another key': async (forger) => forger.sign({}, {}, await foreignKey('ES256')),
+  'a signature by another key, which is in its header': async (forger) => {
     const key = await foreignKey('ES256')
     return forger.sign({}, { jwk: key.jwk }, key)
   },
-  'another key at an address in its header': async (forger) =>
+  'a signature by another key, whose address is in its header': async (forger) =>
     forger.sign({}, { jku: 'https://evil.example/keys', kid: 'evil' }, await foreignKey('ES256')),
-  'a kid of nobody': (forger) => forger.sign({}, { kid: 'nobody' }),
-  'an unknown critical header': ({ claims, own }) =>
-    unsigned({ alg: 'ES256', typ: 'at+jwt', kid: own.kid, crit: ['evil'], evil: true }, claims, 'A'.repeat(86)),
-  'another payload under the same signature': async (forger) => {
+  'an unknown kid': (forger) => forger.sign({}, { kid: 'unknown' }),
+  'an unknown critical header': ({ claims, ownKey }) =>
+    unsigned({ alg: 'ES256', typ: 'at+jwt', kid: ownKey.kid, crit: ['evil'], evil: true }, claims, 'A'.repeat(86)),
+  'a changed payload and the old signature': async (forger) => {
     const [header, , signature] = (await forger.sign()).split('.')
     const payload = Buffer.from(JSON.stringify({ ...forger.claims, scope: 'account:read' })).toString('base64url')
     return [header, payload, signature].join('.')
@@ -47,14 +47,14 @@ const forged: Record<string, Make> = {
   'a signature of zeros': async (forger) => (await forger.sign()).replace(/[^.]+$/, 'A'.repeat(86)),
   'no signature': async (forger) => (await forger.sign()).replace(/[^.]+$/, ''),
   'an expiry in the past': (forger) => forger.sign({ exp: nowSeconds() - 1 }),
-  'its end now': (forger) => forger.sign({ exp: nowSeconds() }),
-  'no end': (forger) => forger.sign({ exp: undefined }),
+  'an expiry at the current second': (forger) => forger.sign({ exp: nowSeconds() }),
+  'no expiry': (forger) => forger.sign({ exp: undefined }),
   'an expiry that is not a number': (forger) => forger.sign({ exp: '9999999999' }),
-  'valid only in a minute': (forger) => forger.sign({ nbf: nowSeconds() + 60 }),
+  'a start of validity in a minute': (forger) => forger.sign({ nbf: nowSeconds() + 60 }),
   'no time of issue': (forger) => forger.sign({ iat: undefined }),
   'another audience': (forger) => forger.sign({ aud: 'https://elsewhere.example' }),
   'an audience with an extra slash': (forger) => forger.sign({ aud: `${address}/` }),
-  'an audience below ours': (forger) => forger.sign({ aud: `${address}/mcp/other` }),
+  'an audience below /mcp': (forger) => forger.sign({ aud: `${address}/mcp/other` }),
   'no audience': (forger) => forger.sign({ aud: undefined }),
   'another issuer': (forger) => forger.sign({ iss: 'https://elsewhere.example' }),
   'an issuer with an extra slash': (forger) => forger.sign({ iss: `${address}/` }),
@@ -62,29 +62,32 @@ const forged: Record<string, Make> = {
   'the type of an ID token': (forger) => forger.sign({}, { typ: 'JWT' }),
   'no type': (forger) => forger.sign({}, { typ: undefined }),
   'no client': (forger) => forger.sign({ client_id: undefined }),
-  nobody: (forger) => forger.sign({ sub: undefined }),
+  'no user': (forger) => forger.sign({ sub: undefined }),
 }
 
-/** Tokens that only this service refuses, with the reasons. */
-const strict: Record<string, { make: Make; why: string }> = {
-  'several audiences': {
+/** Tokens that oauth4webapi accepts but this service refuses, with the reasons. */
+const refusedHereOnly: Record<string, { make: Make; why: string }> = {
+  'two audiences of this service': {
     make: (forger) => forger.sign({ aud: [address, `${address}/mcp`] }),
-    why: 'The other audience could use the token here.',
+    why: 'Every token of the service has exactly one audience.',
   },
-  'another audience besides': {
+  'an additional foreign audience': {
     make: (forger) => forger.sign({ aud: [`${address}/mcp`, 'https://elsewhere.example'] }),
-    why: 'The other audience, a stranger, could use the token here.',
+    why: 'The foreign server could use the token here.',
   },
-  'issued in the future': {
+  'a time of issue in the future': {
     make: (forger) => forger.sign({ iat: nowSeconds() + 60, exp: nowSeconds() + 120 }),
-    why: 'The service issues no token with a future date.',
+    why: 'The service never issues a token with a future date.',
   },
   'a longer lifetime than any token of the service': {
     make: (forger) => forger.sign({ iat: nowSeconds() - 3600, exp: nowSeconds() + 3600 }),
-    why: 'The service issues no token for two hours.',
+    why: 'No token of the service is valid for two hours.',
   },
-  'no grant': { make: (forger) => forger.sign({ grant_id: undefined }), why: 'Grants are ours.' },
-  'a grant of nobody': {
+  'no grant': {
+    make: (forger) => forger.sign({ grant_id: undefined }),
+    why: 'Only this service requires a grant.',
+  },
+  'an unknown grant': {
     make: (forger) => forger.sign({ grant_id: `ogr_${'0'.repeat(32)}` }),
     why: 'Each request checks that the grant exists.',
   },
@@ -99,13 +102,13 @@ const strict: Record<string, { make: Make; why: string }> = {
 }
 
 /** Valid tokens. They prove that the other tokens are refused only for their defects. */
-const sound: Record<string, Make> = {
-  'as it is': (forger) => forger.sign(),
-  'with its full media type': (forger) => forger.sign({}, { typ: 'application/at+jwt' }),
-  'valid since a minute ago': (forger) => forger.sign({ nbf: nowSeconds() - 60 }),
+const valid: Record<string, Make> = {
+  'unchanged values': (forger) => forger.sign(),
+  'the full media type as its type': (forger) => forger.sign({}, { typ: 'application/at+jwt' }),
+  'a start of validity a minute ago': (forger) => forger.sign({ nbf: nowSeconds() - 60 }),
 }
 
-describe('access tokens', () => {
+describe('access tokens, checked by this service and by oauth4webapi', () => {
   let world: World
   let forger: Forger
   let application: Application
@@ -122,8 +125,8 @@ describe('access tokens', () => {
 
   const accepts = async (token: string) => (await world.get('/whoami', { key: token })).status === 200
 
-  /** Runs oauth4webapi as a resource server, with this service's published keys. */
-  const otherAccepts = async (token: string) => {
+  /** Returns whether oauth4webapi, as a resource server with this service's published keys, accepts a token. */
+  const oauth4webapiAccepts = async (token: string) => {
     const request = new Request(`${address}/mcp`, { headers: { authorization: `Bearer ${token}` } })
     const server = { ...application.server, jwks_uri: `${address}/oauth/jwks` }
     const exact = { ...transport(world), [oauth.clockTolerance]: 0 }
@@ -136,28 +139,28 @@ describe('access tokens', () => {
   const post = (path: string, form: Record<string, string>, headers: Record<string, string> = {}) =>
     world.service.fetch(new Request(`${address}${path}`, { method: 'POST', body: new URLSearchParams(form), headers }))
 
-  test.each(Object.entries(sound))('%s: accepted here and elsewhere', async (_name, make) => {
+  test.each(Object.entries(valid))('both accept a token with %s', async (_name, make) => {
     const token = await make(forger)
-    expect([await accepts(token), await otherAccepts(token)]).toEqual([true, true])
+    expect([await accepts(token), await oauth4webapiAccepts(token)]).toEqual([true, true])
   })
 
-  test.each(Object.entries(forged))('%s: refused here and elsewhere', async (_name, make) => {
+  test.each(Object.entries(refusedByBoth))('both refuse a token with %s', async (_name, make) => {
     const token = await make(forger)
-    expect([await accepts(token), await otherAccepts(token)]).toEqual([false, false])
+    expect([await accepts(token), await oauth4webapiAccepts(token)]).toEqual([false, false])
   })
 
-  test.each(Object.entries(strict))('%s: refused here only', async (_name, { make }) => {
+  test.each(Object.entries(refusedHereOnly))('only this service refuses a token with %s', async (_name, { make }) => {
     const token = await make(forger)
-    expect([await accepts(token), await otherAccepts(token)]).toEqual([false, true])
+    expect([await accepts(token), await oauth4webapiAccepts(token)]).toEqual([false, true])
   })
 
-  test('every entry point refuses a forged token, with advice', async () => {
-    const strictly = Object.fromEntries(Object.entries(strict).map(([name, { make }]) => [name, make]))
-    for (const [name, make] of Object.entries({ ...forged, ...strictly })) {
+  test('the API, the token exchange and the introspection endpoint refuse every forged token', async () => {
+    const more = Object.fromEntries(Object.entries(refusedHereOnly).map(([name, { make }]) => [name, make]))
+    for (const [name, make] of Object.entries({ ...refusedByBoth, ...more })) {
       const token = await make(forger)
-      const rest = await world.get('/whoami', { key: token })
-      expect(rest, name).toMatchObject({ status: 401, json: { errors: [{ code: 'unauthenticated' }] } })
-      expect(rest.headers.get('www-authenticate'), name).toBe(
+      const apiAnswer = await world.get('/whoami', { key: token })
+      expect(apiAnswer, name).toMatchObject({ status: 401, json: { errors: [{ code: 'unauthenticated' }] } })
+      expect(apiAnswer.headers.get('www-authenticate'), name).toBe(
         `Bearer error="invalid_token", scope="payments:read payments:write cards:agent customers:read", resource_metadata="${address}/.well-known/oauth-protected-resource"`,
       )
       const exchange = {
@@ -174,10 +177,10 @@ describe('access tokens', () => {
 
   test('an ID token is not accepted as an access token', async () => {
     expect(idToken.split('.')).toHaveLength(3)
-    expect([await accepts(idToken), await otherAccepts(idToken)]).toEqual([false, false])
+    expect([await accepts(idToken), await oauth4webapiAccepts(idToken)]).toEqual([false, false])
   })
 
-  test('an access token is accepted only as a bearer token in the header', async () => {
+  test('an access token is accepted only as a bearer token in the Authorization header', async () => {
     const token = await forger.sign()
     const statuses = async (path: string, headers: Record<string, string>) =>
       (await world.service.fetch(new Request(`${address}${path}`, { headers }))).status

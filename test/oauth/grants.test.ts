@@ -12,8 +12,8 @@ import { address, openBrowser } from './browser.ts'
 const dayMs = 24 * 60 * 60 * 1000
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** At each call, a connection has exactly the current rights of its grant, not those at the issue of its token. */
-onEachDatabase('a connection', (database) => {
+/** The grant is checked at each call, so a change to it also applies to tokens that were issued before the change. */
+onEachDatabase('connections', (database) => {
   let world: World
   let connections: Connections
   let user: UserRow
@@ -37,7 +37,7 @@ onEachDatabase('a connection', (database) => {
     const request = new Request(`${address}${path}`, { method: 'POST', body: new URLSearchParams(form) })
     return (await (await world.service.fetch(request)).json()) as Record<string, string>
   }
-  const exchanged = async () => {
+  const exchangeToken = async () => {
     const answer = await post('/oauth/token', {
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       subject_token: connected.tokens.access_token,
@@ -54,8 +54,8 @@ onEachDatabase('a connection', (database) => {
     return oauth.processRefreshTokenResponse(server, client, response)
   }
 
-  test('that is revoked ends at once: its token, its exchanged tokens and its refresh token stop working', async () => {
-    const keys = [connected.tokens.access_token, await exchanged()]
+  test('the access token, exchanged token and refresh token of a revoked connection stop working at once', async () => {
+    const keys = [connected.tokens.access_token, await exchangeToken()]
     for (const key of keys) expect(await statusOf(key)).toBe(200)
     await connections.revoke(user, await grantId())
     for (const key of keys) {
@@ -67,12 +67,12 @@ onEachDatabase('a connection', (database) => {
       expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"')
     }
     await expect(refresh(connected.tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
-    expect(await exchanged()).toBe('undefined')
+    expect(await exchangeToken()).toBe('undefined')
     expect(await connections.list(user)).toEqual([])
   })
 
-  test('that loses scopes does not get them back by a refresh', async () => {
-    const keys = [connected.tokens.access_token, await exchanged()]
+  test('a connection that loses scopes does not get them back by a refresh', async () => {
+    const keys = [connected.tokens.access_token, await exchangeToken()]
     await connections.narrow(user, await grantId(), ['payments:read'])
     const { access_token } = await refresh(connected.tokens.refresh_token)
     for (const key of [...keys, access_token]) {
@@ -85,17 +85,17 @@ onEachDatabase('a connection', (database) => {
     expect((await world.post('/agent-cards', card, { key: access_token })).status).toBe(403)
   })
 
-  test('can be ended or limited only by its own user', async () => {
-    const stranger = { ...user, id: `usr_${'0'.repeat(32)}` }
+  test('a connection can be revoked or limited only by its own user', async () => {
+    const otherUser = { ...user, id: `usr_${'0'.repeat(32)}` }
     const id = await grantId()
-    await expect(connections.revoke(stranger, id)).rejects.toMatchObject({ code: 'not_found' })
-    await expect(connections.narrow(stranger, id, [])).rejects.toMatchObject({ code: 'not_found' })
+    await expect(connections.revoke(otherUser, id)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(connections.narrow(otherUser, id, [])).rejects.toMatchObject({ code: 'not_found' })
     await expect(connections.revoke(user, `ogr_${'0'.repeat(32)}`)).rejects.toMatchObject({ code: 'not_found' })
-    expect(await connections.list(stranger)).toEqual([])
+    expect(await connections.list(otherUser)).toEqual([])
     expect(await statusOf(connected.tokens.access_token)).toBe(200)
   })
 
-  test('ends when its agent is deleted', async () => {
+  test('a connection ends when its agent is deleted', async () => {
     const browser = openBrowser(world)
     const other = await connect(world, { browser, choice: { agent: 'new', name: 'Short-lived' } })
     const { agentId } = await world.whoami(other.tokens.access_token)
@@ -106,7 +106,7 @@ onEachDatabase('a connection', (database) => {
     expect(await statusOf(connected.tokens.access_token)).toBe(200)
   })
 
-  test('lasts exactly a year, even if it is refreshed', async () => {
+  test('a connection lasts exactly a year, even if it is refreshed', async () => {
     let { refresh_token } = connected.tokens
     for (let months = 0; months < 7; months++) {
       vi.setSystemTime(Date.now() + 50 * dayMs)
@@ -122,24 +122,24 @@ onEachDatabase('a connection', (database) => {
 
   // Clients of the Rust SDK, such as Codex, request offline_access without a prompt, and list it again in each refresh.
   test.each([null, 'login', 'consent', 'login consent'])(
-    'requested with prompt=%s can be refreshed, whether or not the refresh lists offline_access',
+    'a connection requested with prompt=%s can be refreshed, whether or not the refresh lists offline_access',
     async (prompt) => {
       const requestedScopes = 'payments:read cards:agent offline_access'
-      const hosted = await connect(world, { scope: requestedScopes, change: { prompt } })
-      let { refresh_token } = hosted.tokens
-      for (const named of [requestedScopes, undefined, 'offline_access payments:read']) {
+      const reconnected = await connect(world, { scope: requestedScopes, change: { prompt } })
+      let { refresh_token } = reconnected.tokens
+      for (const scopes of [requestedScopes, undefined, 'offline_access payments:read']) {
         vi.setSystemTime(Date.now() + 15 * 60_000)
-        const next = await refresh(refresh_token, hosted, named)
+        const next = await refresh(refresh_token, reconnected, scopes)
         expect(await statusOf(next.access_token)).toBe(200)
         refresh_token = String(next.refresh_token)
       }
-      await expect(refresh(refresh_token, hosted, 'payments:read payments:write')).rejects.toMatchObject({
+      await expect(refresh(refresh_token, reconnected, 'payments:read payments:write')).rejects.toMatchObject({
         error: 'invalid_scope',
       })
     },
   )
 
-  test('that is unused for 60 days ends', async () => {
+  test('a connection that is unused for 60 days ends', async () => {
     vi.setSystemTime(Date.now() + 60 * dayMs)
     await expect(refresh(connected.tokens.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
   })

@@ -1,8 +1,9 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 
-/** An AI host's login for one connection, in memory. `authorizationUrl` is the address to which the host sent the person. */
+/** An AI host's OAuth client for one connection. It stores its tokens in memory. */
 export interface HostAccount {
   provider: OAuthClientProvider & never
+  /** The address to which the host last sent the person. */
   authorizationUrl: string | undefined
   forgetRefreshToken(): void
 }

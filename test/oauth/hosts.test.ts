@@ -1,6 +1,6 @@
-import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client'
-import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { Client as V2Client, StreamableHTTPClientTransport as V2Transport } from '@modelcontextprotocol/client'
+import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as V1Transport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startBrowser, type TestBrowser } from '../pages/browser.ts'
@@ -16,9 +16,9 @@ interface Host {
 }
 
 const hosts = [
-  { name: 'the v1 client', open: openEarlier },
-  { name: 'the v2 client, MCP 2025', open: (url: URL, account: HostAccount) => openModern(url, account, 'legacy') },
-  { name: 'the v2 client, MCP 2026', open: (url: URL, account: HostAccount) => openModern(url, account, 'auto') },
+  { name: 'v1 client', open: openV1 },
+  { name: 'v2 client, MCP 2025', open: (url: URL, account: HostAccount) => openV2(url, account, 'legacy') },
+  { name: 'v2 client, MCP 2026', open: (url: URL, account: HostAccount) => openV2(url, account, 'auto') },
 ]
 
 let browser: TestBrowser
@@ -32,11 +32,11 @@ afterAll(async () => {
   await served.close()
 })
 
-describe.each(hosts)('$name', ({ open }) => {
-  test('requests the four default scopes, and more when a tool needs them', async () => {
+describe.each(hosts)('an AI host on the MCP SDK: $name', ({ open }) => {
+  test('the host requests the four default scopes, and more when a tool needs them', async () => {
     const account = createHostAccount('Modest Host')
     const mcpUrl = new URL(`${served.url}/mcp/x/default,customers`)
-    // The newer clients add offline_access, because the authorization server lists it.
+    // The v2 clients add offline_access, because the authorization server's metadata lists it.
     const scopes = () => {
       const requestedScopes = new URL(String(account.authorizationUrl)).searchParams.get('scope')?.split(' ') ?? []
       return requestedScopes.filter((scope) => scope !== 'offline_access').sort()
@@ -52,7 +52,7 @@ describe.each(hosts)('$name', ({ open }) => {
     await host.connect()
     const invitation = {
       recipients: [{ type: 'email', value: 'customer@example.com' }],
-      agents: [{ agentId: (await whoIs(host)).whoami.agentId, permissions: ['payments.read'] }],
+      agents: [{ agentId: (await callWhoami(host)).whoami.agentId, permissions: ['payments.read'] }],
     }
     // With a refresh token, the v1 client would refresh its token instead of requesting more scopes.
     account.forgetRefreshToken()
@@ -69,7 +69,7 @@ describe.each(hosts)('$name', ({ open }) => {
     await context.close()
   }, 60_000)
 
-  test('signs in, acts as the agent that the person chose, and stops when the person disconnects it', async () => {
+  test('the host signs in, acts as the chosen agent, and is refused once the person disconnects it', async () => {
     const account = createHostAccount('Test Host')
     const card = { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' }
     const mcpUrl = new URL(`${served.url}/mcp`)
@@ -81,7 +81,7 @@ describe.each(hosts)('$name', ({ open }) => {
     await host.close()
     host = open(mcpUrl, account)
     await host.connect()
-    const { structuredContent, whoami } = await whoIs(host)
+    const { structuredContent, whoami } = await callWhoami(host)
     const { agentId, actorType, agentIdentitySource } = whoami
     expect({ actorType, agentIdentitySource }).toEqual({ actorType: 'agent', agentIdentitySource: 'oauth_grant' })
     const agent = await served.world.get(`/agents/${agentId}`, { key: served.world.apiKey })
@@ -93,7 +93,7 @@ describe.each(hosts)('$name', ({ open }) => {
     })
     expect(issued.isError).not.toBe(true)
 
-    await takeBackCards(context)
+    await revokeCardPermission(context)
     await expect(host.call('issue_agent_card', card)).rejects.toThrow()
     await expect(host.call('list_wallets')).resolves.not.toHaveProperty('isError', true)
     const more = new URL(String(account.authorizationUrl))
@@ -109,7 +109,7 @@ describe.each(hosts)('$name', ({ open }) => {
 
     await disconnectAll(context)
     account.forgetRefreshToken()
-    // The refusal tells the host where to sign in again.
+    // The refusal makes the host start a new sign-in.
     const authorizationUrl = account.authorizationUrl
     await expect(host.call('whoami')).rejects.toThrow()
     expect(account.authorizationUrl).not.toBe(authorizationUrl)
@@ -124,12 +124,12 @@ interface Whoami {
   agentIdentitySource: string
 }
 
-async function whoIs(host: Host): Promise<{ structuredContent: unknown; whoami: Whoami }> {
+async function callWhoami(host: Host): Promise<{ structuredContent: unknown; whoami: Whoami }> {
   const { structuredContent } = await host.call('whoami')
   return { structuredContent, whoami: (structuredContent as { data: { attributes: Whoami } }).data.attributes }
 }
 
-/** Acts as a person at a browser: signs in by password, creates an agent if `name` is given, and allows access. */
+/** Acts as a person in a browser: signs in with a password, creates an agent if `name` is given, and allows access. */
 async function allow(context: BrowserContext, url: string, name?: string): Promise<URLSearchParams> {
   const page = await context.newPage()
   await page.goto(url)
@@ -150,7 +150,7 @@ async function allow(context: BrowserContext, url: string, name?: string): Promi
   return searchParams
 }
 
-async function takeBackCards(context: BrowserContext): Promise<void> {
+async function revokeCardPermission(context: BrowserContext): Promise<void> {
   const page = await context.newPage()
   await page.goto(`${served.url}/connections`)
   await page.getByRole('checkbox', { name: /issue cards/i }).uncheck()
@@ -170,9 +170,9 @@ async function disconnectAll(context: BrowserContext): Promise<void> {
   await page.close()
 }
 
-function openEarlier(url: URL, account: HostAccount): Host {
-  const client = new EarlierClient({ name: 'test', version: '1' })
-  const transport = new EarlierTransport(url, { authProvider: account.provider })
+function openV1(url: URL, account: HostAccount): Host {
+  const client = new V1Client({ name: 'test', version: '1' })
+  const transport = new V1Transport(url, { authProvider: account.provider })
   return {
     connect: () => client.connect(transport),
     finish: (answer) => transport.finishAuth(String(answer.get('code'))),
@@ -181,9 +181,9 @@ function openEarlier(url: URL, account: HostAccount): Host {
   }
 }
 
-function openModern(url: URL, account: HostAccount, mode: 'legacy' | 'auto'): Host {
-  const client = new ModernClient({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
-  const transport = new ModernTransport(url, { authProvider: account.provider })
+function openV2(url: URL, account: HostAccount, mode: 'legacy' | 'auto'): Host {
+  const client = new V2Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  const transport = new V2Transport(url, { authProvider: account.provider })
   return {
     connect: () => client.connect(transport),
     finish: (answer) => transport.finishAuth(answer),

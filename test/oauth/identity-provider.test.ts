@@ -17,9 +17,9 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
   let email: string
   let idToken: string
   // The provider's library must print nothing, because its lines would mix with the output of `serve`.
-  const reported: unknown[] = []
+  const printed: unknown[] = []
   beforeAll(async () => {
-    vi.spyOn(console, 'info').mockImplementation((...line) => void reported.push(line))
+    vi.spyOn(console, 'info').mockImplementation((...line) => void printed.push(line))
     served = await serveWorld({ database })
     company = await openCompany(served)
     email = String((await served.world.store.read(firstOwner))?.email)
@@ -27,18 +27,18 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
     idToken = await signInAt(company, host, email)
   })
   afterAll(async () => {
-    expect(reported).toEqual([])
+    expect(printed).toEqual([])
     await company.close()
     await served.close()
   })
 
-  const types = 'urn:ietf:params:oauth:token-type'
+  const tokenTypes = 'urn:ietf:params:oauth:token-type'
 
   const exchange = async (change: Record<string, string> = {}, { clientId, clientSecret } = host) => {
     const form = {
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      requested_token_type: `${types}:id-jag`,
-      subject_token_type: `${types}:id_token`,
+      requested_token_type: `${tokenTypes}:id-jag`,
+      subject_token_type: `${tokenTypes}:id_token`,
       subject_token: idToken,
       audience: served.url,
       resource: `${served.url}/mcp`,
@@ -49,9 +49,9 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
     return (await response.json()) as Record<string, string>
   }
 
-  test('an ID token becomes an assertion for this server, the resource and the client, for five minutes', async () => {
+  test('an ID token is exchanged for an assertion for the host and this server, valid for five minutes', async () => {
     const { access_token: assertion = '', ...answer } = await exchange({ scope: 'payments:read' })
-    expect(answer).toMatchObject({ issued_token_type: `${types}:id-jag`, token_type: 'N_A', expires_in: 300 })
+    expect(answer).toMatchObject({ issued_token_type: `${tokenTypes}:id-jag`, token_type: 'N_A', expires_in: 300 })
     expect(decodeProtectedHeader(assertion)).toMatchObject({ alg: 'ES256', typ: 'oauth-id-jag+jwt' })
     const { iat = 0, exp = 0, ...claims } = decodeJwt(assertion)
     expect(exp - iat).toBe(300)
@@ -68,14 +68,14 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
     expect(decodeJwt(String((await exchange()).access_token)).jti).not.toBe(claims.jti)
   })
 
-  test('it accepts only its own ID tokens, and issues assertions only for this server', async () => {
+  test('the provider accepts only its own ID tokens, and issues assertions only for this server', async () => {
     const other = await trustHost(served, company, email)
     const assertion = String((await exchange()).access_token)
     const errors = async (change: Record<string, string>, by = host) => (await exchange(change, by)).error
     expect(await errors({ audience: 'https://elsewhere.example' })).toBe('invalid_target')
     expect(await errors({ resource: 'https://elsewhere.example/mcp' })).toBe('invalid_target')
-    expect(await errors({ requested_token_type: `${types}:access_token` })).toBe('invalid_request')
-    expect(await errors({ subject_token_type: `${types}:access_token` })).toBe('invalid_request')
+    expect(await errors({ requested_token_type: `${tokenTypes}:access_token` })).toBe('invalid_request')
+    expect(await errors({ subject_token_type: `${tokenTypes}:access_token` })).toBe('invalid_request')
     expect(await errors({ subject_token: 'none' })).toBe('invalid_grant')
     expect(await errors({ subject_token: assertion })).toBe('invalid_grant')
     expect(await errors({}, other)).toBe('invalid_grant')
@@ -86,21 +86,21 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
     expect(await errors({}, { ...host, clientSecret: other.clientSecret })).toBe('invalid_client')
   })
 
-  test('it issues no assertion for a removed person, or for a host whose trust was revoked', async () => {
+  test('the provider issues no assertion for a removed person or to a host that is no longer trusted', async () => {
     const { partyId } = await served.world.whoami()
     const { userId } = await addUserToken(served.world, partyId)
     const leaving = await trustHost(served, company, `${userId}@example.com`)
-    const theirs = { subject_token: await signInAt(company, leaving, `${userId}@example.com`) }
-    expect((await exchange(theirs, leaving)).error).toBeUndefined()
+    const leaverToken = { subject_token: await signInAt(company, leaving, `${userId}@example.com`) }
+    expect((await exchange(leaverToken, leaving)).error).toBeUndefined()
     await served.world.store.transaction((tx) => revokeUser(tx, { id: userId, partyId } as never, Date.now()))
-    expect((await exchange(theirs, leaving)).error).toBe('invalid_grant')
+    expect((await exchange(leaverToken, leaving)).error).toBe('invalid_grant')
     const { data } = ok(await served.world.get('/trusted-issuers', { key: served.world.apiKey })).json
     const [{ id }] = data.filter(({ attributes }: { attributes: Host }) => attributes.clientId === leaving.clientId)
     ok(await served.world.send('DELETE', `/trusted-issuers/${id}`, { key: served.world.apiKey }))
-    expect((await exchange(theirs, leaving)).error).toBe('invalid_client')
+    expect((await exchange(leaverToken, leaving)).error).toBe('invalid_client')
   })
 
-  test('it redirects the person only to a host on this machine that uses PKCE', async () => {
+  test('the provider lets a person sign in only for a host on this machine that uses PKCE', async () => {
     const ask = async (change: Record<string, string>) => {
       const asked = { client_id: host.clientId, response_type: 'code', scope: 'openid', ...change }
       const response = await fetch(`${company.url}/authorize?${new URLSearchParams(asked)}`, { redirect: 'manual' })
@@ -123,7 +123,7 @@ onEachDatabase('the identity provider next to the sandbox', (database) => {
   })
 })
 
-test('is refused in production, and where other machines could use it', () => {
+test('the identity provider cannot run in production, or where other machines could use it', () => {
   const refuse = (env: Record<string, string>) => () =>
     refuseIdentityProvider(loadConfig({ env: { PAYMENTS_WITH_IDP: 'true', ...env }, flags: {} }))
   expect(refuse({})).not.toThrow()

@@ -37,7 +37,7 @@ describe('introspection', () => {
   }
   const inactive = { status: 200, json: { active: false } }
 
-  test('shows a token’s party its permissions and its expiry', async () => {
+  test('the party for which a token acts can see its scopes and expiry', async () => {
     const { tokens, application } = connected
     const { agentId, userId, grantId } = (await world.get('/whoami', { key: tokens.access_token })).json.data.attributes
     expect((await ask(tokens.access_token)).json).toEqual({
@@ -54,12 +54,12 @@ describe('introspection', () => {
     })
   })
 
-  test('shows another party nothing', async () => {
+  test('another party sees the token as inactive', async () => {
     const other = await addParty(world)
     expect(await ask(connected.tokens.access_token, other.apiKey)).toMatchObject(inactive)
   })
 
-  test('shows nothing without a valid key', async () => {
+  test('introspection without a valid API key is refused', async () => {
     const { access_token } = connected.tokens
     for (const key of ['', 'sk_ntl_sandbox_unknown', access_token]) {
       const refused = await ask(access_token, key)
@@ -69,7 +69,7 @@ describe('introspection', () => {
     }
   })
 
-  test('shows fewer scopes for a limited grant, and none after the token has ended', async () => {
+  test('a limited grant reduces the scopes of its token; revoked and expired tokens are inactive', async () => {
     const { access_token, refresh_token } = connected.tokens
     const connections = createConnections(world)
     const user = (await world.store.transaction(firstOwner)) as UserRow
@@ -85,7 +85,7 @@ describe('introspection', () => {
     expect(await ask(again.tokens.access_token)).toMatchObject(inactive)
   })
 
-  test('reports a token with the grant of another user or application as inactive, even if correctly signed', async () => {
+  test('a correctly signed token is inactive if its user or application differs from that of its grant', async () => {
     const forger = await createForger(world, connected.tokens.access_token)
     expect((await ask(await forger.sign())).json).toMatchObject({ active: true })
     for (const claims of [{ sub: `usr_${'0'.repeat(32)}` }, { client_id: `ocl_${'0'.repeat(32)}` }]) {
@@ -93,7 +93,7 @@ describe('introspection', () => {
     }
   })
 
-  test('shows a refresh token to its own application only', async () => {
+  test('a refresh token is active only for its own application', async () => {
     const { refresh_token } = connected.tokens
     const clientFields = { client_id: connected.application.client.client_id }
     const other = { client_id: (await createApplication(world)).client.client_id }
@@ -102,7 +102,7 @@ describe('introspection', () => {
     expect((await ask(refresh_token)).json).not.toMatchObject({ active: true })
   })
 
-  test.each(['a.b.c', 'text', 'hashed:text', ''])('reports %j as inactive', async (token) => {
+  test.each(['a.b.c', 'text', 'hashed:text', ''])('the malformed token %j is not active', async (token) => {
     const answer = await ask(token, world.apiKey, { client_id: connected.application.client.client_id })
     expect(answer.json).not.toMatchObject({ active: true })
     expect(answer.status).toBeLessThan(500)

@@ -140,7 +140,7 @@ describe('signing keys', () => {
       }
       return transactions
     }
-    const ownKid = () => forger.own.kid
+    const ownKid = () => forger.ownKey.kid
     await ask(ownKid)
     const plain = await ask(ownKid)
     pass(2000)
