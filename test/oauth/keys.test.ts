@@ -17,7 +17,7 @@ const dayMs = 24 * 60 * minuteMs
 let world: World
 let system: FakeSystem
 
-/** Advances the service's clock and the library's clock together. */
+/** Advances the service's clock, and also `Date`, which the OAuth library uses as its clock. */
 function pass(ms: number): void {
   vi.setSystemTime(Date.now() + ms)
   system.pass(ms)
@@ -34,25 +34,25 @@ afterEach(async () => {
   await world.drop()
 })
 
-type Fetching = Pick<World, 'service'>
+type HasService = Pick<World, 'service'>
 
-/** Starts a second service on the same store, like another process of the same deployment. */
-function startAnother(store: Store): Fetching {
+/** Starts another service on the given store, as a second process of the same deployment does. */
+function startAnother(store: Store): HasService {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
   return { service: createService({ store, system, log, environment: 'sandbox', rateLimit: 1_000_000 }) }
 }
 
-async function readPublishedKids({ service }: Fetching = world): Promise<string[]> {
+async function readPublishedKids({ service }: HasService = world): Promise<string[]> {
   const response = await service.fetch(new Request(`${address}/oauth/jwks`))
   return ((await response.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid)
 }
 
-async function statusOf(token: string, { service }: Fetching = world): Promise<number> {
+async function statusOf(token: string, { service }: HasService = world): Promise<number> {
   const headers = { authorization: `Bearer ${token}` }
   return (await service.fetch(new Request(`${address}/whoami`, { headers }))).status
 }
 
-async function refreshTokens({ server, client }: Application, refreshToken: string, through: Fetching = world) {
+async function refreshTokens({ server, client }: Application, refreshToken: string, through: HasService = world) {
   const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refreshToken, transport(through))
   const tokens = await oauth.processRefreshTokenResponse(server, client, response)
   return { access: tokens.access_token, refresh: String(tokens.refresh_token) }
@@ -64,7 +64,7 @@ const readStoredKids = () => world.store.transaction(({ db }) => db.selectFrom('
 onEachDatabase('signing keys', (database) => {
   beforeEach(() => begin(database))
 
-  test('sign for 30 days, verify for two more, and are then deleted', async () => {
+  test('a key signs tokens for 30 days, verifies them for two more days, and is then deleted', async () => {
     const { application, tokens } = await connect(world)
     const first = kidOf(tokens.access_token)
     expect(await readPublishedKids()).toEqual([first])
@@ -76,7 +76,6 @@ onEachDatabase('signing keys', (database) => {
     expect(kidOf(after.access)).not.toBe(first)
     expect([await statusOf(before.access), await statusOf(after.access)]).toEqual([200, 200])
     expect(await readPublishedKids()).toEqual([kidOf(after.access), first])
-    // The old key can no longer sign a valid token.
     const forger = await createForger(world, after.access)
     pass(2 * dayMs)
     const later = await refreshTokens(application, after.refresh)
@@ -85,10 +84,11 @@ onEachDatabase('signing keys', (database) => {
     expect(await readStoredKids()).toEqual([{ kid: kidOf(after.access) }])
     const now = { iat: Math.floor(Date.now() / 1000), exp: Math.floor(Date.now() / 1000) + 60 }
     expect(await statusOf(await forger.sign(now))).toBe(200)
+    // A token that names the deleted key is refused.
     expect(await statusOf(await forger.sign(now, { kid: String(first) }))).toBe(401)
   })
 
-  test('are the same in all processes, which create the next key in time', async () => {
+  test('two processes publish the same keys, even if both need a new key at the same time', async () => {
     const stores = [world.store]
     if (database.name === 'postgres') stores.push(await openStore({ url: world.url, system }))
     const [one, two] = [startAnother(stores[0] as Store), startAnother(stores.at(-1) as Store)]
@@ -111,7 +111,7 @@ onEachDatabase('signing keys', (database) => {
 describe('signing keys', () => {
   beforeEach(() => begin(sqlite))
 
-  test('that are unknown are looked up at most once a second', async () => {
+  test('tokens with unknown key ids cause at most one lookup of keys a second', async () => {
     const { tokens } = await connect(world)
     const forger = await createForger(world, tokens.access_token)
     let transactions = 0
@@ -131,7 +131,7 @@ describe('signing keys', () => {
       },
     }
     const other = startAnother(counting)
-    const ask = async (kid: (count: number) => string) => {
+    const countTransactions = async (kid: (count: number) => string) => {
       transactions = 0
       for (let count = 0; count < 20; count++) {
         expect(
@@ -141,13 +141,13 @@ describe('signing keys', () => {
       return transactions
     }
     const ownKid = () => forger.ownKey.kid
-    await ask(ownKid)
-    const plain = await ask(ownKid)
+    await countTransactions(ownKid)
+    const plain = await countTransactions(ownKid)
     pass(2000)
-    expect(await ask((count) => `unknown ${count}`)).toBe(plain + 1)
+    expect(await countTransactions((count) => `unknown ${count}`)).toBe(plain + 1)
   })
 
-  test('of another process are found when a token that such a key signed arrives', async () => {
+  test('a process accepts a token that another process signed with a new key', async () => {
     const { application, tokens } = await connect(world)
     const other = startAnother(world.store)
     expect(await statusOf(tokens.access_token, other)).toBe(200)

@@ -9,8 +9,8 @@ import { authorizationUrl, createApplication } from './application.ts'
 import { openBrowser } from './browser.ts'
 import { type FetchingService, openFetchingService } from './published.ts'
 
-/** Returns a self-signed certificate; `null` if none can be created here. */
-function certificate(): { key: string; cert: string } | null {
+/** Creates a self-signed certificate. Returns null if `openssl` is missing or fails. */
+function createCertificate(): { key: string; cert: string } | null {
   const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-tls-'))
   const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')]
   const make = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
@@ -24,11 +24,11 @@ function certificate(): { key: string; cert: string } | null {
   }
 }
 
-const tlsFiles = certificate()
+const tlsFiles = createCertificate()
 
-describe.skipIf(tlsFiles === null)('a site on this machine or its network', () => {
+describe.skipIf(tlsFiles === null)('an application’s metadata document on this machine', () => {
   let port: number
-  let open: FetchingService
+  let running: FetchingService
   const requestedUrls: string[] = []
   const server = createServer(tlsFiles ?? {}, (request, response) => {
     const id = `https://${request.headers.host}${request.url}`
@@ -44,20 +44,20 @@ describe.skipIf(tlsFiles === null)('a site on this machine or its network', () =
   })
 
   beforeAll(async () => {
-    // Accepts any certificate, so that the server is refused only because its address is private.
+    // Certificates are not checked, so that a request can fail only because the address is private.
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     await new Promise<void>((resolve) => server.listen(0, '::', resolve))
     port = (server.address() as AddressInfo).port
-    open = await openFetchingService()
+    running = await openFetchingService()
   })
   afterAll(async () => {
     vi.unstubAllEnvs()
-    await open.close()
+    await running.close()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('answers permitted callers', async () => {
+  test('the server of the document answers other clients', async () => {
     requestedUrls.length = 0
     expect((await fetch(`https://127.0.0.1:${port}/client.json`)).status).toBe(200)
     expect((await fetch(`https://localhost:${port}/client.json`)).status).toBe(200)
@@ -65,13 +65,13 @@ describe.skipIf(tlsFiles === null)('a site on this machine or its network', () =
   })
 
   test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433', '127.1'])(
-    'gets no request as %s',
+    'the service does not request the document from %s',
     async (host) => {
       requestedUrls.length = 0
-      const { server: authorization, resource, world } = await createApplication(open)
+      const { server: authorization, resource, world } = await createApplication(running)
       const client = { client_id: `https://${host}:${port}/client.json` }
       const { url } = await authorizationUrl({ server: authorization, resource, world, client })
-      expect((await openBrowser(open).get(url)).status).toBe(400)
+      expect((await openBrowser(running).get(url)).status).toBe(400)
       expect(requestedUrls).toEqual([])
     },
   )

@@ -9,7 +9,7 @@ afterEach(() => {
   for (const close of closers.splice(0)) close()
 })
 
-/** Opens a port on this machine, and counts its connections. */
+/** Opens a port on this machine and counts the connections to it. */
 async function openCountingPort() {
   let connections = 0
   const server = createServer((socket) => {
@@ -21,8 +21,8 @@ async function openCountingPort() {
   return { port: (server.address() as AddressInfo).port, connections: () => connections }
 }
 
-/** Starts a proxy that records the targets of requests, and refuses them. */
-async function refusingProxy() {
+/** Starts a proxy that records the target of each request and refuses the request. */
+async function startRefusingProxy() {
   const targets: string[] = []
   const server = createHttpServer().on('connect', (request, socket) => {
     targets.push(String(request.url))
@@ -33,7 +33,7 @@ async function refusingProxy() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, targets }
 }
 
-describe('documents at addresses that strangers choose', () => {
+describe('fetching from addresses that strangers choose', () => {
   test.each([
     '127.0.0.1',
     'localhost',
@@ -44,7 +44,7 @@ describe('documents at addresses that strangers choose', () => {
     '2130706433',
     '127.1',
     'localhost.',
-  ])('get no connection as %s', async (host) => {
+  ])('no connection is opened to %s', async (host) => {
     const { port, connections } = await openCountingPort()
     const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
     await expect(fetching(`https://${host}:${port}/`)).rejects.toThrow()
@@ -61,19 +61,19 @@ describe('documents at addresses that strangers choose', () => {
     '[fd00::1]',
     'intranet',
     'files.local',
-  ])('are refused at %s', async (host) => {
+  ])('the private host %s is refused', async (host) => {
     const fetching = createPublicFetch({ httpsProxy: undefined, noProxy: undefined })
     await expect(fetching(`https://${host}/`)).rejects.toThrow('private address')
   })
 
-  test('are fetched through the proxy, except for hosts that bypass it', async () => {
-    const proxy = await refusingProxy()
+  test('requests go through the proxy, except to private hosts and to hosts in no_proxy', async () => {
+    const proxy = await startRefusingProxy()
     const env = { HTTPS_PROXY: proxy.url, no_proxy: 'localhost,.inside.example' }
     const fetching = createPublicFetch(outgoingProxy({ env }))
     for (const host of ['app.example', 'localhost', 'a.inside.example']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow()
     }
-    // A proxy would resolve these names on its own machine.
+    // These hosts are refused here, because the proxy would resolve them in its own network.
     for (const host of ['localhost.', 'sub.localhost', 'intranet', 'files.local', 'metadata.google.internal']) {
       await expect(fetching(`https://${host}/client.json`)).rejects.toThrow('private address')
     }

@@ -4,12 +4,12 @@ import { createService, type Service, type ServiceOptions } from '../../src/serv
 import { sqlite } from '../support/databases.ts'
 import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
-/** A service that fetches applications' metadata documents with the test's `fetch`. */
+/** A running service that fetches the metadata documents of applications. */
 export interface FetchingService {
   service: Service
   system: FakeSystem
   logged: string[]
-  /** Starts another service on the same database, like a second process or a restarted one. */
+  /** Starts another service on the same database, as a restart or a second process does. */
   restarted(change?: Partial<ServiceOptions>): FetchingService
   close(): Promise<void>
 }
@@ -21,12 +21,12 @@ export async function openFetchingService(
   const system = fakeSystem({ now: Date.now() })
   const { store, drop } = await sqlite.create(system)
   const logged: string[] = []
-  const at = (level: string) => (fields: object, text: string) =>
-    void logged.push(`${level} ${text} ${JSON.stringify(fields)}`)
-  const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
-  const grounds = { store, system, log, environment: 'sandbox', rateLimit: 1_000_000, ...change } as const
+  const logAt = (level: string) => (fields: object, message: string) =>
+    void logged.push(`${level} ${message} ${JSON.stringify(fields)}`)
+  const log = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
+  const options = { store, system, log, environment: 'sandbox', rateLimit: 1_000_000, ...change } as const
   const start = (more: Partial<ServiceOptions> = {}): FetchingService => ({
-    service: createService({ ...grounds, ...(publicFetch && { publicFetch }), ...more }),
+    service: createService({ ...options, ...(publicFetch && { publicFetch }), ...more }),
     system,
     logged,
     restarted: start,
@@ -37,9 +37,11 @@ export async function openFetchingService(
   return { ...start(), service }
 }
 
-/** A real site behind the name https://app.example, with the list of requested addresses. */
+/** An HTTP server on this machine that stands in for https://app.example. */
 export interface Site {
+  /** The requested paths. */
   requestedUrls: string[]
+  /** Fetches from the server, under the address https://app.example. */
   fetch: typeof fetch
   close(): Promise<void>
 }
@@ -59,7 +61,7 @@ export async function openSite(answer: RequestListener): Promise<Site> {
     fetch: async (input, init) => {
       const { origin, pathname } = new URL(String(input))
       if (origin !== siteAddress) throw new Error(`There is no site at ${origin}.`)
-      // The dispatcher is left out, because it would refuse this site's private address.
+      // The service's dispatcher would refuse the server's private address, so it is not used.
       const { dispatcher: _, ...rest } = init as RequestInit & { dispatcher?: unknown }
       return fetch(`http://127.0.0.1:${port}${pathname}`, rest)
     },

@@ -17,10 +17,10 @@ import {
 import { address, openBrowser } from './browser.ts'
 
 /**
- * A thief and the owner may present the same token to two processes simultaneously. At most one of them gets tokens,
- * and these stop working at once.
+ * A thief and the owner may present the same code or refresh token at the same time, even to two processes. At most one
+ * of these requests gets tokens, and the other request revokes those tokens.
  */
-onEachDatabase('two simultaneous uses of', (database) => {
+onEachDatabase('simultaneous token requests', (database) => {
   let world: World
   let stores: Store[]
   let services: Service[]
@@ -45,7 +45,7 @@ onEachDatabase('two simultaneous uses of', (database) => {
     return { status: response.status, json: (await response.json()) as Record<string, string> }
   }
 
-  /** Sends eight simultaneous requests, and checks that at most one gets tokens, which then no longer work. */
+  /** Sends eight simultaneous requests. Checks that at most one of them gets tokens, and that those are revoked. */
   const race = async (form: Record<string, string>, { client }: Application) => {
     const requests = Array.from({ length: 8 }, (_, count) => post(services[count % 2], form))
     const answers = await Promise.all(requests)
@@ -60,7 +60,7 @@ onEachDatabase('two simultaneous uses of', (database) => {
     }
   }
 
-  test('a code', async () => {
+  test('eight requests with the same code leave no valid token', async () => {
     const application = await createApplication(world)
     const attempt = await authorizationUrl(application)
     const back = new URL((await consent(openBrowser(world), attempt.url)).url)
@@ -76,7 +76,7 @@ onEachDatabase('two simultaneous uses of', (database) => {
     expect(await post(undefined, form)).toMatchObject({ status: 400, json: { error: 'invalid_grant' } })
   })
 
-  test('a refresh token', async () => {
+  test('eight requests with the same refresh token leave no valid token', async () => {
     const { application, tokens } = await connect(world)
     const { client_id } = application.client
     await race({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id }, application)

@@ -33,7 +33,7 @@ describe('registration', () => {
     await world.drop()
   })
 
-  test('returns an id and no secret', async () => {
+  test('a registration returns a client id and no secret', async () => {
     const { status, json } = await register(world, { ...minimal, client_name: 'A host', scope: 'account:read' })
     expect(status).toBe(201)
     expect(json).toMatchObject({
@@ -49,7 +49,7 @@ describe('registration', () => {
   })
 
   test.each(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])(
-    'gives no secret to a client that asks for %s',
+    'a client that asks for %s gets no secret',
     async (token_endpoint_auth_method) => {
       const { json } = await register(world, { ...minimal, token_endpoint_auth_method, client_secret: 'mine' })
       expect(json).toMatchObject({ token_endpoint_auth_method: 'none' })
@@ -63,7 +63,7 @@ describe('registration', () => {
     ['native', ['com.example.app:/callback']],
     ['web', ['https://app.example/callback']],
   ])(
-    'an application gets the type %s for the redirect address %s, whatever type it names',
+    'the type %s is registered for the redirect addresses %j, if the request has the type web or none',
     async (type, redirect_uris) => {
       for (const typeFields of [{}, { application_type: 'web' }]) {
         const { json } = await register(world, { redirect_uris, ...typeFields })
@@ -96,18 +96,18 @@ describe('registration', () => {
     ['"text"', 'invalid_client_metadata'],
     ['{', 'invalid_client_metadata'],
     ['', 'invalid_client_metadata'],
-  ])('%j is refused', async (metadata, error) => {
+  ])('the metadata %j is refused', async (metadata, error) => {
     expect(await register(world, metadata)).toMatchObject({ status: 400, json: { error } })
   })
 
-  test('does not read metadata that is too long', async () => {
+  test('metadata that is too long is refused with 413', async () => {
     expect(await register(world, { ...minimal, client_name: 'n'.repeat(20_000) })).toMatchObject({
       status: 413,
       json: { error: 'invalid_request' },
     })
   })
 
-  test('is possible 60 times a minute from an address, independently of other addresses', async () => {
+  test('each network address can register 60 applications a minute', async () => {
     const [stranger, host] = ['192.0.2.1', '192.0.2.2']
     for (let count = 0; count < 60; count++) expect((await register(world, minimal, stranger)).status).toBe(201)
     const refused = await register(world, minimal, stranger)
@@ -118,24 +118,24 @@ describe('registration', () => {
     expect((await register(world, minimal, stranger)).status).toBe(201)
   })
 
-  test('fetches no address that an application names', async () => {
+  test('the service does not fetch the addresses in the metadata of a registration', async () => {
     const requestedUrls: string[] = []
-    const open = await openFetchingService(async (input) => {
+    const running = await openFetchingService(async (input) => {
       requestedUrls.push(String(input))
       return Response.json([])
     })
     const uri = 'https://app.example/anything'
     const metadata = { ...minimal, sector_identifier_uri: uri, jwks_uri: uri, logo_uri: uri, request_uris: [uri] }
-    await register(open, metadata)
-    const application = await createApplication(open, { sector_identifier_uri: uri, jwks_uri: uri, logo_uri: uri })
-    await connect(open, { application })
+    await register(running, metadata)
+    const application = await createApplication(running, { sector_identifier_uri: uri, jwks_uri: uri, logo_uri: uri })
+    await connect(running, { application })
     expect(requestedUrls).toEqual([])
-    await open.close()
+    await running.close()
   })
 })
 
 onEachDatabase('registered applications', (database) => {
-  test('are deleted after a day, unless somebody connected them', async () => {
+  test('an application is deleted after a day unless a person has connected it', async () => {
     const system = fakeSystem({ now: Date.now() })
     const world = await createWorld(database, { system })
     const unused = await createApplication(world)
@@ -153,11 +153,11 @@ onEachDatabase('registered applications', (database) => {
   })
 })
 
-describe('with 10,000 registered applications that nobody connected', () => {
+describe('the limit of 10,000 registered applications', () => {
   test.each([
     { minutes: 61, status: 201, left: 9_981 },
     { minutes: 59, status: 429, left: 10_000 },
-  ])('$minutes minutes ago, one more is answered $status', async ({ minutes, status, left }) => {
+  ])('if all were unused for $minutes minutes, one more gets $status', async ({ minutes, status, left }) => {
     const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
     const createdAtMs = world.system.now() - minutes * 60_000
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
@@ -184,10 +184,10 @@ describe('with 10,000 registered applications that nobody connected', () => {
   })
 })
 
-test('sign-ins can begin 120 times a minute from an address, not counting those of unknown applications', async () => {
+test('each network address can begin 120 sign-ins a minute, not counting unknown applications', async () => {
   const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
   const { url } = await authorizationUrl(await createApplication(world))
-  const begin = (of: string, address: string) => world.service.fetch(new Request(of), { local: false, address })
+  const begin = (target: string, address: string) => world.service.fetch(new Request(target), { local: false, address })
   const [stranger, person] = ['192.0.2.1', '192.0.2.2']
   for (let count = 0; count < 121; count++) {
     expect((await begin(`${address}/oauth/authorize?client_id=nobody`, stranger)).status).toBe(400)

@@ -52,20 +52,20 @@ interface McpAnswer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name.
+  // biome-ignore lint/suspicious/noExplicitAny: each test reads different fields.
   json: any
 }
 
 async function post(
   bearer: string | undefined,
   message: object,
-  more: Record<string, string> = {},
+  extraHeaders: Record<string, string> = {},
   path = '/mcp',
 ): Promise<McpAnswer> {
   const headers = new Headers({
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    ...more,
+    ...extraHeaders,
   })
   if (bearer !== undefined) headers.set('authorization', `Bearer ${bearer}`)
   const body = JSON.stringify({ jsonrpc: '2.0', ...message })
@@ -79,8 +79,8 @@ async function post(
   }
 }
 
-/** A session of MCP 2025. */
-async function open(bearer: string) {
+/** Opens an MCP 2025 session with a credential. `call` calls a tool in the session. */
+async function openSession(bearer: string) {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
   const { headers } = await post(bearer, { id: 0, method: 'initialize', params })
   const session = { 'mcp-session-id': String(headers.get('mcp-session-id')), 'mcp-protocol-version': '2025-11-25' }
@@ -95,31 +95,31 @@ const card = { merchant: { name: 'Books' }, maximumAmount: 900, currency: 'USD' 
 describe('the MCP endpoint as a resource server', () => {
   test.each([
     ['without a credential', undefined, false],
-    ['with an unknown one', 'ak_ntl_sandbox_0123456789abcdef0123', true],
+    ['with an unknown key', 'ak_ntl_sandbox_0123456789abcdef0123', true],
     ['with an unsigned token', 'a.b.c', true],
-  ])('tells a caller %s how to sign in', async (_, bearer, wasSent) => {
+  ])('a caller %s gets 401, with the address of the sign-in metadata', async (_, bearer, hasToken) => {
     const answer = await post(bearer, { id: 1, method: 'ping' })
     expect(answer.status).toBe(401)
     const challenge = String(answer.headers.get('www-authenticate'))
     expect(challenge).toContain(`resource_metadata="${address}/.well-known/oauth-protected-resource/mcp"`)
     expect(challenge).toContain('scope="payments:read payments:write cards:agent customers:read"')
-    expect(challenge.includes('error="invalid_token"')).toBe(wasSent)
+    expect(challenge.includes('error="invalid_token"')).toBe(hasToken)
     const metadata = await world.service.fetch(new Request(`${address}/.well-known/oauth-protected-resource/mcp`))
     expect(await metadata.json()).toMatchObject({ resource: `${address}/mcp`, authorization_servers: [address] })
   })
 
-  test('accepts no credential in the address', async () => {
+  test('an access token in the URL is not accepted', async () => {
     const { tokens } = await connect(world)
     const message = { id: 1, method: 'ping' }
     expect((await post(undefined, message, {}, `/mcp?access_token=${tokens.access_token}`)).status).toBe(401)
   })
 
-  test('returns the identity of each kind of credential', async () => {
+  test('whoami returns the identity of each kind of credential', async () => {
     const { partyId, agentId } = await world.whoami()
     const user = await addUserToken(world, partyId)
     const { tokens } = await connect(world, { choice: { agent: String(agentId) } })
     const whoami = async (bearer: string) => {
-      const { call } = await open(bearer)
+      const { call } = await openSession(bearer)
       return (await call('whoami')).json.result.structuredContent.data.attributes
     }
     const nobody = { userId: null, agentId: null, agentIdentitySource: null, keyId: null, grantId: null, partyId }
@@ -138,34 +138,34 @@ describe('the MCP endpoint as a resource server', () => {
     })
   })
 
-  test('does not forward the token that it receives, but exchanges it for one for the API', async () => {
+  test('the endpoint never forwards the caller’s token, but exchanges it for an API token', async () => {
     const { tokens } = await connect(world)
-    const { call } = await open(tokens.access_token)
+    const { call } = await openSession(tokens.access_token)
     expect((await call('list_wallets')).json.result.isError).not.toBe(true)
     expect((await call('issue_agent_card', card)).json.result.isError).not.toBe(true)
     const toApi = sent.filter(({ path }) => path !== '/oauth/token')
     expect(toApi.map(({ path }) => path.replace(/[?].*/, ''))).toEqual(['/wallets', '/agent-cards'])
     expect(toApi.every(({ authorization }) => /^Bearer xt_ntl_sandbox_/.test(String(authorization)))).toBe(true)
-    // The exchanged token is used for all requests until it is about to expire.
+    // The endpoint uses one API token for all requests until shortly before the token expires.
     expect(sent.filter(({ path }) => path === '/oauth/token')).toHaveLength(1)
   })
 
-  test('hides a session from other principals', async () => {
+  test('another agent that sends the id of a session gets the same 404 as for an unknown id', async () => {
     const [mine, theirs] = [await connect(world), await connect(world, { choice: { agent: 'new', name: 'Other' } })]
-    const { session } = await open(mine.tokens.access_token)
+    const { session } = await openSession(mine.tokens.access_token)
     const message = { id: 1, method: 'tools/list' }
     const foreign = await post(theirs.tokens.access_token, message, session)
-    const unknown = await post(theirs.tokens.access_token, message, { ...session, 'mcp-session-id': 'nobody' })
+    const unknown = await post(theirs.tokens.access_token, message, { ...session, 'mcp-session-id': 'unknown' })
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text])
     expect((await post(mine.tokens.access_token, message, session)).status).toBe(200)
   })
 
-  test('a change or end of the grant takes effect at the next call of a session', async () => {
+  test('narrowing or revoking a grant takes effect at the next call in a session', async () => {
     const { tokens } = await connect(world)
-    const { call } = await open(tokens.access_token)
+    const { call } = await openSession(tokens.access_token)
     const { userId, grantId } = (await call('whoami')).json.result.structuredContent.data.attributes
     const user = await world.store.transaction((tx) => findUser(tx, userId))
-    if (user === undefined) throw new Error('The user is there.')
+    if (user === undefined) throw new Error('The user was not found.')
     const connections = createConnections(world)
     await connections.narrow(user, grantId, ['payments:read'])
     const refused = await call('issue_agent_card', card)
@@ -180,17 +180,17 @@ describe('the MCP endpoint as a resource server', () => {
     expect(ended.headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
 
-  test('offers the tools that the scopes allow', async () => {
-    const names = async (scope: string) => {
+  test('only the tools that the scopes allow are listed', async () => {
+    const listToolNames = async (scope: string) => {
       const { tokens } = await connect(world, { scope })
-      const { session } = await open(tokens.access_token)
+      const { session } = await openSession(tokens.access_token)
       const listed = await post(tokens.access_token, { id: 1, method: 'tools/list' }, session)
       return (listed.json.result.tools as { name: string }[]).map(({ name }) => name)
     }
-    const browse = await names('customers:read')
-    expect(browse).toContain('list_customers')
-    expect(browse).not.toContain('issue_agent_card')
-    expect(browse).not.toContain('list_wallets')
+    const names = await listToolNames('customers:read')
+    expect(names).toContain('list_customers')
+    expect(names).not.toContain('issue_agent_card')
+    expect(names).not.toContain('list_wallets')
   })
 })
 
@@ -218,11 +218,11 @@ test('a user who can neither pick nor create an agent connects an application th
     new URL(consentPage.url).pathname,
   )
   const tokens = await exchangeCode(application, attempt, back.url)
-  const { session, call } = await open(tokens.access_token)
+  const { session, call } = await openSession(tokens.access_token)
   const { attributes } = (await call('whoami')).json.result.structuredContent.data
   expect(attributes).toMatchObject({ actorType: 'user', userId, partyId, agentId: null, agentIdentitySource: null })
   expect(attributes.grantId).toMatch(/^ogr_/)
-  // User-scoped money movement needs no instance id (docs/service.md#instance-id).
+  // Payments with a token that acts as the user need no instance id (docs/service.md#instance-id).
   const payment = { amount: 100, currency: 'USD', counterparty: { type: 'email', value: 'somebody@example.com' } }
   const paid = await world.post('/payments', payment, { key: tokens.access_token, instanceId: null })
   expect(paid.status).toBe(201)

@@ -1,7 +1,7 @@
 import * as client from 'openid-client'
 import { redirectUri, type Side } from './sides.ts'
 
-/** A change to a request's parameters; `null` removes one. */
+/** Values that replace a request's parameters; `null` removes a parameter. */
 export type Change = Record<string, string | null>
 
 export const scope = 'cards:agent offline_access'
@@ -24,28 +24,28 @@ export async function begin(side: Side, change: Change = {}) {
   return { url: url.href, verifier, state: parameters.state ?? null }
 }
 
-/** Returns a script that begins an authorization request, and returns the result before a person answers. */
+/** Returns a script that sends an authorization request and reports the first response, before a person answers. */
 export const requestAuthorization = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
-  const place = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
-  // In the implicit flow, errors are in the fragment.
+  const target = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
+  // In the implicit flow, the error is in the fragment of the redirect address.
   const answer = new URLSearchParams(address.search || address.hash.slice(1))
-  return `${place} with ${answer.get('error')}`
+  return `${target} with ${answer.get('error')}`
 }
 
-/** Allows an authorization request as a person. Returns the redirect with the code, the verifier and the state. */
+/** Sends an authorization request and allows it as a person. Returns the values that a token request needs. */
 export async function allow(side: Side, change: Change = {}) {
   const { url, verifier, state } = await begin(side, change)
   const back = await side.answer(url, 'allow')
   return { back, verifier, state, code: back.searchParams.get('code') ?? '' }
 }
 
-/** Returns the result of a token request. */
+/** Sends a token request. Returns its status, and the error if it is refused. */
 export async function requestToken(side: Side, form: Change, headers: Record<string, string> = {}): Promise<string> {
   const body = new URLSearchParams()
-  const whole: Change = { client_id: idOf(side.application), ...form }
-  for (const [name, value] of Object.entries(whole)) if (value !== null) body.set(name, value)
+  const fields: Change = { client_id: idOf(side.application), ...form }
+  for (const [name, value] of Object.entries(fields)) if (value !== null) body.set(name, value)
   return outcomeOf(await post(side, 'token_endpoint', body, headers))
 }
 
@@ -66,7 +66,7 @@ export async function outcomeOf(response: Response): Promise<string> {
 
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
-/** Returns a script that exchanges a person's code with changed parameters. */
+/** Returns a script that gets a code from a person and exchanges it, with changes to the token request. */
 export const presentCode =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {
@@ -75,7 +75,7 @@ export const presentCode =
     return requestToken(side, { ...request, ...(typeof change === 'function' ? change(side) : change) }, headers)
   }
 
-/** Runs the whole flow with openid-client's strict checks. */
+/** Runs the whole authorization code flow with openid-client's strict checks. Returns the tokens. */
 export async function connect(side: Side, change: Change = {}) {
   const { back, verifier, state } = await allow(side, change)
   const checks = { pkceCodeVerifier: verifier, ...(state === null ? {} : { expectedState: state }) }

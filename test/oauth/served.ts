@@ -9,13 +9,13 @@ import { createWorld, type World } from '../support/world.ts'
 
 export interface Served {
   world: World
-  /** The address on which it listens, which is also its public address. */
+  /** The address on which the site listens, which is also its public URL. */
   url: string
   listener: Listener
   close(): Promise<void>
 }
 
-/** Starts the whole site that `serve` provides, with a new world. */
+/** Starts the whole site on a free port, as the command `serve` does, with a new world. */
 export async function serveWorld({
   database = sqlite,
   env = {},
@@ -29,13 +29,13 @@ export async function serveWorld({
   const publicUrl = () => url
   const system = { ...fakeSystem({ now: Date.now() }), sleep: realSystem.sleep, now: realSystem.now }
   const world = await createWorld(database, { system, publicUrl })
-  const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
-  const log = { debug: line, info: line, warn: line, error: line }
+  const record = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { debug: record, info: record, warn: record, error: record }
   const config = loadConfig({ env, flags: {} })
   const site = await createSite({ config, service: world.service, store: world.store, publicUrl, system, log })
   const { fetch, corsPaths, publicPaths } = site
-  const reached = { host: '127.0.0.1', port: 0, ...(bodyBounds && { bodyBounds }) }
-  const listener = await listen({ fetch, corsPaths, publicPaths, ...reached, system: realSystem, log })
+  const binding = { host: '127.0.0.1', port: 0, ...(bodyBounds && { bodyBounds }) }
+  const listener = await listen({ fetch, corsPaths, publicPaths, ...binding, system: realSystem, log })
   url = listener.url
   return {
     world,

@@ -10,19 +10,22 @@ import { address, openBrowser } from './browser.ts'
 /** One of the two authorization servers to compare. */
 export interface Side {
   issuer: string
-  /** Two resources for which the server issues tokens. */
+  /** The resource that requests ask for by default. */
   resource: string
+  /** A second resource for which the server issues tokens. */
   otherResource: string
-  /** Two applications on this machine. */
+  /** The application that sends requests by default. */
   application: client.Configuration
+  /** A second registered application. */
   other: client.Configuration
-  /** Opens an address without following redirects. */
+  /** Sends a request without following redirects. */
   send(url: string, init?: RequestInit): Promise<Response>
   /**
-   * Opens an address in a browser that follows redirects. Returns the final page, or the first address on another site.
+   * Opens an address in a browser that follows redirects as far as the first address on another site. Returns the final
+   * address and its status.
    */
   open(url: string): Promise<Landing>
-  /** Opens an authorization request, and answers it as a person. Returns the browser's final address. */
+  /** Opens an authorization request and allows or denies it as a person. Returns the browser's final address. */
   answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
   close(): Promise<void>
 }
@@ -32,11 +35,11 @@ export interface Landing {
   status: number
 }
 
-/** An application that uses any free port registers its redirect address without a port. */
-export const registered = 'http://127.0.0.1/callback'
+/** The registered redirect address. It has no port, so the application may listen on any free port. */
+const registeredRedirectUri = 'http://127.0.0.1/callback'
 export const redirectUri = 'http://127.0.0.1:53682/callback'
 
-/** Starts this service, which is called without a network and uses `Date` as its clock. */
+/** Starts this service with `Date` as its clock. Requests reach it without a network. */
 export async function openService(): Promise<Side> {
   const system = dateSystem()
   const world = await createWorld(sqlite, { system })
@@ -46,7 +49,7 @@ export async function openService(): Promise<Side> {
     resource: address,
     otherResource: `${address}/mcp`,
     send,
-    ...(await applications(address, send)),
+    ...(await registerApplications(address, send)),
     open: async (url) => {
       const page = await openBrowser(world).get(url)
       return { address: new URL(page.url), status: page.status }
@@ -56,7 +59,7 @@ export async function openService(): Promise<Side> {
   }
 }
 
-/** Starts a plain `oidc-provider` with its defaults. The service uses the same library. */
+/** Starts an `oidc-provider` with nearly default settings. This service uses the same library. */
 export async function openPlain(): Promise<Side> {
   const otherResource = 'https://other.example'
   const plain = await startPlainProvider({ otherResources: [otherResource] })
@@ -67,21 +70,21 @@ export async function openPlain(): Promise<Side> {
     resource,
     otherResource,
     send,
-    ...(await applications(issuer, send)),
+    ...(await registerApplications(issuer, send)),
     open: (url) => createPerson().open(url, ({ origin }) => origin !== issuer),
     answer: (url, decision) => createPerson().signIn(url, decision === 'allow' ? 'confirm' : 'abort'),
     close: () => plain.close(),
   }
 }
 
-async function applications(issuer: string, send: Side['send']): Promise<Pick<Side, 'application' | 'other'>> {
+async function registerApplications(issuer: string, send: Side['send']): Promise<Pick<Side, 'application' | 'other'>> {
   const register = (name: string) =>
     client.dynamicClientRegistration(
       new URL(issuer),
       {
         client_name: name,
         application_type: 'native',
-        redirect_uris: [registered],
+        redirect_uris: [registeredRedirectUri],
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
         token_endpoint_auth_method: 'none',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPersonSite, type PersonSite } from '../pages/person-site.ts'
 import { onEachDatabase } from '../support/databases.ts'
 
-const minutes = 60_000
+const minuteMs = 60_000
 
 onEachDatabase('a one-time link', (database) => {
   let site: PersonSite
@@ -16,7 +16,7 @@ onEachDatabase('a one-time link', (database) => {
     return { path: url.pathname + url.search, action: url.pathname, code: url.pathname.split('/').at(-1) ?? '' }
   }
 
-  test('signs a person in once and leads to the page; opening the link does not use it up', async () => {
+  test('a link signs a person in only once and leads to its page; link previews do not use it up', async () => {
     const { path, action } = await newLink()
     // Link previews may open the address several times.
     for (const _ of [1, 2]) {
@@ -34,16 +34,16 @@ onEachDatabase('a one-time link', (database) => {
     expect(again.text).toContain('payments-mcp console')
   })
 
-  test('signs in one of two simultaneous users', async () => {
+  test('if three people use a link simultaneously, only one is signed in', async () => {
     const { action } = await newLink()
     const visitors = await Promise.all([1, 2, 3].map(() => site.visitor()))
     const answers = await Promise.all(visitors.map((visitor) => visitor.post(action, { next: '/console' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 410, 410])
   })
 
-  test('expires after ten minutes, or when the password changes', async () => {
+  test('a link expires after ten minutes, or when the password changes', async () => {
     const [first, second] = [await newLink(), await newLink()]
-    site.world.system.pass(10 * minutes - 1)
+    site.world.system.pass(10 * minuteMs - 1)
     expect((await (await site.visitor()).open(first.path)).status).toBe(200)
     site.world.system.pass(1)
     expect((await (await site.visitor()).post(first.action, { next: '/console' })).status).toBe(410)
@@ -53,7 +53,7 @@ onEachDatabase('a one-time link', (database) => {
     expect((await (await site.visitor()).post(third.action, { next: '/console' })).status).toBe(410)
   })
 
-  test('has 128 bits, is stored only as a hash, and is not logged', async () => {
+  test('the code of a link has 128 bits, is stored only as a hash, and is not logged', async () => {
     const { code, action } = await newLink()
     expect(Buffer.from(code, 'base64url')).toHaveLength(16)
     await (await site.visitor()).open(action)
@@ -64,7 +64,7 @@ onEachDatabase('a one-time link', (database) => {
     expect(site.world.logged.join('\n')).not.toContain(code)
   })
 
-  test("does not work from another site's form, and redirects to no other site", async () => {
+  test('a link cannot be used by a form of another site, and does not redirect to another site', async () => {
     const { action } = await newLink()
     const visitor = await site.visitor()
     const foreign = await visitor.post(action, { next: '/console' }, { 'Sec-Fetch-Site': 'cross-site' })

@@ -26,7 +26,7 @@ interface Answer {
 
 const sameOriginHeaders = { origin: address, 'sec-fetch-site': 'same-origin' }
 
-/** Sends a form of the sign-in page, with the page's headers unless `headers` overrides them. */
+/** Submits a form as a browser on the sign-in page does. `headers` replaces the browser's headers. */
 async function send(
   path: string,
   fields: Record<string, string>,
@@ -44,7 +44,7 @@ interface Sending {
   headers?: Record<string, string>
   service?: Service
   origin?: string
-  /** The client's network address; `undefined` if it calls within this process. */
+  /** The client's network address; if undefined, the client is within this process. */
   from?: string
 }
 
@@ -55,7 +55,7 @@ const canOpen = async (answer: Answer) => {
   return (await world.service.fetch(new Request(`${address}/connections`, { headers }))).status === 200
 }
 
-/** Starts another service on the same database, with these settings changed. */
+/** Starts another service on the same database, with the given settings changed. */
 function deployService(change: Partial<Parameters<typeof createService>[0]>): Service {
   const { store, system } = world
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
@@ -76,7 +76,7 @@ async function setPassword(userId: string): Promise<void> {
   await world.store.transaction((tx) => savePassword(tx, { userId, hash }))
 }
 
-/** Stores refused passwords, as if strangers had tried them from many addresses. */
+/** Stores refused sign-ins of an account, each from a different network address. */
 async function insertRefusals(email: string, count: number): Promise<void> {
   const refusedAtMs = world.system.now()
   const row = (number: number) => ({
@@ -89,7 +89,7 @@ async function insertRefusals(email: string, count: number): Promise<void> {
   await world.store.transaction(({ db }) => db.insertInto('refusedPasswords').values(rows).execute())
 }
 
-/** Creates a world whose owner has a password. */
+/** Creates a world whose owner has a password. Returns the owner's email address. */
 async function begin(database: TestDatabase): Promise<string> {
   world = await createWorld(database)
   const owner = await world.store.transaction(firstOwner)
@@ -97,7 +97,7 @@ async function begin(database: TestDatabase): Promise<string> {
   return String(owner?.email)
 }
 
-/** Counts the computed password hashes, because an answer's duration must not show whether a password exists. */
+/** Starts counting the password hashes that are computed. The returned function stops and returns the count. */
 function countHashes() {
   let count = 0
   const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && count++) }).enable()
@@ -113,7 +113,7 @@ onEachDatabase('signing in', (database) => {
     email = await begin(database)
   })
 
-  test('needs the right password, and accepts the email address in any case and with spaces', async () => {
+  test('a sign-in needs the exact password; the email address may have any case and spaces around it', async () => {
     const right = await send('/sign-in', { email: ` ${email.toUpperCase()} `, password })
     expect([right.status, right.location, await canOpen(right)]).toEqual([303, '/console', true])
     for (const wrong of [`${password} `, password.toUpperCase(), password.slice(0, -1), 'x'.repeat(1000)]) {
@@ -129,7 +129,7 @@ onEachDatabase('signing in', (database) => {
     expect(world.logged.join('\n')).not.toContain(session)
   })
 
-  test('is blocked for 15 minutes after ten wrong passwords, even simultaneous ones, and even with the right one', async () => {
+  test('after ten wrong passwords, even simultaneous ones, the right one is refused for 15 minutes too', async () => {
     const tries = Array.from({ length: 12 }, (_, count) => send('/sign-in', { email, password: `wrong ${count}` }))
     const statuses = (await Promise.all(tries)).map(({ status }) => status).sort()
     expect(statuses).toEqual([...Array(10).fill(401), 429, 429])
@@ -140,7 +140,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('is blocked only at the network address that strangers used', async () => {
+  test('wrong passwords block an account only for the network address that sent them', async () => {
     const [stranger, owner] = ['192.0.2.1', '2001:db8:0:0::/64']
     const tried = []
     for (let count = 0; count < 11; count++)
@@ -151,7 +151,7 @@ onEachDatabase('signing in', (database) => {
     expect((await send('/sign-in', { email, password }, { from: stranger })).status).toBe(429)
   })
 
-  test('is open to a browser that signed in before, even at a blocked address', async () => {
+  test('a browser in which the user signed in before works even at a blocked network address', async () => {
     const from = '192.0.2.1'
     const knownBrowser = browserOf(await send('/sign-in', { email, password }, { from }))
     const wrong = async (headers: Record<string, string>, count = 10) => {
@@ -175,13 +175,13 @@ onEachDatabase('signing in', (database) => {
       { from, headers: { ...sameOriginHeaders, cookie: knownBrowser } },
     )
     expect(again.status).toBe(303)
-    // Each sign-in gives the browser a new cookie; the old one is useless.
+    // Each sign-in gives the browser a new cookie, and the old cookie becomes useless.
     expect(
       (await send('/sign-in', { email, password }, { from, headers: { ...sameOriginHeaders, cookie: knownBrowser } }))
         .status,
     ).toBe(429)
     const cookie = browserOf(again)
-    // The cookie signs nobody in, gives no extra tries for another account, and has a separate limit of tries.
+    // The cookie alone signs nobody in, and ten wrong passwords block the browser that sends it too.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...sameOriginHeaders, cookie })
     expect(
@@ -191,17 +191,17 @@ onEachDatabase('signing in', (database) => {
     expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
   })
 
-  test('forgets a known browser after another user signs in there, or after the password changes', async () => {
+  test('a browser is known only for the user who signed in there, until the password changes', async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const from = '192.0.2.1'
-    const closed = async () => {
+    const blockAccount = async () => {
       for (let tried = 0; tried < 10; tried++) await send('/sign-in', { email, password: 'wrong' }, { from })
     }
     const cookies: string[] = []
     for (const who of [other, email])
       cookies.push(browserOf(await send('/sign-in', { email: who, password }, { from })))
-    await closed()
+    await blockAccount()
     const statuses = async () => {
       const answers = cookies.map((cookie) =>
         send('/sign-in', { email, password: 'wrong' }, { from, headers: { ...sameOriginHeaders, cookie } }),
@@ -214,7 +214,7 @@ onEachDatabase('signing in', (database) => {
     expect(await statuses()).toEqual([429, 429])
   })
 
-  test('is blocked everywhere only after 500 wrong passwords, and never for a known browser', async () => {
+  test('500 wrong passwords block an account at all network addresses, except in known browsers', async () => {
     const cookie = browserOf(await send('/sign-in', { email, password }))
     const from = (count: number) => ({ from: `192.0.2.${Math.floor(count / 10)}` })
     await insertRefusals(email, 499)
@@ -225,7 +225,7 @@ onEachDatabase('signing in', (database) => {
     ).toBe(303)
   })
 
-  test('counts only consecutive wrong passwords, for each user separately', async () => {
+  test('only consecutive wrong passwords count, separately for each user', async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const wrong = async (count: number) => {
@@ -245,11 +245,11 @@ describe('signing in', () => {
     email = await begin(sqlite)
   })
 
-  test('hashes a password at the recommended cost', async () => {
+  test('passwords are hashed at the cost that OWASP recommends', async () => {
     expect(realSystem.passwordCost).toEqual({ blocks: 32_768, size: 8, lanes: 3 })
   })
 
-  test.runIf(isDeep)('signs in by a hash of the real cost', async () => {
+  test.runIf(isDeep)('a hash of the real cost accepts only the right password', async () => {
     const system = { ...world.system, passwordCost: realSystem.passwordCost }
     const service = deployService({ system })
     await service.seedPassword('of the owner')
@@ -261,7 +261,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password: 'of the owner' }, { service })).status).toBe(303)
   })
 
-  test('stores a salted hash, with a different salt for each user and each new password', async () => {
+  test('a password is stored as a hash with its own salt, and setting it again changes nothing', async () => {
     const hashes = async () => {
       const rows = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
       return rows.map(({ hash }) => hash)
@@ -280,7 +280,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('stores a cheap hash only for a generated password, and checks a password for as long as other hashes', async () => {
+  test('a generated password has a cheap hash, but checking it takes as long as for any other', async () => {
     await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
     const password = String((await world.service.seedPassword(undefined)).password)
     const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
@@ -292,7 +292,7 @@ describe('signing in', () => {
     expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
   })
 
-  test('can be tried 30 times a minute from an address, and 300 times from all addresses', async () => {
+  test('30 passwords a minute can be tried from one address, and 300 from all but known browsers', async () => {
     const knownBrowser = {
       headers: { ...sameOriginHeaders, cookie: browserOf(await send('/sign-in', { email, password })) },
     }
@@ -308,14 +308,14 @@ describe('signing in', () => {
     }
     expect(await wrong(31, '192.0.2.1')).toEqual([...Array(30).fill(401), 429])
     for (let client = 2; client < 10; client++) await wrong(30, `192.0.2.${client}`)
-    // This test's first sign-in counted too.
+    // Leaves one try for all addresses together, because the first sign-in of this test counted too.
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...knownBrowser })).status).toBe(303)
   })
 
-  test('gives an unknown person the same answer, after the same work', async () => {
+  test('an unknown email address gets the same answer as a wrong password, after the same work', async () => {
     await addUser('without-password@example.com')
     const answers: Answer[] = []
     const hashes = countHashes()
@@ -331,7 +331,7 @@ describe('signing in', () => {
     expect((await Promise.all(tries)).map(({ status }) => status).sort()).toEqual([...Array(9).fill(401), 429])
   })
 
-  test('with one click is possible only in a sandbox on this machine', async () => {
+  test('one-click sign-in is possible only in a sandbox with an address on this machine', async () => {
     const click = (sending?: Sending) => send('/sign-in', { as: 'owner' }, sending)
     expect(await canOpen(await click())).toBe(true)
     const elsewhere = 'https://payments.example'
@@ -349,7 +349,7 @@ describe('signing in', () => {
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
   })
 
-  test('with one click works only at this machine, under any host name', async () => {
+  test('one-click sign-in works only for clients on this machine', async () => {
     const body = new URLSearchParams({ as: 'owner' })
     const press = (caller?: Caller) => {
       const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: sameOriginHeaders })
@@ -360,7 +360,7 @@ describe('signing in', () => {
     expect((await press()).status).toBe(303)
   })
 
-  test('ends everywhere when the password is replaced', async () => {
+  test('replacing the password ends the user’s session', async () => {
     const answer = await send('/sign-in', { as: 'owner' })
     expect(await canOpen(answer)).toBe(true)
     const owner = await world.store.transaction(firstOwner)
@@ -368,7 +368,7 @@ describe('signing in', () => {
     expect(await canOpen(answer)).toBe(false)
   })
 
-  test('sets a cookie that no script, other site or other host can read', async () => {
+  test('the session cookie is hidden from scripts, other sites and other hosts', async () => {
     const here = cookieOf(await send('/sign-in', { email, password })).split('; ')
     expect(here.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax'])
     const service = deployService({ publicUrl: () => 'https://payments.example' })
@@ -378,7 +378,7 @@ describe('signing in', () => {
     expect(secure.slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax', 'Secure'])
   })
 
-  test('lasts for twelve hours', async () => {
+  test('a session lasts for twelve hours', async () => {
     const answer = await send('/sign-in', { email, password })
     world.system.pass(12 * 60 * minuteMs - 1)
     expect(await canOpen(answer)).toBe(true)
@@ -386,7 +386,7 @@ describe('signing in', () => {
     expect(await canOpen(answer)).toBe(false)
   })
 
-  test('ends by signing out, and a copy of the cookie is useless too', async () => {
+  test('signing out ends the session, and a copy of its cookie is useless', async () => {
     const browser = openBrowser(world)
     await browser.submit(await browser.get('/sign-in'), { as: 'owner' }, '/sign-in')
     const page = await browser.get('/connections')
@@ -399,14 +399,14 @@ describe('signing in', () => {
     expect(new URL((await thief.get('/connections')).url).pathname).toBe('/sign-in')
   })
 
-  test('signing in again ends the earlier session of that browser', async () => {
+  test('signing in again ends the earlier session of the same browser', async () => {
     const first = await send('/sign-in', { email, password })
     const cookie = cookieOf(first).split(';')[0] ?? ''
     const second = await send('/sign-in', { email, password }, { headers: { ...sameOriginHeaders, cookie } })
     expect([await canOpen(first), await canOpen(second)]).toEqual([false, true])
   })
 
-  test("does not work from another site's form", async () => {
+  test('a form of another site cannot sign a person in', async () => {
     for (const headers of [
       { origin: 'https://evil.example' },
       { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
@@ -433,14 +433,14 @@ describe('signing in', () => {
     '/sign-out',
     '/connections\r\nSet-Cookie: a=b',
     '/oauth/device?user_code=ABCD-EFGH&x=1',
-  ])('leads to the console instead of %j', async (next) => {
+  ])('a sign-in leads to the console instead of %j', async (next) => {
     expect((await send('/sign-in', { email, password, next })).location).toBe('/console')
     const page = await openBrowser(world).get(`/sign-in?next=${encodeURIComponent(next)}`)
     expect(page.text).toContain('name="next" value="/console"')
   })
 
   test.each(['/connections', '/oauth/consent/V1StGXR8_Z5jdHi6B-myT', '/oauth/device?user_code=ABCD-EFGH'])(
-    'leads to %s',
+    'a sign-in leads to %s',
     async (next) => {
       expect((await send('/sign-in', { email, password, next })).location).toBe(next)
     },

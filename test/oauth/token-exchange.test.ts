@@ -14,12 +14,12 @@ onEachDatabase('token exchange', (database) => {
   })
   afterAll(() => world.drop())
 
-  const agentKey = async () => {
+  const createAgentKey = async () => {
     const { agentId } = await world.whoami()
     return (await postAgentKey(world, String(agentId))).json.data
   }
 
-  test('gives a token of the same identity', async () => {
+  test('an exchanged token has the identity of its key', async () => {
     for (const key of [world.agentKey, world.apiKey]) {
       const answer = await exchange(world, exchangeFields(key))
       expect(answer.status).toBe(200)
@@ -42,7 +42,7 @@ onEachDatabase('token exchange', (database) => {
     })
   })
 
-  test('gives a token with the scopes of its key', async () => {
+  test('an exchanged token has only the scopes of its key', async () => {
     const { partyId } = await world.whoami()
     const key = await addKey(world, { partyId, agentId: null, scopes: ['wallets.read'] })
     const token = await exchanged(world, key)
@@ -50,7 +50,7 @@ onEachDatabase('token exchange', (database) => {
     expectRefusal(await world.get('/customers', { key: token }), 'forbidden')
   })
 
-  test('gives a token for 15 minutes of real time, even if the clock of the sandbox is advanced', async () => {
+  test('an exchanged token is valid for 15 minutes of real time, even if the sandbox clock is advanced', async () => {
     const token = await exchanged(world, world.agentKey)
     await world.post('/simulations/clock/advance', { seconds: 3_600 })
     expect((await world.get('/whoami', { key: token })).status).toBe(200)
@@ -64,8 +64,8 @@ onEachDatabase('token exchange', (database) => {
     expect(left).toHaveLength(0)
   })
 
-  test('is refused at once for a revoked key, whose tokens stay valid until they expire', async () => {
-    const { id, attributes } = await agentKey()
+  test('a revoked key cannot be exchanged, but its tokens stay valid until they expire', async () => {
+    const { id, attributes } = await createAgentKey()
     const token = await exchanged(world, attributes.agentKey)
     await revokeKey(world, id)
     const answer = await exchange(world, exchangeFields(attributes.agentKey))
@@ -84,18 +84,18 @@ onEachDatabase('token exchange', (database) => {
   test.each([
     ['no grant type', fields({ grant_type: undefined }), 'invalid_request'],
     ['an empty grant type', fields({ grant_type: '' }), 'invalid_request'],
-    ['another grant type', fields({ grant_type: 'password' }), 'unsupported_grant_type'],
+    ['an unsupported grant type', fields({ grant_type: 'password' }), 'unsupported_grant_type'],
     ['no subject token', fields({ subject_token: undefined }), 'invalid_request'],
     ['no subject token type', fields({ subject_token_type: undefined }), 'invalid_request'],
-    ['another subject token type', fields({ subject_token_type: 'urn:example:saml2' }), 'invalid_request'],
-    ['another requested token type', fields({ requested_token_type: 'urn:example:jwt' }), 'invalid_request'],
+    ['an unsupported subject token type', fields({ subject_token_type: 'urn:example:saml2' }), 'invalid_request'],
+    ['an unsupported requested token type', fields({ requested_token_type: 'urn:example:jwt' }), 'invalid_request'],
     ['an actor token', fields({ actor_token: 'x' }), 'invalid_request'],
     ['a scope', fields({ scope: 'payments.read' }), 'invalid_request'],
-    ['a doubled parameter', () => [...fields({})(), ['grant_type', 'x'] as [string, string]], 'invalid_request'],
+    ['a repeated parameter', () => [...fields({})(), ['grant_type', 'x'] as [string, string]], 'invalid_request'],
     ['an unknown key', fields({ subject_token: 'ak_ntl_sandbox_0123456789abcdef0123' }), 'invalid_grant'],
     ['a production key', fields({ subject_token: 'ak_ntl_prod_0123456789abcdef0123' }), 'invalid_grant'],
-    ['no key at all', fields({ subject_token: 'x' }), 'invalid_grant'],
-  ])('refuses %s as RFC 6749 says', async (_, form, error) => {
+    ['a subject token that is not a key', fields({ subject_token: 'x' }), 'invalid_grant'],
+  ])('a request with %s is refused as RFC 6749 requires', async (_, form, error) => {
     const answer = await exchange(world, form())
     expect(answer.status).toBe(400)
     expect(answer.json).toStrictEqual({ error, error_description: expect.stringMatching(/\S/) })
@@ -104,19 +104,19 @@ onEachDatabase('token exchange', (database) => {
     expect(answer.text).not.toContain(world.agentKey)
   })
 
-  test('accepts the token type that it issues, and ignores unknown parameters', async () => {
+  test('the issued token type may be requested; audience and resource are ignored', async () => {
     const form = fields({ requested_token_type: tokenType, audience: 'x', resource: 'https://example.com' })()
     expect((await exchange(world, form)).status).toBe(200)
   })
 
-  test('refuses other content types and a body that is too long', async () => {
+  test('a JSON body and a body that is too long are refused', async () => {
     const json = await exchange(world, JSON.stringify(exchangeFields(world.agentKey)), 'application/json')
     expect(json).toMatchObject({ status: 400, json: { error: 'invalid_request' } })
     const long = await exchange(world, { ...exchangeFields(world.agentKey), more: 'x'.repeat(20_000) })
     expect(long).toMatchObject({ status: 413, json: { error: 'invalid_request' } })
   })
 
-  test('exchanges only keys, neither its own tokens nor those of users', async () => {
+  test('only keys can be exchanged, not exchanged tokens or the tokens of users', async () => {
     const { partyId } = await world.whoami()
     const { token } = await addUserToken(world, partyId)
     for (const other of [token, await exchanged(world, world.agentKey)]) {
@@ -124,7 +124,7 @@ onEachDatabase('token exchange', (database) => {
     }
   })
 
-  test('counts as a request of the key', async () => {
+  test('each exchange counts toward the rate limit of its key', async () => {
     const limited = await createWorld(database, { rateLimit: 2 })
     await exchanged(limited, limited.agentKey)
     await exchanged(limited, limited.agentKey)

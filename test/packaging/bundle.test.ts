@@ -15,7 +15,7 @@ import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { root } from './installed.ts'
 import { serve } from './served.ts'
 
-// This folder is outside the repository, so no package of the repository can be resolved.
+// The folder is outside the repository, so the bundle cannot import the repository's packages.
 const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-bundle-'))
 const unpacked = join(directory, 'unpacked')
 const env = { XDG_DATA_HOME: directory, PAYMENTS_DATABASE_URL: 'sqlite::memory:', NODE_NO_WARNINGS: '1' }
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test('contains the server, its assets, and nothing else', () => {
+test('the bundle contains exactly the expected files', () => {
   const contents = (path: string) => readdirSync(join(unpacked, path)).sort()
   expect(contents('.')).toEqual(['LICENSE', 'icon.png', 'manifest.json', 'package.json', 'server', 'skills'])
   expect(contents('skills')).toEqual(readdirSync(join(root, 'skills')).sort())
@@ -44,21 +44,21 @@ test('contains the server, its assets, and nothing else', () => {
   expect(contents('server/styles')).toEqual(readdirSync(join(root, 'src/display/styles')).sort())
 })
 
-test('its manifest lists the tools that are offered without settings, and has an icon', async () => {
+test('the manifest lists the tools that the default settings offer, and has an icon', async () => {
   expect(manifest.tools?.map(({ name }) => name)).toEqual(listOffered(['default']))
   expect(manifest.tools_generated).toBe(true)
   const icon = readFileSync(join(unpacked, manifest.icon ?? ''))
-  // A PNG file (ISO 15948) begins with a signature, and its header has the width and height.
+  // A PNG file (ISO 15948) begins with a signature; the width and height are at bytes 16 and 20.
   expect(icon.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
   expect([icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([512, 512])
 })
 
-test('a bundle that cannot be packed fails the build', async () => {
+test('packing a folder that does not exist fails with an error', async () => {
   const folder = join(directory, 'invalid')
   await expect(packBundle({ folder, file: join(directory, 'invalid.mcpb') })).rejects.toThrow('could not be packed')
 })
 
-test('starts without any installed package, in a host without user settings', async () => {
+test('the bundle starts without installed packages and without user settings', async () => {
   await startBundle({}, async (host) => {
     const { tools } = await host.listTools()
     expect(tools.map(({ name }) => name)).toEqual(listOffered(['default']))
@@ -69,22 +69,22 @@ test('starts without any installed package, in a host without user settings', as
   })
 })
 
-test('uses the settings of the user in the host', async () => {
+test('the bundle uses the settings that the user entered in the host', async () => {
   await startBundle({ toolsets: 'payments', read_only: true, confirm_above: '5' }, async (host) => {
     const { tools } = await host.listTools()
     expect(tools.map(({ name }) => name)).toEqual(listOffered(['payments'], true))
   })
 })
 
-test('loads only a few files before it answers', () => {
+test('the server loads less than a third of its code to start', () => {
   const size = (names: Iterable<string>) =>
     [...names].reduce((sum, name) => sum + readFileSync(join(unpacked, 'server', name)).length, 0)
   const scripts = readdirSync(join(unpacked, 'server')).filter((name) => name.endsWith('.js'))
-  const start = loadedBy(['cli.js', ...scripts.filter((name) => /^(stdio|young-heap)-/.test(name))])
-  expect(size(start)).toBeLessThan(size(scripts) / 3)
+  const startFiles = listLoadedFiles(['cli.js', ...scripts.filter((name) => /^(stdio|young-heap)-/.test(name))])
+  expect(size(startFiles)).toBeLessThan(size(scripts) / 3)
 })
 
-test('serves the API, its pages and files, sign-in and the views, and reaches a deployed API', async () => {
+test('the bundle serves the API, its pages and files, sign-in and the views, and can use a deployed API', async () => {
   const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
   const server = await serve([join(unpacked, 'server/cli.js'), 'serve'], {
     ...env,
@@ -116,16 +116,16 @@ test('serves the API, its pages and files, sign-in and the views, and reaches a 
   }
 })
 
-test('rehearses an agent in the scenarios that it contains', () => {
+test('the bundle rehearses an agent in the scenarios that it contains', () => {
   const report = join(directory, 'rehearsal')
-  const words = ['rehearse', '--agent', 'careful', '--scenarios', 'card-set-aside', '--report', report]
+  const args = ['rehearse', '--agent', 'careful', '--scenarios', 'card-set-aside', '--report', report]
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const
-  const table = execFileSync(process.execPath, [join(unpacked, 'server/cli.js'), ...words], options)
+  const table = execFileSync(process.execPath, [join(unpacked, 'server/cli.js'), ...args], options)
   expect(table).toMatch(/^passed +2 of 2 /m)
   expect(readdirSync(report).sort()).toEqual(['junit.xml', 'report.html', 'results.json', 'summary.md', 'traces.json'])
 })
 
-/** Starts the unpacked bundle like a host, with the command and settings of its manifest. */
+/** Starts the unpacked bundle as a host does, with the command and settings from its manifest. */
 async function startBundle(userConfig: Record<string, string | boolean>, work: (host: Client) => Promise<void>) {
   const config = await getMcpConfigForManifest({
     manifest,
@@ -154,15 +154,15 @@ function listOffered(toolsets: Config['toolsets'], readOnly = false): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent', readOnly }).map(({ name }) => name)
 }
 
-/** Returns these files of the server, and all files that they import statically. */
-function loadedBy(names: readonly string[]): Set<string> {
+/** Returns the given server files and all files that they import statically. */
+function listLoadedFiles(names: readonly string[]): Set<string> {
   const loaded = new Set<string>()
-  const waiting = [...names]
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+  const pending = [...names]
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (loaded.has(name)) continue
     loaded.add(name)
-    const text = readFileSync(join(unpacked, 'server', name), 'utf8')
-    waiting.push(...[...text.matchAll(/\b(?:from|import)"\.\/([^"]+)"/g)].map(([, file = '']) => file))
+    const source = readFileSync(join(unpacked, 'server', name), 'utf8')
+    pending.push(...[...source.matchAll(/\b(?:from|import)"\.\/([^"]+)"/g)].map(([, file = '']) => file))
   }
   return loaded
 }

@@ -11,7 +11,7 @@ import { runResource } from '../support/run-resources.ts'
 import { root } from './installed.ts'
 import { type Served, serve } from './served.ts'
 
-/** The files of docs/operating.md#deploying: Dockerfile, compose.yaml, the systemd unit and the dashboard. */
+/** Tests of the files that docs/operating.md#deploying describes: Dockerfile, compose.yaml, systemd unit, dashboard. */
 
 const run = promisify(execFile)
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -23,19 +23,19 @@ let served: Served
 let metricsPort: number
 let drop: () => Promise<void>
 
-/** Starts the service with the settings of compose.yaml, on the tests' PostgreSQL and free ports. */
+/** Starts the service with the settings from compose.yaml, but with an empty PostgreSQL database and free ports. */
 beforeAll(async () => {
   const database = await postgres.createEmpty()
   drop = database.drop
   metricsPort = await freePort()
   const values: Record<string, string> = { POSTGRES_PASSWORD: 'x', PAYMENTS_SECRET: 's'.repeat(44) }
-  const filled = Object.entries<string>(compose.services.payments.environment).map(([name, text]) => [
+  const environment = Object.entries<string>(compose.services.payments.environment).map(([name, text]) => [
     name,
-    text.replace(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, variable, usual) => usual ?? values[variable]),
+    text.replace(/\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g, (_, key, fallback) => fallback ?? values[key]),
   ])
   served = await serve([await runResource('cli'), ...compose.services.payments.command], {
     PATH: String(process.env.PATH),
-    ...Object.fromEntries(filled),
+    ...Object.fromEntries(environment),
     PAYMENTS_DATABASE_URL: database.url,
     PAYMENTS_HOST: String(image.PAYMENTS_HOST),
     PAYMENTS_PORT: '0',
@@ -56,21 +56,21 @@ test("the image uses the project's Node.js version and starts the bundle", () =>
   expect(dockerfile).toContain('\nENTRYPOINT ["node", "/app/server/cli.js"]\nCMD ["serve"]\n')
 })
 
-test('every variable in the image, the compose file and the unit is a setting', () => {
+test('every PAYMENTS_ variable in the deployment files and docs/operating.md is a setting', () => {
   const variables: string[] = settings.map(({ variable }) => variable)
-  const named = [dockerfile, read('compose.yaml'), read('deploy/payments-mcp.service'), read('docs/operating.md')]
+  const texts = [dockerfile, read('compose.yaml'), read('deploy/payments-mcp.service'), read('docs/operating.md')]
   expect(
-    named.flatMap((text) => text.match(/\bPAYMENTS_[A-Z_]+/g) ?? []).filter((name) => !variables.includes(name)),
+    texts.flatMap((text) => text.match(/\bPAYMENTS_[A-Z_]+/g) ?? []).filter((name) => !variables.includes(name)),
   ).toEqual([])
 })
 
-test('the compose file publishes every port on this machine only', () => {
+test('compose.yaml publishes every port only on 127.0.0.1', () => {
   const ports = Object.values<{ ports: string[] }>(compose.services).flatMap((service) => service.ports)
   expect(ports.length).toBeGreaterThan(2)
   expect(ports.filter((port) => !/^127\.0\.0\.1:(\d+):\1$/.test(port))).toEqual([])
 })
 
-test('with the settings of the compose file, the service passes the health check of the image', async () => {
+test('with the settings from compose.yaml, the service passes the health check of the image', async () => {
   const [, command = ''] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(dockerfile) ?? []
   const [, ...args]: string[] = JSON.parse(command)
   const exitCode = (port: string) =>
@@ -82,8 +82,8 @@ test('with the settings of the compose file, the service passes the health check
   expect(await exitCode(String(await freePort()))).toBe(1)
 })
 
-test('each metric on the dashboard and in the table of docs/operating.md is one that the service has', async () => {
-  // This request gives its metric a value.
+test('the service exports every metric that the dashboard and docs/operating.md mention', async () => {
+  // The metrics of requests have no values before the first request.
   await fetch(`${served.url}/wallets`)
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
   const names = `${read('deploy/grafana-dashboard.json')} ${read('docs/operating.md')}`.match(
@@ -103,7 +103,7 @@ test('the systemd unit is valid', async ({ skip }) => {
   if (!hasSystemd) skip('systemd-analyze is not installed')
   const { stdout, stderr } = await run('sh', [
     '-c',
-    // `systemd-analyze` checks that the program exists, so this copy of the unit names the running Node.js.
+    // `systemd-analyze` checks that the program exists, so this copy of the unit has the path of the running Node.js.
     `sed 's#^ExecStart=.*#ExecStart=${process.execPath}#' "$1" > "$2/payments-mcp.service" && systemd-analyze verify "$2/payments-mcp.service"`,
     'sh',
     join(root, 'deploy/payments-mcp.service'),

@@ -13,12 +13,12 @@ beforeAll(() => {
 
 afterAll(() => installed?.remove())
 
-test('examples/node-test tests an agent over MCP', () => {
+test('the agent tests in examples/node-test pass', () => {
   const folder = copyExample('node-test', inRoot('@modelcontextprotocol/client'))
   expect(run(folder, process.execPath, '--test', '--test-reporter=tap')).toMatch(/^# pass 3$/m)
 })
 
-test('examples/vitest tests a buyer, with the types that the package has', () => {
+test('the buyer tests in examples/vitest pass, and are checked against the types of the package', () => {
   const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'))
   expect(run(folder, process.execPath, join(inRoot('vitest').path, 'vitest.mjs'), 'run')).toMatch(/Tests +6 passed/)
   const check = () => run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
@@ -28,7 +28,7 @@ test('examples/vitest tests a buyer, with the types that the package has', () =>
   expect(check).toThrow("wrong.test.ts(2,17): error TS2322: Type 'string' is not assignable")
 })
 
-test('the tests that docs/testing.md shows pass', () => {
+test('the tests in docs/testing.md compile and pass', () => {
   const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'), inRoot('@modelcontextprotocol/client'))
   const blocks = [...readFileSync(join(root, 'docs/testing.md'), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
   expect(blocks).toHaveLength(2)
@@ -38,7 +38,7 @@ test('the tests that docs/testing.md shows pass', () => {
   expect(testRun).toMatch(/Tests +2 passed/)
 })
 
-test('the sandbox example in README.md works', () => {
+test('the sandbox example in README.md runs without errors', () => {
   const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'))
   const [, text = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
   run(folder, process.execPath, join(folder, 'node_modules/payments-mcp/dist/src/cli.js'), 'init')
@@ -46,7 +46,7 @@ test('the sandbox example in README.md works', () => {
   run(folder, process.execPath, 'readme.ts')
 })
 
-test('the examples in doc comments compile with the types that the package has, and run', () => {
+test('the examples in doc comments compile with the types of the package, and run without errors', () => {
   const folder = copyExample('vitest', inRoot('vitest'), inRoot('@types/node'))
   const names = (Object.keys(entryPoints) as (keyof typeof entryPoints)[]).flatMap((entryPoint) =>
     examplesOf(entryPoint).map((text, index) => {
@@ -56,53 +56,53 @@ test('the examples in doc comments compile with the types that the package has, 
     }),
   )
   run(folder, process.execPath, join(root, 'node_modules/typescript/bin/tsc'))
-  const called = names.filter((name) => !readFileSync(join(folder, name), 'utf8').includes('payments.example'))
-  for (const name of called) run(folder, process.execPath, join(folder, name))
+  const runnable = names.filter((name) => !readFileSync(join(folder, name), 'utf8').includes('payments.example'))
+  for (const name of runnable) run(folder, process.execPath, join(folder, name))
 })
 
-test('examples/jest tests a backend', ({ skip }) => {
+test('the backend tests in examples/jest pass', ({ skip }) => {
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'examples/jest/package.json'), 'utf8'))
   const jest = `jest@${devDependencies.jest}`
-  const isThere = spawnSync('npm', ['view', jest, 'version']).status === 0
-  if (!isThere) skip('Jest cannot be installed from here')
-  const place = join(installed.folder, 'with-jest')
-  mkdirSync(place)
-  writeFileSync(join(place, 'package.json'), '{}')
-  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', jest], { cwd: place, stdio: 'pipe' })
-  const folder = copyExample('jest', { name: 'jest', path: join(place, 'node_modules/jest') })
+  const isAvailable = spawnSync('npm', ['view', jest, 'version']).status === 0
+  if (!isAvailable) skip('Jest cannot be downloaded here')
+  const cwd = join(installed.folder, 'with-jest')
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'package.json'), '{}')
+  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', jest], { cwd, stdio: 'pipe' })
+  const folder = copyExample('jest', { name: 'jest', path: join(cwd, 'node_modules/jest') })
   expect(run(folder, 'npm', 'test')).toMatch(/Tests: +4 passed, 4 total/)
 })
 
-test('examples/python tests a buyer', ({ skip }) => {
-  if (spawnSync('python3', ['--version']).status !== 0) skip('there is no Python here')
+test('the buyer tests in examples/python pass', ({ skip }) => {
+  if (spawnSync('python3', ['--version']).status !== 0) skip('Python is not installed')
   const output = run(copyExample('python'), 'python3', '-W', 'error', '-m', 'unittest')
   expect(output).toMatch(/^Ran 4 tests[\s\S]*^OK$/m)
 })
 
-/** A package, and the folder from which it is installed. */
-interface Place {
+/** A package that an example needs, and the folder that contains it. */
+interface Dependency {
   name: string
   path: string
 }
 
-const inRoot = (name: string): Place => ({ name, path: join(root, 'node_modules', name) })
+const inRoot = (name: string): Dependency => ({ name, path: join(root, 'node_modules', name) })
 
-/** Copies an example into a new folder, and links the package and the given packages there. */
-function copyExample(example: string, ...others: Place[]): string {
+/** Copies an example to a new folder, and links payments-mcp and the given packages in its `node_modules`. */
+function copyExample(example: string, ...others: Dependency[]): string {
   const folder = mkdtempSync(join(installed.folder, `${example}-`))
   cpSync(join(root, 'examples', example), folder, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
   const packageFolder = { name: 'payments-mcp', path: join(installed.folder, 'node_modules/payments-mcp') }
   for (const { name, path } of [packageFolder, ...others]) {
-    const place = join(folder, 'node_modules', name)
-    mkdirSync(dirname(place), { recursive: true })
-    symlinkSync(path, place)
+    const link = join(folder, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(path, link)
   }
   return folder
 }
 
 /**
  * Runs a command, and returns its output.
- * @throws Error with the output if it fails
+ * @throws Error with the output if the command fails
  */
 function run(cwd: string, command: string, ...args: string[]): string {
   const env = { ...installed.env, NO_COLOR: '1', CI: '1' }
