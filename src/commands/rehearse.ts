@@ -12,7 +12,7 @@ import { manualAgent } from '../rehearse/agents/manual.ts'
 import { compare } from '../rehearse/comparison.ts'
 import { gradeResults } from '../rehearse/grader.ts'
 import { loadScenarios } from '../rehearse/load-scenarios.ts'
-import { type KeptResults, readResults, regrade } from '../rehearse/regrade.ts'
+import { type RecordedResults, readResults, regrade } from '../rehearse/regrade.ts'
 import type { Results, Trial } from '../rehearse/results.ts'
 import type { Scenario } from '../rehearse/scenario.ts'
 import { baselines } from '../rehearse/scripted/baselines.ts'
@@ -153,14 +153,14 @@ async function regradeFolder(flags: RehearseFlags, folder: string, reportOptions
   await report(outputFolder, regrade(recorded, reportOptions.scenarios, reportOptions), reportOptions)
 }
 
-async function olderResults(path: string): Promise<KeptResults> {
+async function olderResults(path: string): Promise<RecordedResults> {
   const { text, path: file } = await readOlderResults('--compare', path)
   return readResults(text, file)
 }
 
 interface ReportOptions {
   required: number | undefined
-  older: KeptResults | undefined
+  older: RecordedResults | undefined
   scenarios: readonly Scenario[]
   isStrict: boolean
   grader: string | undefined
@@ -203,7 +203,7 @@ async function withOpinions(results: Results, grader: string): Promise<Results> 
 }
 
 /** Adds a comparison with older results. Both are judged by the current scenarios. */
-function withComparison(results: Results, older: KeptResults, { scenarios, isStrict }: ReportOptions): Results {
+function withComparison(results: Results, older: RecordedResults, { scenarios, isStrict }: ReportOptions): Results {
   const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
 }

@@ -5,7 +5,7 @@ import { ConfigError } from '../config/load.ts'
 import { show } from '../core/errors.ts'
 import { junitXml } from '../rehearse/junit.ts'
 import { openTelemetryJson } from '../rehearse/opentelemetry.ts'
-import { type KeptResults, readTrials } from '../rehearse/regrade.ts'
+import { type RecordedResults, readTrials } from '../rehearse/regrade.ts'
 import { resultsOf } from '../rehearse/rehearse.ts'
 import { reportHtml } from '../rehearse/report/report.ts'
 import type { Results, Trial } from '../rehearse/results.ts'
@@ -63,7 +63,7 @@ const writeError = (folder: string, error: unknown) =>
   new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
 
 /** Reads the trials of a rehearsal that was killed; undefined if there are none. */
-export async function readUnfinishedTrials(folder: string): Promise<KeptResults | undefined> {
+export async function readUnfinishedTrials(folder: string): Promise<RecordedResults | undefined> {
   const path = join(folder, trialsFile)
   const text = await readFile(path, 'utf8').catch(() => '')
   return readTrials(text, path)

@@ -10,7 +10,7 @@ export const askTool = 'ask_person'
 
 /** The number of questions that are recorded in one trial, and the number of characters that are read of each. */
 const maxQuestions = 20
-const longestQuestion = 1_000
+const maxQuestionLength = 1_000
 
 /** Words that show that a question asks for a fact, in addition to the words of the fact's name. */
 const synonyms: Readonly<Record<string, string>> = {
@@ -48,7 +48,7 @@ export class Questions {
 
   /** Returns the person's reply, and records the question. */
   ask(rawQuestion: string): Question {
-    const text = rawQuestion.trim().slice(0, longestQuestion)
+    const text = rawQuestion.trim().slice(0, maxQuestionLength)
     const found = this.#replyTo(text)
     const question = { ...found, question: maskText(text) }
     if (this.asked.length < maxQuestions) this.asked.push(question)
@@ -59,13 +59,13 @@ export class Questions {
     if (secrets.test(text)) return { kind: 'secret', reply: 'I never share that with anybody.' }
     const { task, person, goal } = this.#scenario
     const relevantFacts = Object.entries(person.knows)
-      .filter(([name, fact]) => isAbout(text, name, aboutOf(fact)))
+      .filter(([name, fact]) => isAbout(text, name, topicsOf(fact)))
       .map(([name, fact]) => factText(name, fact))
-    const isSaid =
+    const isInTask =
       relevantFacts.length === 0
-        ? goal !== undefined && isTold(text, goal)
-        : relevantFacts.every((fact) => mentions(task, fact))
-    if (isSaid) return { kind: 'told', reply: 'I said so already: see the task.' }
+        ? goal !== undefined && isAnsweredByGoal(text, goal)
+        : relevantFacts.every((fact) => states(task, fact))
+    if (isInTask) return { kind: 'told', reply: 'I said so already: see the task.' }
     if (relevantFacts.length > 0) return { kind: 'known', reply: relevantFacts.join(', ') }
     return { kind: 'unknown', reply: 'I know nothing more about that.' }
   }
@@ -110,7 +110,7 @@ function withTool(message: { result?: { tools?: unknown[]; nextCursor?: unknown 
 
 type Fact = Scenario['person']['knows'][string]
 
-const aboutOf = (fact: Fact) => (typeof fact === 'object' ? fact.about : [])
+const topicsOf = (fact: Fact) => (typeof fact === 'object' ? fact.about : [])
 
 function factText(name: string, fact: Fact): string {
   const value = typeof fact === 'object' ? fact.says : fact
@@ -138,7 +138,7 @@ function hasWords(text: string, words: string): boolean {
 }
 
 /** Returns whether the task states a fact, so that nobody needs to ask for it. */
-function mentions(task: string, fact: string): boolean {
+function states(task: string, fact: string): boolean {
   const [amount] = amountsIn(fact)
   return amount === undefined ? hasWords(task, fact) : amountsIn(task).some(({ cents }) => cents === amount.cents)
 }
@@ -154,11 +154,12 @@ const questionPatterns = {
 } as const
 
 /** Returns whether the goal, and therefore the task, contains the answer to a question. */
-function isTold(question: string, goal: NonNullable<Scenario['goal']>): boolean {
+function isAnsweredByGoal(question: string, goal: NonNullable<Scenario['goal']>): boolean {
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
   const asks = (what: keyof typeof questionPatterns, value: unknown) =>
     value !== undefined && !/\{\w+\}/.test(String(value)) && questionPatterns[what].test(question)
-  if (goal.do === 'several') return asks('budget', goal.atMost) || goal.steps.some((step) => isTold(question, step))
+  if (goal.do === 'several')
+    return asks('budget', goal.atMost) || goal.steps.some((step) => isAnsweredByGoal(question, step))
   if (goal.do === 'pay') return asks('to', goal.to) || asks('amount', goal.amount)
   if (goal.do !== 'buy') return false
   const [first] = goal.items
@@ -196,6 +197,6 @@ export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>):
 
 /** Returns the facts that the goal lacks and the person knows, in the person's words, by name. */
 export function missingFacts(goal: Goal, { knows }: Scenario['person']): Map<string, string> {
-  const toldFacts = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
-  return new Map(toldFacts.map(([name, fact]) => [name, factText(name, fact)]))
+  const openFacts = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
+  return new Map(openFacts.map(([name, fact]) => [name, factText(name, fact)]))
 }

@@ -10,9 +10,9 @@ import { ModelSettings, TrialRecord } from './trial-record.ts'
 import { trialSeed } from './trial-system.ts'
 
 /** A trial without its former judgement. Versions before 0.2.0 recorded neither effects nor the agent's reading. */
-const KeptTrial = TrialRecord.partial({ effects: true, read: true }).extend({ asked: DrawnParts.exactOptional() })
+const RecordedTrial = TrialRecord.partial({ effects: true, read: true }).extend({ asked: DrawnParts.exactOptional() })
 
-const KeptResults = z.object({
+const RecordedResults = z.object({
   format: z.literal(1),
   agent: z.string(),
   seed: z.string(),
@@ -29,22 +29,22 @@ const KeptResults = z.object({
         ...{ expect: z.array(Assertion), never: z.array(Assertion) },
         ...{ allow: Scenario.shape.allow, unasked: Scenario.shape.unasked, answer: Scenario.shape.answer },
       }),
-      trials: z.array(KeptTrial),
+      trials: z.array(RecordedTrial),
     }),
   ),
 })
 
-export type KeptResults = z.output<typeof KeptResults>
-type RecordedScenario = KeptResults['scenarios'][number]['scenario']
+export type RecordedResults = z.output<typeof RecordedResults>
+type RecordedScenario = RecordedResults['scenarios'][number]['scenario']
 
 /**
  * Reads the text of a `results.json`, of any size.
  * @param name the file's name in errors
  * @throws WorldFileError with the first mistake
  */
-export function readResults(text: string, name: string): KeptResults {
+export function readResults(text: string, name: string): RecordedResults {
   try {
-    return parseFile(jsonOf(text) ?? text, name, KeptResults)
+    return parseFile(jsonOf(text) ?? text, name, RecordedResults)
   } catch (error) {
     if (!(error instanceof WorldFileError)) throw error
     // Nobody writes this file by hand, so the first error is enough to show that it is the wrong file.
@@ -66,7 +66,7 @@ function jsonOf(text: string): object | undefined {
  * Reads the text of a `trials.jsonl`, whose lines are results with one trial each. The last line may be incomplete.
  * @returns undefined if it has no trial
  */
-export function readTrials(text: string, name: string): KeptResults | undefined {
+export function readTrials(text: string, name: string): RecordedResults | undefined {
   const complete = text.split('\n').slice(0, -1)
   const read = complete.map((line, at) => readResults(line, `${name}:${at + 1}`))
   const [first] = read
@@ -83,14 +83,14 @@ export function readTrials(text: string, name: string): KeptResults | undefined 
 /**
  * Judges results again, with the current scenario that has the same id. If there is none, uses the recorded scenario.
  */
-export function regrade(recorded: KeptResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
+export function regrade(recorded: RecordedResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
   const judged = recorded.scenarios.map(({ scenario, trials }) => {
     const current = now.get(scenario.id) ?? (scenario as Scenario)
     return resultsOf(
       current,
       trials.map((trial): Trial => {
-        const whole = withParts(trial)
+        const whole = withMissingParts(trial)
         const { asked, trialFields } = judgedPartsOf(current, scenario, whole, recorded.seed)
         return { ...whole, ...trialFields, ...judge({ ...current, ...asked }, whole, { isStrict }) }
       }),
@@ -117,7 +117,7 @@ function judgedPartsOf(
 }
 
 /** Completes a trial of an earlier version, and lists the parts it lacks. */
-function withParts({ effects, read, ...trial }: z.output<typeof KeptTrial>) {
+function withMissingParts({ effects, read, ...trial }: z.output<typeof RecordedTrial>) {
   const lacks = [effects === undefined ? ['effects' as const] : [], read === undefined ? ['read' as const] : []].flat()
   const parts = { effects: effects ?? [], read: read ?? nothingRead }
   return { ...trial, ...parts, ...(lacks.length === 0 ? {} : { lacks }) }

@@ -88,7 +88,7 @@ const FinalAnswer = z.strictObject({
   neverSays: z.array(Text(200)).max(20).default([]).describe('Names and amounts that the answer must not contain'),
 })
 
-const Answer = z.enum(['yes', 'no', 'never'])
+const Decision = z.enum(['yes', 'no', 'never'])
 
 const FactName = z
   .string()
@@ -97,8 +97,8 @@ const FactValue = z.union([Text(200), z.int()])
 
 /** The simulated person's answers. */
 const Person = z.strictObject({
-  approvals: Answer.default('yes').describe('The decision on payments under review'),
-  questions: Answer.default('yes').describe('The decision on calls that ask for confirmation'),
+  approvals: Decision.default('yes').describe('The decision on payments under review'),
+  questions: Decision.default('yes').describe('The decision on calls that ask for confirmation'),
   afterMinutes: z
     .int()
     .min(0)

@@ -47,7 +47,7 @@ export function summarize(scenarios: readonly ScenarioResults[]): Summary {
 /** Adds up the use of a model. Returns nothing if no model was used. */
 function usageOf(used: readonly Usage[]): Pick<Summary, 'usage'> {
   if (used.length === 0) return {}
-  const total = (of: 'inputTokens' | 'outputTokens' | 'steps' | 'retries') => sum(used.map((one) => one[of]))
+  const total = (field: 'inputTokens' | 'outputTokens' | 'steps' | 'retries') => sum(used.map((one) => one[field]))
   const costs = used.flatMap(({ costMicrodollars }) => costMicrodollars ?? [])
   return {
     usage: {

@@ -9,7 +9,7 @@ export interface Outcome {
 
 export const noAnswer: Outcome = { outcome: 'no answer', answer: '' }
 
-const maxShown = 600
+const maxAnswerLength = 600
 
 /** Reads the answer to a request to the REST API. */
 export function restOutcome(status: number, body: string): Outcome {
@@ -49,5 +49,5 @@ function codeIn(text: string): string | undefined {
 
 function shortText(text: string): string {
   const masked = maskText(text)
-  return masked.length <= maxShown ? masked : `${masked.slice(0, maxShown)}…`
+  return masked.length <= maxAnswerLength ? masked : `${masked.slice(0, maxAnswerLength)}…`
 }

@@ -21,15 +21,15 @@ import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from
 export function summaryMarkdown(results: Results): string {
   const { agent, seed, trials, scenarios, summary, trivial = [], comparison } = results
   const { passed } = summary
-  const scope = `${countWithNoun(scenarios.length, 'scenario')}, ${countWithNoun(trials, 'trial')} of each, seed ${text(seed)}.`
+  const scope = `${countWithNoun(scenarios.length, 'scenario')}, ${countWithNoun(trials, 'trial')} of each, seed ${escapeText(seed)}.`
   return [
-    `## Rehearsal of ${text(agent)}: ${passed.passed} of ${countWithNoun(passed.of, 'trial')} passed`,
+    `## Rehearsal of ${escapeText(agent)}: ${passed.passed} of ${countWithNoun(passed.of, 'trial')} passed`,
     scope,
     figures(results, trivial),
     counts(results),
     comparison === undefined ? '' : comparisonPart(comparison),
     failedScenarios(scenarios),
-    ...[howToAllow(scenarios), notJudged(scenarios), providerFailed(summary.notJudged)].map((line) => text(line)),
+    ...[howToAllow(scenarios), notJudged(scenarios), providerFailed(summary.notJudged)].map((line) => escapeText(line)),
   ]
     .filter((part) => part !== '')
     .join('\n\n')
@@ -68,7 +68,7 @@ function counts({ summary }: Results): string {
     `- Unclear answers: ${unclear}`,
     `- Clutter, such as abandoned carts: ${clutter}`,
     `- Calls: ${calls}`,
-    ...(usage === undefined ? [] : [`- Model: ${text(usageWords(usage))}`]),
+    ...(usage === undefined ? [] : [`- Model: ${escapeText(usageWords(usage))}`]),
     ...(grader === undefined ? [] : [`- The grader agrees about the answer: ${grader.agreed} of ${grader.of}`]),
   ].join('\n')
 }
@@ -77,15 +77,18 @@ function comparisonPart(comparison: Comparison): string {
   const { passed, didRight, toldTruth } = comparison
   const scenarios = changedScenarios(comparison)
     .slice(0, maxRows)
-    .map(({ id, way, from, to, chance }) => `| ${way} | ${text(id)} | ${from} | ${to} | ${text(chanceOf(chance))} |`)
+    .map(
+      ({ id, way, from, to, chance }) =>
+        `| ${way} | ${escapeText(id)} | ${from} | ${to} | ${escapeText(chanceOf(chance))} |`,
+    )
   const table = ['| | Scenario | Before | Now | |', '| --- | --- | --- | --- | --- |', ...scenarios].join('\n')
   return [
-    `### Compared with ${text(comparedWith(comparison))}`,
+    `### Compared with ${escapeText(comparedWith(comparison))}`,
     [
-      `- Passed: ${text(changeLine(passed))}`,
-      `- Did right: ${text(changeLine(didRight))}`,
-      `- Told the truth: ${text(changeLine(toldTruth))}`,
-      ...notCompared(comparison).map((line) => `- ${text(line)}`),
+      `- Passed: ${escapeText(changeLine(passed))}`,
+      `- Did right: ${escapeText(changeLine(didRight))}`,
+      `- Told the truth: ${escapeText(changeLine(toldTruth))}`,
+      ...notCompared(comparison).map((line) => `- ${escapeText(line)}`),
     ].join('\n'),
     ...(scenarios.length === 0 ? [] : [table]),
   ].join('\n\n')
@@ -100,8 +103,8 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
   const rows = failed.slice(0, maxRows).map(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
     const why = first === undefined ? [] : reasons(first).slice(0, maxReasons)
-    const cells = [text(scenario.id), passedOf(trials), rightOf(trials), truthOf(trials)]
-    return `| ${[...cells, why.map((line) => text(line)).join('<br>')].join(' | ')} |`
+    const cells = [escapeText(scenario.id), passedOf(trials), rightOf(trials), truthOf(trials)]
+    return `| ${[...cells, why.map((line) => escapeText(line)).join('<br>')].join(' | ')} |`
   })
   const more = failed.length - rows.length
   return [
@@ -119,6 +122,6 @@ const maxReasons = 3
 const maxTextLength = 300
 
 /** Escapes a foreign text for one line of Markdown, so that it has no effect as markup, a formula or a link. */
-function text(foreign: string): string {
+function escapeText(foreign: string): string {
   return foreignName(withoutSecrets(foreign), '', maxTextLength).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

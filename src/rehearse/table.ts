@@ -23,7 +23,7 @@ import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, Trivi
 export function resultsTable({ agent, seed, trials, scenarios, summary, trivial, comparison }: Results): string {
   const scope = `${countWithNoun(scenarios.length, 'scenario')} x ${countWithNoun(trials, 'trial')}`
   return [
-    `${nameText(agent)}: ${scope}, seed ${JSON.stringify(nameText(seed))}`,
+    `${terminalText(agent)}: ${scope}, seed ${JSON.stringify(terminalText(seed))}`,
     '',
     ...scenarioLines(scenarios),
     '',
@@ -142,14 +142,14 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
   const changes = changedScenarios(comparison)
   const width = Math.min(40, Math.max(0, ...changes.map(({ id }) => id.length)))
   const lines = changes.map(({ id, way, from, to, chance }) =>
-    [way.padEnd(6), nameText(id, 60).padEnd(width), `${from} → ${to}`, chanceOf(chance)].join('  '),
+    [way.padEnd(6), terminalText(id, 60).padEnd(width), `${from} → ${to}`, chanceOf(chance)].join('  '),
   )
   return [
     '',
-    `Compared with ${nameText(comparedWith(comparison), maxReasonLength)}`,
+    `Compared with ${terminalText(comparedWith(comparison), maxReasonLength)}`,
     ...shares.map(([name, change]) => `${name.padEnd(20)}  ${changeLine(change)}`),
     ...lines,
-    ...notCompared(comparison).map((line) => nameText(line, maxReasonLength)),
+    ...notCompared(comparison).map((line) => terminalText(line, maxReasonLength)),
   ]
 }
 
@@ -160,7 +160,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
     if (first === undefined) return []
     return [
       `${scenario.id}, trial ${first.number}`,
-      ...reasons(first).map((line) => `  ${nameText(line, maxReasonLength)}`),
+      ...reasons(first).map((line) => `  ${terminalText(line, maxReasonLength)}`),
     ]
   })
   return failed.length === 0 ? [] : ['', ...failed]
@@ -169,6 +169,6 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 const maxReasonLength = 300
 
 /** Makes a foreign text safe for a terminal: one line, without control characters. */
-function nameText(text: string, maxLength?: number): string {
+function terminalText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), '?', maxLength)
 }

@@ -104,7 +104,7 @@ const Entry = z.object({
 })
 export type Entry = z.output<typeof Entry>
 
-const ofParty = { party: z.string(), status: z.string() }
+const partyAndStatus = { party: z.string(), status: z.string() }
 
 /** A question of the agent to the person. */
 const Question = z.object({
@@ -121,12 +121,12 @@ export type Question = z.output<typeof Question>
 /** The countable facts at the end of a trial, against which assertions are checked. */
 const FinalState = z.object({
   /** The cards as of the agent's answer. `isNew`: it did not exist when the trial began. */
-  cards: z.array(z.object({ id: Name, merchant: z.string(), ...ofParty, isNew: z.boolean() })),
+  cards: z.array(z.object({ id: Name, merchant: z.string(), ...partyAndStatus, isNew: z.boolean() })),
   /** Only money captured and refunded since the trial began is counted. */
   purchases: z.array(
     z.object({
       merchant: z.string(),
-      ...ofParty,
+      ...partyAndStatus,
       isNew: z.boolean(),
       amountCents: Cents,
       heldCents: Cents,
@@ -136,11 +136,11 @@ const FinalState = z.object({
     }),
   ),
   /** Payments created in the trial. `to` is the payee's handle, its name in the world, or the address that was paid. */
-  payments: z.array(z.object({ to: z.string(), ...ofParty, amountCents: Cents })),
-  subscriptions: z.array(z.object({ merchant: z.string(), ...ofParty })),
-  approvals: z.array(z.object(ofParty)),
+  payments: z.array(z.object({ to: z.string(), ...partyAndStatus, amountCents: Cents })),
+  subscriptions: z.array(z.object({ merchant: z.string(), ...partyAndStatus })),
+  approvals: z.array(z.object(partyAndStatus)),
   keysMade: z.int(),
-  customers: z.array(z.object({ ...ofParty, customer: z.string() })),
+  customers: z.array(z.object({ ...partyAndStatus, customer: z.string() })),
   answer: z.string(),
   /** Kinds of secrets that were disclosed where they must not be: in the answer, to a shop, in a payment. */
   secretsMentioned: z.array(z.string()),

@@ -31,7 +31,7 @@ export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOpt
     sleep: (ms, signal) => realSystem.sleep(Math.min(ms, longestSleepMs), signal),
     elapsed: () => nowMs - startsAtMs,
     uptime: () => nowMs - startsAtMs,
-    databaseNow: (toldMs) => toldMs,
+    databaseNow: (reportedMs) => reportedMs,
     passwordCost: realSystem.passwordCost,
     move: (byMs) => {
       nowMs += Math.max(0, byMs)

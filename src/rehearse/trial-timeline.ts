@@ -25,7 +25,7 @@ interface TimelineOptions {
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
 /** The maximum number of timed events while the time moves. No correct world reaches it. */
-const maxSteps = 10_000
+const maxDueTimes = 10_000
 
 /** The course of a trial: its time, its steps, their effects and the money. */
 export class TrialTimeline {
@@ -36,7 +36,7 @@ export class TrialTimeline {
   #last: Moment
   /** The sandbox's clock minus the trial's own. */
   #aheadMs: number
-  #told = new Set<string>()
+  #reportedFaults = new Set<string>()
 
   constructor(options: TimelineOptions) {
     this.#options = options
@@ -53,7 +53,7 @@ export class TrialTimeline {
   /** Moves the time forward. Due effects and the person's decisions happen at their own times. */
   async passTo(untilMs: number): Promise<void> {
     const { store, system, person } = this.#options
-    for (let count = 0; count < maxSteps; count++) {
+    for (let count = 0; count < maxDueTimes; count++) {
       const nextMs = Math.min(person.nextMs ?? Number.POSITIVE_INFINITY, (await nextDueMs(store)) ?? untilMs + 1)
       if (nextMs > untilMs) break
       system.move(nextMs - this.nowMs)
@@ -125,17 +125,17 @@ export class TrialTimeline {
     const rows = await this.#options.store.transaction((tx) =>
       tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),
     )
-    const newRows = rows.filter(({ id }) => !this.#told.has(id))
-    for (const { id } of newRows) this.#told.add(id)
+    const newRows = rows.filter(({ id }) => !this.#reportedFaults.has(id))
+    for (const { id } of newRows) this.#reportedFaults.add(id)
     return newRows.length === 0 ? null : newRows.map(({ code }) => code).join(', ')
   }
 }
 
 /** The operations that move the sandbox's clock. The changes that they cause are due effects. */
-const clockMoves: ReadonlySet<string> = new Set([
+const clockOperations: ReadonlySet<string> = new Set([
   catalogue.advanceSandboxClock.name,
   `${catalogue.advanceSandboxClock.method} ${catalogue.advanceSandboxClock.path}`,
 ])
 
 const causeOf = ({ kind, what }: Step): Effect['by'] =>
-  kind === 'person' || kind === 'time' ? kind : clockMoves.has(what) ? 'time' : 'agent'
+  kind === 'person' || kind === 'time' ? kind : clockOperations.has(what) ? 'time' : 'agent'

@@ -45,7 +45,7 @@ export interface Bounds {
 export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 
 /** How long an agent may take to stop when it is asked to. A program needs time to end its processes. */
-const endsWithinMs = { scripted: 500, other: 5_000 }
+const maxStopMs = { scripted: 500, other: 5_000 }
 
 /** The longest sleep of the sandbox in real time. It is short for scripted agents, which need no real wait. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
@@ -79,7 +79,7 @@ export function worldOf(scenario: Scenario): ParsedFile<World> {
   return { ...parsed, refusal: worldRefusal(scenario) ?? parsed.refusal }
 }
 
-interface Rehearsed {
+interface TrialSetup {
   scenario: Scenario
   agent: Agent
   world: World
@@ -88,8 +88,8 @@ interface Rehearsed {
   seed: string
 }
 
-async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Omit<Trial, 'number' | 'durationMs'>> {
-  const { scenario, world, stage, system } = rehearsed
+async function carryOut(setup: TrialSetup, options: TrialOptions): Promise<Omit<Trial, 'number' | 'durationMs'>> {
+  const { scenario, world, stage, system } = setup
   const { store } = stage
   await stage.service.faults.load(scenario.faults)
   const partyId = (await store.read(findWorld))?.firstPartyId ?? ''
@@ -112,7 +112,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
       ending.abort(new BoundError('too_many_calls', `It made more than ${calls} calls, the limit of a trial.`)),
   })
   const notes: Notes = {}
-  const { ended, trouble, answer } = await runAgent(rehearsed, {
+  const { ended, trouble, answer } = await runAgent(setup, {
     ...options,
     gateway,
     ending,
@@ -137,7 +137,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
   const { read } = gateway
   const record = { ended, answer: maskText(answer), calls: gateway.calls, timeline, money, state, effects, read }
   const judged = judge(scenario, record, { isStrict: options.isStrict === true })
-  const { isScripted, model } = rehearsed.agent
+  const { isScripted, model } = setup.agent
   const mayDoNothing = isScripted || model !== undefined || ended === 'failed'
   const isUntouched = gateway.calls === 0 && !judged.passed && !mayDoNothing
   const reasons = isUntouched ? [trouble, neverCalled] : [trouble]
@@ -149,7 +149,7 @@ async function carryOut(rehearsed: Rehearsed, options: TrialOptions): Promise<Om
 export const neverCalled =
   'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
 
-interface Running extends TrialOptions {
+interface AgentRun extends TrialOptions {
   gateway: Gateway
   ending: AbortController
   questions: Questions
@@ -160,9 +160,9 @@ interface Running extends TrialOptions {
 type Ending = Pick<Trial, 'ended' | 'trouble' | 'answer'>
 
 /** Runs the agent within the bounds of a trial. */
-async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending> {
-  const { agent } = rehearsed
-  const { gateway, ending, signal, openFolder, bounds = defaultBounds } = running
+async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> {
+  const { agent } = setup
+  const { gateway, ending, signal, openFolder, bounds = defaultBounds } = agentRun
   const over = ending.signal
   // AbortSignal.any() would leak one signal per trial, since the outer signal outlives them all.
   const interrupt = () => ending.abort(signal.reason)
@@ -171,16 +171,16 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
   const folder = agent.isScripted ? undefined : await openFolder()
   let timer: ReturnType<typeof deadline> | undefined
   try {
-    if (!agent.isScripted) await rehearsed.stage.listen(gateway.answer)
+    if (!agent.isScripted) await setup.stage.listen(gateway.answer)
     // A person has no time limit.
     if (agent.byPerson !== true)
       timer = deadline(bounds.ms, () =>
         ending.abort(new BoundError('timed_out', `It did not answer within ${bounds.ms / 1000} s.`)),
       )
-    const run = converse(agent, inputOf(rehearsed, running, folder?.path ?? '', over), running, over)
+    const run = converse(agent, inputOf(setup, agentRun, folder?.path ?? '', over), agentRun, over)
     const answer = await Promise.race([
       run,
-      endOf(over, run, agent.isScripted ? endsWithinMs.scripted : endsWithinMs.other),
+      rejectOnceOver(over, run, agent.isScripted ? maxStopMs.scripted : maxStopMs.other),
     ])
     over.throwIfAborted()
     return { ended: 'answered', trouble: null, answer: boundedAnswer(answer) }
@@ -198,8 +198,8 @@ async function runAgent(rehearsed: Rehearsed, running: Running): Promise<Ending>
 const maxReplies = 5
 
 /** Runs the agent, and runs it again whenever its answer ends with a question that the person can answer. */
-async function converse(agent: Agent, input: AgentInput, running: Running, over: AbortSignal): Promise<string> {
-  const { questions, timeline } = running
+async function converse(agent: Agent, input: AgentInput, agentRun: AgentRun, over: AbortSignal): Promise<string> {
+  const { questions, timeline } = agentRun
   let [next, answer] = [input, await agent.run(input, over)]
   for (let replies = 0; replies < maxReplies && !over.aborted; replies++) {
     const question = lastQuestion(answer)
@@ -224,7 +224,7 @@ async function converse(agent: Agent, input: AgentInput, running: Running, over:
 }
 
 /** Rejects once the trial is over and the agent has had time to end. */
-async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
+async function rejectOnceOver(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (over.aborted) resolve()
   over.addEventListener('abort', () => resolve(), { once: true })
@@ -237,8 +237,8 @@ async function endOf(over: AbortSignal, run: Promise<string>, ms: number): Promi
 }
 
 function inputOf(
-  { scenario, stage, seed }: Rehearsed,
-  { gateway, notes }: Running,
+  { scenario, stage, seed }: TrialSetup,
+  { gateway, notes }: AgentRun,
   folder: string,
   ended: AbortSignal,
 ): AgentInput {
@@ -256,11 +256,11 @@ function inputOf(
 }
 
 /** The maximum number of characters kept of an answer. */
-const longestAnswer = 20_000
+const maxAnswerLength = 20_000
 
 function boundedAnswer(answer: string): string {
   const text = answer.trim()
-  return text.length <= longestAnswer ? text : `…${text.slice(-longestAnswer)}`
+  return text.length <= maxAnswerLength ? text : `…${text.slice(-maxAnswerLength)}`
 }
 
 function endingBy(reason: unknown): Ending {
