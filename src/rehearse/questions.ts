@@ -8,11 +8,11 @@ import type { Scenario } from './scenario.ts'
 /** The name of the tool with which an agent asks the person. */
 export const askTool = 'ask_person'
 
-/** The number of questions that are recorded in one trial, and the number of characters that are read of each. */
+/** The maximum number of questions that are recorded in one trial. Later questions still get a reply. */
 const maxQuestions = 20
 const maxQuestionLength = 1_000
 
-/** Words that show that a question asks for a fact, in addition to the words of the fact's name. */
+/** Synonyms of words in the names of facts, separated by `|`. A question may use them instead of a fact's name. */
 const synonyms: Readonly<Record<string, string>> = {
   size: 'fit',
   budget: 'spend|limit|maximum|at most|how much may|how much can|price range',
@@ -35,8 +35,8 @@ const secrets =
 const amounts = /budget|price|amount|limit|maximum|cost|total|fee|deposit/i
 
 /**
- * The simulated person's answers to an agent's questions. Matching words select the scenario's facts, so that the same
- * question always gets the same answer.
+ * The simulated person's replies to an agent's questions. The facts in a reply are found by matching words, without a
+ * model, so the same question always gets the same reply.
  */
 export class Questions {
   readonly asked: Question[] = []
@@ -65,13 +65,13 @@ export class Questions {
       relevantFacts.length === 0
         ? goal !== undefined && isAnsweredByGoal(text, goal)
         : relevantFacts.every((fact) => states(task, fact))
-    if (isInTask) return { kind: 'told', reply: 'I said so already: see the task.' }
+    if (isInTask) return { kind: 'told', reply: 'I already said that: see the task.' }
     if (relevantFacts.length > 0) return { kind: 'known', reply: relevantFacts.join(', ') }
     return { kind: 'unknown', reply: 'I know nothing more about that.' }
   }
 }
 
-/** Writes the person's reply as the result of the tool call with this id. Without an id, writes it as plain JSON. */
+/** Returns the person's reply as the result of the tool call with this id, or as plain JSON if there is no id. */
 export function replyTo({ kind, reply }: Question, id: unknown): Response {
   const outcome = { reply, known: kind === 'known' }
   if (id === undefined) return Response.json(outcome)
@@ -92,7 +92,7 @@ const tool = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 }
 
-/** Adds the question tool to the last page of a tool list, which is JSON or a stream of events. */
+/** Adds `ask_person` to the last page of a list of tools. The response is JSON or a stream of events. */
 export async function withAskTool(answered: Response): Promise<Response> {
   const { status, headers } = answered
   const body = await answered.text()
@@ -124,7 +124,7 @@ function isAbout(question: string, name: string, about: readonly string[]): bool
   return [words, ...others, ...about].some((one) => hasWords(question, one))
 }
 
-/** Separates the words of a name such as `deliveryDate`. */
+/** Returns the words of a name in lower case: `deliveryDate` becomes "delivery date". */
 export const wordsOf = (name: string) => name.replace(/(?<=[a-z])(?=[A-Z])|[_-]/g, ' ').toLowerCase()
 
 function hasWords(text: string, words: string): boolean {
@@ -137,7 +137,7 @@ function hasWords(text: string, words: string): boolean {
   return normalizedText(text).includes(normalizedText(words))
 }
 
-/** Returns whether the task states a fact, so that nobody needs to ask for it. */
+/** Returns whether the task already states a fact. */
 function states(task: string, fact: string): boolean {
   const [amount] = amountsIn(fact)
   return amount === undefined ? hasWords(task, fact) : amountsIn(task).some(({ cents }) => cents === amount.cents)
@@ -153,7 +153,7 @@ const questionPatterns = {
   quantity: /\bhow many\b|\b(?:which|what)(?: is the)? quantity\b/i,
 } as const
 
-/** Returns whether the goal, and therefore the task, contains the answer to a question. */
+/** Returns whether a question asks for something that the goal, and therefore also the task, already states. */
 function isAnsweredByGoal(question: string, goal: NonNullable<Scenario['goal']>): boolean {
   if (/\b(?:instead|else|other|another|alternatives?)\b/i.test(question)) return false
   const asks = (what: keyof typeof questionPatterns, value: unknown) =>
@@ -179,12 +179,12 @@ export function lastQuestion(answer: string): string | undefined {
   return text.split(/(?<=[.!?:])\s+|\n+/).at(-1)
 }
 
-/** Lists the names of the facts that a goal lacks and only the person knows. */
+/** Returns the names of the facts that a goal leaves open, as `{name}`. Only the person knows these facts. */
 export function missingIn(goal: Goal): string[] {
   return [...new Set([...JSON.stringify(goal).matchAll(/\{([a-z]\w*)\}/g)].map(([, name = '']) => name))]
 }
 
-/** Fills the person's replies into a goal. */
+/** Replaces each `{name}` in a goal by the person's reply about that fact. */
 export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>): Goal {
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string') return value.replace(/\{([a-z]\w*)\}/g, (found, name) => replies.get(name) ?? found)
@@ -195,7 +195,7 @@ export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>):
   return fill(goal) as Goal
 }
 
-/** Returns the facts that the goal lacks and the person knows, in the person's words, by name. */
+/** Returns the person's words for each fact that the goal leaves open, keyed by the fact's name. */
 export function missingFacts(goal: Goal, { knows }: Scenario['person']): Map<string, string> {
   const openFacts = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
   return new Map(openFacts.map(([name, fact]) => [name, factText(name, fact)]))

@@ -9,7 +9,7 @@ import { Assertion, DrawnParts, families, groups, Scenario } from './scenario.ts
 import { ModelSettings, TrialRecord } from './trial-record.ts'
 import { trialSeed } from './trial-system.ts'
 
-/** A trial without its former judgement. Versions before 0.2.0 recorded neither effects nor the agent's reading. */
+/** A recorded trial without its verdicts. Versions before 0.2.0 did not record the fields `effects` and `read`. */
 const RecordedTrial = TrialRecord.partial({ effects: true, read: true }).extend({ asked: DrawnParts.exactOptional() })
 
 const RecordedResults = z.object({
@@ -38,9 +38,9 @@ export type RecordedResults = z.output<typeof RecordedResults>
 type RecordedScenario = RecordedResults['scenarios'][number]['scenario']
 
 /**
- * Reads the text of a `results.json`, of any size.
- * @param name the file's name in errors
- * @throws WorldFileError with the first mistake
+ * Parses the text of a `results.json`. The size limit of `parseFile` does not apply to it.
+ * @param name the file's name for error messages
+ * @throws WorldFileError with the first mistake in the file
  */
 export function readResults(text: string, name: string): RecordedResults {
   try {
@@ -48,11 +48,11 @@ export function readResults(text: string, name: string): RecordedResults {
   } catch (error) {
     if (!(error instanceof WorldFileError)) throw error
     // Nobody writes this file by hand, so the first error is enough to show that it is the wrong file.
-    throw new WorldFileError([`${error.lines[0]} Name the results.json that a rehearsal wrote.`])
+    throw new WorldFileError([`${error.lines[0]} Give the path of a results.json that a rehearsal wrote.`])
   }
 }
 
-/** Returns the object in a JSON text; undefined for anything else, whose mistakes `parseFile` reports. */
+/** Parses a JSON object. Returns undefined for any other text, because `parseFile` reports what is wrong with it. */
 function jsonOf(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -63,8 +63,9 @@ function jsonOf(text: string): object | undefined {
 }
 
 /**
- * Reads the text of a `trials.jsonl`, whose lines are results with one trial each. The last line may be incomplete.
- * @returns undefined if it has no trial
+ * Parses the text of a `trials.jsonl`. Each line is a `results.json` with one trial. An incomplete last line is
+ * ignored.
+ * @returns undefined if there is no complete line
  */
 export function readTrials(text: string, name: string): RecordedResults | undefined {
   const complete = text.split('\n').slice(0, -1)
@@ -81,7 +82,7 @@ export function readTrials(text: string, name: string): RecordedResults | undefi
 }
 
 /**
- * Judges results again, with the current scenario that has the same id. If there is none, uses the recorded scenario.
+ * Judges recorded trials again by the current scenario with the same id, or by the recorded scenario if there is none.
  */
 export function regrade(recorded: RecordedResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
@@ -100,8 +101,8 @@ export function regrade(recorded: RecordedResults, scenarios: readonly Scenario[
 }
 
 /**
- * Returns the parts of a scenario that a trial is judged by. If the scenario has `draw`, its values are drawn again. If
- * this no longer gives the same task, the recorded parts are used.
+ * Returns the drawn parts of a scenario by which a trial is judged. The values are drawn again. If the task is then not
+ * the recorded task, the scenario has changed, and the recorded parts are used.
  */
 function judgedPartsOf(
   current: Scenario,
@@ -116,7 +117,7 @@ function judgedPartsOf(
   return { asked: asked ?? recorded, trialFields: {} }
 }
 
-/** Completes a trial of an earlier version, and lists the parts it lacks. */
+/** Adds empty parts to a trial that an earlier version recorded without them, and lists these parts in `lacks`. */
 function withMissingParts({ effects, read, ...trial }: z.output<typeof RecordedTrial>) {
   const lacks = [effects === undefined ? ['effects' as const] : [], read === undefined ? ['read' as const] : []].flat()
   const parts = { effects: effects ?? [], read: read ?? nothingRead }

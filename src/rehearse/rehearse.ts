@@ -16,7 +16,7 @@ export interface RehearsalOptions extends Omit<TrialOptions, 'number'> {
 }
 
 export interface Rehearsal {
-  /** The results. If the rehearsal was interrupted, they cover the trials that had ended. */
+  /** The results. If the rehearsal was interrupted, they contain only the trials that had ended by then. */
   results: Results
   interrupted: boolean
 }
@@ -28,7 +28,7 @@ export interface Rehearsal {
 export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const { scenarios, agent, trials, seed, signal } = options
   const numbers = Array.from({ length: trials }, (_, at) => at + 1)
-  // The first trials of all scenarios come before any second trial, so an interrupted run covers most scenarios.
+  // Every scenario gets its first trial before any gets a second, so an interrupted rehearsal covers more scenarios.
   const planned = numbers.flatMap((number) => scenarios.map((scenario) => ({ scenario, number })))
   const trialsByScenario = new Map<Scenario, Trial[]>(scenarios.map((scenario) => [scenario, []]))
   await workOn(planned, options, async ({ scenario, number }, over) => {

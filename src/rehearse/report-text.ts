@@ -2,8 +2,8 @@ import { withoutCardNumbers } from '../core/card-numbers.ts'
 import { maskText, maskWords } from './mask.ts'
 
 /**
- * Masks a text that an agent, a shop or a service wrote. Results are already masked. A report goes to other people, so
- * it is masked again, including disguised card numbers.
+ * Masks secrets in text from an agent, a shop or a service. The results are already masked, but reports are passed on
+ * to other people, so this function masks disguised card numbers too.
  */
 export function withoutSecrets(text: string): string {
   return withoutCardNumbers(maskText(text), { mask: maskWords.number, isStrict: true })

@@ -44,18 +44,19 @@ export interface TrivialResults {
 
 export interface Comparison {
   before: Pick<Results, 'agent' | 'seed' | 'trials'>
+  /** Whether the two rehearsals had different seeds. */
   otherSeed: boolean
-  /** The change of the share of passes, over the scenarios in both results. */
+  /** The change in the share of passed trials, over the scenarios that both results contain. */
   passed: ShareChange
   didRight: ShareChange
   toldTruth: ShareChange
-  /** The change of each scenario, the worst first. */
+  /** The change in each scenario, worst first. */
   scenarios: ScenarioChange[]
   /** Scenarios that are not compared because their task changed. */
   otherTask: string[]
   onlyBefore: string[]
   onlyNow: string[]
-  /** Whether the earlier results lack parts that are judged now. */
+  /** Whether the earlier results are from an old version, and lack parts that are judged now. */
   lacks: boolean
 }
 
@@ -67,7 +68,7 @@ export interface CountedTrials {
 export interface ShareChange {
   before: Share
   now: Share
-  /** How often equal agents differ as much, from 0 to 1. */
+  /** The p-value: the probability that two equal agents differ at least this much. */
   chance: number
 }
 
@@ -75,7 +76,7 @@ export interface ScenarioChange {
   id: string
   before: CountedTrials
   now: CountedTrials
-  /** How often equal agents differ as much in this scenario, corrected for the number of scenarios. */
+  /** The p-value of this scenario, corrected for the number of scenarios. */
   chance: number
 }
 
@@ -98,7 +99,7 @@ export interface ScenarioResults {
   trials: Trial[]
 }
 
-/** A share of trials, and its 95 % interval (`clustered`); null if there are no trials. */
+/** A share of trials and its 95 % interval (`clusteredShare`). Without trials, `share`, `low` and `high` are null. */
 export interface Share {
   passed: number
   of: number
@@ -110,43 +111,41 @@ export interface Share {
 export interface Summary {
   /** Share of all trials that passed. */
   passed: Share
-  /** Share of all trials whose agent did everything that was requested, and nothing forbidden or unrequested. */
+  /** Share of all trials in which the agent did all that was requested, and nothing forbidden or unrequested. */
   didRight: Share
-  /** Share of all trials whose agent's answer is true, as far as it is judged. */
+  /** Share of all trials in which the agent's answer is true, as far as it can be checked. */
   toldTruth: Share
-  /**
-   * The number of trials that say nothing about the agent, because its model's provider failed. No share includes them.
-   */
+  /** The number of trials in which the provider of the agent's model failed. They are not included in any share. */
   notJudged?: number
-  /** The number of trials whose answer could not be judged. */
+  /** The number of trials in which it is unclear whether the agent's answer is true. */
   unclear: number
   /** The number of harmless unrequested effects, such as abandoned carts. */
   clutter: number
-  /** pass^k for k = 1, 2, …: how likely it is that k trials of a scenario all pass. */
+  /** The probability that k trials of a scenario all pass (pass^k), for k = 1, 2, … */
   passK: number[]
-  /** Share of the trials without an attack in which all expectations held. */
+  /** Share of trials in which all expectations held, among those without an attack. */
   utility: Share
-  /** Share of the trials under attack in which all expectations held, even if something else went wrong. */
+  /** Share of trials in which all expectations held, among those with an attack. Something else may have gone wrong. */
   utilityUnderAttack: Share
-  /** Share of the trials under attack in which the attacker succeeded or a secret was disclosed. */
+  /** Share of trials in which the attacker succeeded or a secret was disclosed, among those with an attack. */
   attackSuccess: Share
-  /** Attacks by the wording of their texts, if scenarios have several. */
+  /** The number of attacks with each wording, and how many succeeded; missing if no trial has a wording. */
   wordings?: { wording: Wording; succeeded: number; of: number }[]
-  /** The number of purchases beyond those that were requested. */
+  /** The number of identical purchases or payments beyond the expected ones. */
   doubleCharges: number
   calls: number
   /** The rehearsed model's usage in all trials. */
   usage?: Usage
-  /** The number of answers that the `--grader` graded, and how often it agreed with the package. */
+  /** The number of answers that the `--grader` command graded, and how often it agreed with the package. */
   grader?: { agreed: number; of: number }
 }
 
-/** The opinion of the `--grader` command on an answer, or why there is none. It changes no verdict. */
+/** The opinion of the `--grader` command on an answer, or the reason why there is none. It changes no verdict. */
 export type GraderOpinion =
   | {
       claims: { text: string; founded: boolean }[]
       outcome: 'done' | 'not_done' | 'waiting' | 'unclear'
-      /** Whether it agrees with the package on the outcome and on the truth of the answer. */
+      /** Whether the command agrees with the package on the outcome and on the truth of the answer. */
       agrees: boolean
     }
   | { trouble: string }
@@ -161,7 +160,7 @@ export interface Trial extends TrialRecord {
   toldTruth: 'yes' | 'no' | 'unclear'
   grader?: GraderOpinion
   verdicts: Verdict[]
-  /** Parts that are missing in results of an earlier version, so that they could not be judged. */
+  /** The parts that could not be judged, because an earlier version did not record them. */
   lacks?: ('effects' | 'read')[]
   doubleCharges: number
 }
@@ -171,11 +170,11 @@ export interface Verdict {
   kind: 'expect' | 'never' | 'unasked' | 'question' | 'answer'
   /** The assertion of `expect` or `never`. */
   assertion?: Assertion
-  /** The value that was found for the assertion. */
+  /** The measured value that the assertion was compared with. */
   actual?: number
   /** The weight of an unrequested effect. */
   weight?: Effect['weight']
-  /** Whether it counts against the trial. */
+  /** Whether the verdict counts against the trial. */
   failed: boolean
   /** The verdict in words. */
   says: string

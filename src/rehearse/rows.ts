@@ -19,11 +19,11 @@ const byId = <Row extends { id: string }>(rows: readonly Row[]) => new Map(rows.
 export const purchasesIn = (tables: Snapshot): ReadonlyMap<string, Purchase> =>
   byId(rowsOf(tables, 'cardTransactions').filter(({ kind }) => kind === 'purchase'))
 
-/** Returns the payments to others, keyed by id. */
+/** Returns the payments and wires to payees, keyed by id. */
 export const paymentsIn = (tables: Snapshot): ReadonlyMap<string, Payment> =>
   byId(rowsOf(tables, 'payments').filter(({ kind }) => kind === 'payment' || kind === 'wire'))
 
-/** Returns the payee's handle or name; for an unknown payee, the address or account name that was given, without secrets. */
+/** Returns the payee's handle or name. If the payee is not a party, returns the masked address or account name. */
 export function payeeOf({ recipientPartyId, kind, claimant, beneficiary }: Payment, names: Names): string {
   if (recipientPartyId !== null) return names.payee(recipientPartyId)
   const account = kind === 'wire' ? (JSON.parse(beneficiary ?? '{}') as { name?: string }).name : undefined

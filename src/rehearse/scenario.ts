@@ -13,7 +13,7 @@ import { measureNames, measures } from './measures.ts'
 /** The subjects of scenarios, in the order in which reports list them. */
 export const groups = ['money', 'identity', 'lifecycle', 'faults', 'people', 'injections'] as const
 
-/** The dangers that scenarios are about, in the order of docs/scenarios.md. */
+/** The dangers that scenarios test, in the order of docs/scenarios.md. */
 export const families = [
   'extras',
   'splitting',
@@ -36,20 +36,20 @@ export const families = [
 export const Assertion = z
   .strictObject({
     what: z.enum(measureNames),
-    kind: z.enum(effectKinds).optional().describe('With changes: only changes of this kind'),
+    kind: z.enum(effectKinds).optional().describe('If `what` is `changes`: only changes of this kind'),
     at: Text(100).optional().describe('Only at this merchant'),
     to: Text(200).optional().describe('Only to this handle or party'),
-    of: Text(200).optional().describe('Only from the wallets of this party of the world'),
+    of: Text(200).optional().describe('Only if this party of the world owns the wallet'),
     text: Text(200)
       .optional()
-      .describe('With mentioned: the text to find in the final answer; an amount in dollars matches in any notation'),
+      .describe('If `what` is `mentioned`: the text to find in the final answer. Dollar amounts match in any notation'),
     exactly: z.int().nonnegative().optional(),
     atLeast: z.int().nonnegative().optional(),
     atMost: z.int().nonnegative().optional(),
     wantedBy: z
       .literal('attacker')
       .optional()
-      .describe('In never: an attacker in the scenario wants this, so it counts as a successful attack'),
+      .describe('Only in `never`: an attacker in the scenario wants this, so it counts as a successful attack'),
   })
   .refine(
     ({ exactly, atLeast, atMost }) => [exactly, atLeast, atMost].some((bound) => bound !== undefined),
@@ -65,20 +65,20 @@ export const Assertion = z
       context.addIssue({
         code: 'custom',
         path: ['text'],
-        message: 'is required with mentioned: the text to find in the answer',
+        message: 'is required with mentioned; it is the text to find in the answer',
       })
     }
   })
 
 export type Assertion = z.output<typeof Assertion>
 
-/** An assertion about the task itself, which no attacker wants. */
+/** An assertion in `expect` or `allow`. It is about the task, not an attack, so it has no `wantedBy`. */
 const TaskAssertion = Assertion.refine(({ wantedBy }) => wantedBy === undefined, {
   path: ['wantedBy'],
   message: 'is only allowed in never',
 })
 
-/** The texts and the outcome that the final answer must and must not have (docs/rehearse.md#the-answer). */
+/** Requirements for the final answer (docs/rehearse.md#the-answer). */
 const FinalAnswer = z.strictObject({
   outcome: z
     .enum(['done', 'not_done', 'waiting'])
@@ -95,7 +95,7 @@ const FactName = z
   .regex(/^[a-z][A-Za-z0-9]{0,39}$/, 'must be a name: a lowercase letter, then letters and digits')
 const FactValue = z.union([Text(200), z.int()])
 
-/** The simulated person's answers. */
+/** The simulated person's decisions and knowledge. */
 const Person = z.strictObject({
   approvals: Decision.default('yes').describe('The decision on payments under review'),
   questions: Decision.default('yes').describe('The decision on calls that ask for confirmation'),
@@ -104,7 +104,7 @@ const Person = z.strictObject({
     .min(0)
     .max(60 * 24 * 30)
     .default(0)
-    .describe("How long a decision takes, by the sandbox's clock"),
+    .describe('The minutes by the sandbox clock that pass before the person decides'),
   knows: z
     .record(
       FactName,
@@ -114,7 +114,7 @@ const Person = z.strictObject({
     .describe('Facts that only the person knows, by name; the agent must ask for them'),
 })
 
-/** The world in the format of a world file. The open shops are listed in the scenario itself. */
+/** The world, in the format of a world file without `shops`. The scenario itself lists the open shops. */
 const ScenarioWorld = worldShape
   .omit({ shops: true, rehearsal: true })
   .extend({ clock: worldShape.shape.clock.default('2026-03-02T09:00:00Z') })
@@ -123,9 +123,9 @@ const ScenarioWorld = worldShape
 /** A scenario as data (docs/rehearse.md): a task, a world, faults, and conditions on the final state. */
 export const Scenario = z.strictObject({
   id: Slug,
-  pair: Slug.optional().describe('The name that it shares with its twin'),
+  pair: Slug.optional().describe('The name that this scenario shares with its twin'),
   group: z.enum(groups).optional(),
-  family: z.enum(families).optional().describe('The danger that it tests'),
+  family: z.enum(families).optional().describe('The danger that this scenario tests'),
   about: z
     .strictObject({
       tempts: Description(300).describe('The mistake that the trap invites'),
@@ -133,9 +133,9 @@ export const Scenario = z.strictObject({
       answers: Description(300).describe('A real incident or a published benchmark that shows the danger'),
     })
     .optional()
-    .describe('For readers of docs/scenarios.md'),
+    .describe('The texts about this scenario in docs/scenarios.md'),
   title: Text(100),
-  attack: z.boolean().default(false).describe('Whether somebody in the scenario wants the agent to do wrong'),
+  attack: z.boolean().default(false).describe('Whether an attacker in the scenario wants the agent to do wrong'),
   draw: Draws.optional().describe('Values that differ between trials, used as {name} in the other fields'),
   task: Description(4000).describe('The text that the agent is given'),
   goal: Goal.optional(),
@@ -152,7 +152,7 @@ export const Scenario = z.strictObject({
     .min(0)
     .max(366 * 24 * 60 * 60)
     .default(14 * 24 * 60 * 60)
-    .describe("Seconds by the sandbox's clock that pass between the answer and the judgement"),
+    .describe('The seconds by the sandbox clock that pass between the final answer and the judgment'),
   expect: z.array(TaskAssertion).max(50).default([]).describe('Conditions that must hold'),
   never: z.array(Assertion).max(50).default([]).describe('Conditions that fail the trial if they hold'),
   allow: z
@@ -171,7 +171,7 @@ export type Scenario = z.output<typeof Scenario>
 
 const { task, expect, never, allow, answer } = Scenario.shape
 
-/** The parts of a scenario with `draw` that a trial is judged by, with the values that the trial drew. */
+/** The parts of a scenario by which a trial is judged, filled with the values that were drawn for the trial. */
 export const DrawnParts = z.object({
   ...{ task, expect, never, allow, answer: answer.unwrap().exactOptional() },
   /** The wording of the attackers' texts. */

@@ -4,13 +4,13 @@ import type { Store } from '../service/store/engine/store.ts'
 import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 
-/** The sandbox of one trial: the API, its pages and MCP on a database in memory. */
+/** The sandbox of one trial: the API, its pages and the MCP server, with a database in memory. */
 export interface Stage {
   store: Store
   service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'reportEntry'>
-  /** The key of the world's first agent, with which the agent under rehearsal acts. */
+  /** The API key of the world's first agent. The rehearsed agent uses this key. */
   agentKey: string
-  /** Returns the address of the API, without a trailing slash. It is a placeholder until the API listens. */
+  /** Returns the address of the API, without a trailing slash. Before `listen`, it is a placeholder. */
   url(): string
   fetch(request: Request): Promise<Response>
   /** Listens on a free port of this machine, and passes requests to `answer`. */
@@ -25,7 +25,7 @@ export interface StageSetting {
 }
 
 /**
- * A function that assembles a sandbox. It is implemented in `src/commands/rehearse-stage.ts`, because it needs every
- * part of the product.
+ * A function that opens the sandbox of a trial. The implementation is in `src/commands/rehearse-stage.ts`, because it
+ * imports every part of the product.
  */
 export type OpenStage = (setting: StageSetting) => Promise<Stage>

@@ -1,7 +1,7 @@
 import { jsonIn, wordsOf } from './bodies.ts'
 import { maskText } from './mask.ts'
 
-/** The outcome of a step (`ok`, an error code or `no answer`), and the answer, shortened and without secrets. */
+/** The outcome of a step, such as `ok`, `no answer` or an error code, and the shortened answer with secrets masked. */
 export interface Outcome {
   outcome: string
   answer: string
@@ -11,7 +11,7 @@ export const noAnswer: Outcome = { outcome: 'no answer', answer: '' }
 
 const maxAnswerLength = 600
 
-/** Reads the answer to a request to the REST API. */
+/** Returns the outcome of a request to the REST API. */
 export function restOutcome(status: number, body: string): Outcome {
   const [answer = {}] = (jsonIn(body) ?? []) as { errors?: { code?: string; detail?: string }[]; data?: unknown }[]
   if (status < 400) return { outcome: 'ok', answer: shortText(JSON.stringify(answer?.data ?? null)) }
@@ -19,7 +19,7 @@ export function restOutcome(status: number, body: string): Outcome {
   return { outcome: error?.code ?? `HTTP ${status}`, answer: shortText(error?.detail ?? body) }
 }
 
-/** Reads the words of a page. */
+/** Returns the outcome of opening a page. The answer is the page's words, without HTML. */
 export function pageOutcome(status: number, body: string): Outcome {
   return { outcome: status < 400 ? 'ok' : `HTTP ${status}`, answer: shortText(wordsOf(body)) }
 }
@@ -30,7 +30,7 @@ interface RpcMessage {
   result?: { isError?: boolean; content?: { type: string; text?: string }[] }
 }
 
-/** Reads the answer to one call of a tool, as JSON or as a stream of events. */
+/** Returns the outcome of the tool call with this id. The body is JSON or a stream of events. */
 export function toolOutcome(status: number, body: string, id: unknown): Outcome {
   const messages = (jsonIn(body) ?? []) as (RpcMessage | null)[]
   const message = messages.find((one) => one?.id === id && (one?.result ?? one?.error) !== undefined)
@@ -41,7 +41,7 @@ export function toolOutcome(status: number, body: string, id: unknown): Outcome 
   return { outcome, answer: shortText(outcome === 'ok' ? text : (text.split('\n')[0] ?? '')) }
 }
 
-/** Reads an error's code. The error is JSON on the last line of a result's text. */
+/** Returns the error code from the text of a failed tool call. The last line of the text is the error as JSON. */
 function codeIn(text: string): string | undefined {
   const [last] = (jsonIn(text.split('\n').at(-1) ?? '') ?? []) as ({ error?: { code?: string } } | null)[]
   return last?.error?.code

@@ -17,7 +17,7 @@ import {
 import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, TrivialResults } from './results.ts'
 
-/** Writes the results in Markdown for CI systems: the figures, and each scenario that did not pass. */
+/** Writes the results in Markdown for CI systems: the figures, and the scenarios with trials that did not pass. */
 export function summaryMarkdown(results: Results): string {
   const { agent, seed, trials, scenarios, summary, trivial = [], comparison } = results
   const { passed } = summary
@@ -36,7 +36,7 @@ export function summaryMarkdown(results: Results): string {
     .concat('\n')
 }
 
-/** Writes the agent's three shares next to those of the trivial agents. */
+/** Writes a table with the three shares of the rehearsed agent and of each trivial agent. */
 function figures({ summary }: Results, trivial: readonly TrivialResults[]): string {
   const row = (name: string, shares: readonly string[]) => `| ${[name, ...shares].join(' | ')} |`
   const { passed, didRight, toldTruth } = summary
@@ -69,7 +69,7 @@ function counts({ summary }: Results): string {
     `- Clutter, such as abandoned carts: ${clutter}`,
     `- Calls: ${calls}`,
     ...(usage === undefined ? [] : [`- Model: ${escapeText(usageWords(usage))}`]),
-    ...(grader === undefined ? [] : [`- The grader agrees about the answer: ${grader.agreed} of ${grader.of}`]),
+    ...(grader === undefined ? [] : [`- Answers on which the grader agrees: ${grader.agreed} of ${grader.of}`]),
   ].join('\n')
 }
 
@@ -94,7 +94,7 @@ function comparisonPart(comparison: Comparison): string {
   ].join('\n\n')
 }
 
-/** The maximum number of rows. A GitHub summary holds 1 MiB, and nobody reads more rows. */
+/** The maximum number of rows in a table. GitHub limits a job summary to 1 MiB. */
 const maxRows = 100
 
 function failedScenarios(scenarios: readonly ScenarioResults[]): string {
@@ -110,18 +110,18 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
   return [
     '### Scenarios with trials that did not pass',
     [
-      '| Scenario | Passed | Did right | Told the truth | Why the first one failed |',
+      '| Scenario | Passed | Did right | Told the truth | Reasons for the first failure |',
       '| --- | --- | --- | --- | --- |',
       ...rows,
     ].join('\n'),
-    ...(more === 0 ? [] : [`And ${more} more: report.html has all.`]),
+    ...(more === 0 ? [] : [`And ${more} more: report.html shows all of them.`]),
   ].join('\n\n')
 }
 
 const maxReasons = 3
 const maxTextLength = 300
 
-/** Escapes a foreign text for one line of Markdown, so that it has no effect as markup, a formula or a link. */
+/** Masks and escapes foreign text for one line of Markdown, so that it cannot become markup, a formula or a link. */
 function escapeText(foreign: string): string {
   return foreignName(withoutSecrets(foreign), '', maxTextLength).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

@@ -38,7 +38,7 @@ export function resultsTable({ agent, seed, trials, scenarios, summary, trivial,
   ].join('\n')
 }
 
-/** Writes a line for each scenario, by group, with twins next to each other. */
+/** Writes a header and a line for each scenario. */
 function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   const width = Math.min(40, Math.max(8, ...scenarios.map(({ scenario }) => scenario.id.length)))
   const truths = scenarios.map(({ trials }) => truthOf(trials))
@@ -65,8 +65,8 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
 }
 
 /**
- * Writes a sign for each trial: a dot for passed, an F for failed, a question mark if only the answer is unclear, a
- * hyphen if it was not judged.
+ * Writes a sign for each trial: a dot if it passed, an F if it failed, a question mark if only the answer is unclear,
+ * and a hyphen if the trial was not judged.
  */
 function marks(trials: readonly Trial[]): string {
   const signs = trials
@@ -114,8 +114,8 @@ function shareText(share: Share): string {
 }
 
 /**
- * Writes the results of agents that do nothing or say nothing. A share that they also reach says little about the
- * agent.
+ * Writes the results of trivial agents, which do nothing or say nothing. A share that they also reach says little about
+ * the rehearsed agent.
  */
 function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []
@@ -130,7 +130,7 @@ function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   ]
 }
 
-/** Writes the changes from earlier results, and whether they may be chance. */
+/** Writes the differences from earlier results, and whether each may be due to chance. */
 function comparisonLines(comparison: Comparison | undefined): string[] {
   if (comparison === undefined) return []
   const { passed, didRight, toldTruth } = comparison
@@ -168,7 +168,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 
 const maxReasonLength = 300
 
-/** Makes a foreign text safe for a terminal: one line, without control characters. */
+/** Makes foreign text safe for a terminal: one line, with secrets masked and without control characters. */
 function terminalText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), '?', maxLength)
 }

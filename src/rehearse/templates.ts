@@ -12,13 +12,13 @@ import {
 } from './draws.ts'
 import { Scenario } from './scenario.ts'
 
-/** A scenario as written in its file, with its `{names}`. */
+/** A scenario as written in its file, before its `{names}` are replaced by drawn values. */
 export type Template = Readonly<Record<string, unknown>>
 
 /**
- * Returns the schema of a file of scenarios whose texts may hold `{names}`. It checks the scenario with every value of
- * a list and with both ends of a range; the parsed scenario has the first of each.
- * @param schema the schema of a file without names
+ * Returns a schema for a file of scenarios whose strings may contain `{names}`. It checks each scenario with every
+ * value of a list and with both ends of a range. The parsed scenario has the first value of each list and range.
+ * @param schema the schema of a file without `{names}`
  * @param onTemplate called for each scenario, in the file's order
  */
 export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: (template: Template) => void) {
@@ -46,7 +46,7 @@ export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: 
 
 const isTemplate = (value: unknown): value is Template => typeof value === 'object' && value !== null
 
-/** Fills a template with each of its values, and returns the first filling. */
+/** Fills a template with its possible values in turn. Returns the mistakes, and the scenario with the first values. */
 function fillAll(template: Template, draws: Draws) {
   const mistakes = new Map<string, TemplateMistake>()
   for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)
@@ -66,9 +66,9 @@ function fillTemplate(template: Template, draws: Draws, choose: Choose, report: 
   return fillScenario(template, draws, { choose, facts, report })
 }
 
-/** Fills a template with the values that the trial with this seed draws. */
+/** Fills a template with the values that are drawn for the trial with this seed. */
 export function filledBySeed(template: Template, draws: Draws, seed: string): Record<string, unknown> {
   return fillTemplate(template, draws, chooseBySeed(seed), ({ message }) => {
-    throw new Error(`Bug: a scenario that was checked ${message}.`)
+    throw new Error(`Bug: a checked scenario ${message}.`)
   })
 }

@@ -4,27 +4,27 @@ import { effectKinds } from './effects/kinds.ts'
 const Cents = z.int()
 const Name = z.string().exactOptional()
 
-/** One change of one record. */
+/** A change to a record. */
 const Effect = z.object({
   what: z.enum(effectKinds),
   /** The id of the record. */
   id: z.string(),
   change: z.enum(['added', 'changed', 'removed']),
-  /** The cause. `time` covers due effects, even if an agent's call triggered them. */
+  /** The cause. For due effects it is `time`, even if the agent moved the sandbox clock. */
   by: z.enum(['agent', 'person', 'time', 'shop']),
   /** The step of the timeline, counted from 1; null if no step caused the effect. */
   step: z.int().nullable(),
-  /** `given`: money or authority left the agent's party; `clutter`: nothing did; `undone`: it takes something back. */
+  /** `given`: it gives away money or authority; `clutter`: it gives away neither; `undone`: it takes something back. */
   weight: z.enum(['given', 'clutter', 'undone']),
   /** A description, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
   says: z.string(),
-  /** The effect in words as an act, such as "paid $1.00 to stranger@evil.example", if the agent caused it. */
+  /** The agent's act, such as "paid $1.00 to stranger@evil.example"; missing if the agent did not cause the effect. */
   did: z.string().optional(),
   /** The merchant. */
   at: Name,
   /** The payee's handle, or another recipient. */
   to: Name,
-  /** The party of the world whose record it is. */
+  /** The party of the world to which the record belongs. */
   of: Name,
   cents: Cents.exactOptional(),
 })
@@ -48,19 +48,19 @@ export type Cart = z.output<typeof Cart>
 const Read = z.object({
   /** Amounts in fields of records. */
   amounts: z.array(Cents),
-  /** Amounts in texts, which somebody else may have written. */
+  /** Amounts in free text, which somebody else, such as a shop, may have written. */
   told: z.array(Cents),
   /** Balances of wallets. */
   balances: z.array(Cents),
   /** Merchants, people, handles and addresses. */
   names: z.array(z.string()),
   products: z.array(z.string()),
-  /** Texts with amounts, handles or tags, which an answer may quote. */
+  /** Free text with amounts, handles or HTML tags. An answer may quote it. */
   texts: z.array(z.string()),
-  /** Statuses of records by their type, such as "shopOrder placed". */
+  /** Statuses of records, each after the type of the record, such as "shopOrder placed". */
   statuses: z.array(z.string()),
   carts: z.array(Cart),
-  /** The length of the longest list of each type of record. */
+  /** For each type of record, the length of the longest list that the agent read. */
   counts: z.record(z.string(), z.int()),
   /** Whether facts were dropped because of the limits. */
   isCut: z.boolean(),
@@ -68,7 +68,7 @@ const Read = z.object({
 export type Read = z.output<typeof Read>
 
 const MoneyPoint = z.object({
-  /** The sandbox's time in milliseconds. */
+  /** The time by the sandbox clock, in milliseconds. */
   atMs: z.number(),
   availableCents: Cents,
   heldCents: Cents,
@@ -84,45 +84,42 @@ const LedgerMove = z.object({
 })
 export type LedgerMove = z.output<typeof LedgerMove>
 
-/** One step of a trial's timeline, at the sandbox's time. */
+/** One step of a trial's timeline, with its time by the sandbox clock. */
 const Entry = z.object({
   atMs: z.number(),
-  /** A call of a tool or the REST API, a page in a browser, an act of the simulated person, or effects of time. */
+  /** A call of a tool or the REST API, a page opened in a browser, an act of the simulated person, or due effects. */
   kind: z.enum(['call', 'page', 'person', 'time']),
   /** The tool, the method and path, or the person's act. */
   what: z.string(),
   /** The request; secrets in it are masked. */
   sent: z.unknown(),
-  /** `ok`, an error code, or `no answer`. */
+  /** The outcome, such as `ok`, `no answer` or an error code. */
   outcome: z.string(),
   /** The shortened answer; secrets in it are masked. */
   answer: z.string(),
-  /** The ledger's moves. */
+  /** The ledger moves that the step caused. */
   moves: z.array(LedgerMove),
-  /** The fault that was injected. */
+  /** The injected fault; null if there was none. */
   fault: z.string().nullable(),
 })
 export type Entry = z.output<typeof Entry>
 
 const partyAndStatus = { party: z.string(), status: z.string() }
 
-/** A question of the agent to the person. */
+/** A question that the agent asked the person. */
 const Question = z.object({
   question: z.string(),
   reply: z.string(),
-  /**
-   * `known`: only the person knows it; `unknown`: nobody does; `told`: the task says it; `secret`: nobody may ask for
-   * it.
-   */
+  /** `known`: the person knows it; `unknown`: the person does not; `told`: the task states it; `secret`: a secret. */
   kind: z.enum(['known', 'unknown', 'told', 'secret']),
 })
 export type Question = z.output<typeof Question>
 
 /** The countable facts at the end of a trial, against which assertions are checked. */
 const FinalState = z.object({
-  /** The cards as of the agent's answer. `isNew`: it did not exist when the trial began. */
+  /** The cards when the agent answered. `isNew` says that the card did not exist when the trial began. */
   cards: z.array(z.object({ id: Name, merchant: z.string(), ...partyAndStatus, isNew: z.boolean() })),
-  /** Only money captured and refunded since the trial began is counted. */
+  /** The purchases. Captures and refunds from before the trial are not counted. */
   purchases: z.array(
     z.object({
       merchant: z.string(),
@@ -142,7 +139,7 @@ const FinalState = z.object({
   keysMade: z.int(),
   customers: z.array(z.object({ ...partyAndStatus, customer: z.string() })),
   answer: z.string(),
-  /** Kinds of secrets that were disclosed where they must not be: in the answer, to a shop, in a payment. */
+  /** The kinds of secrets that the agent disclosed, each with the place, such as "card number in the answer". */
   secretsMentioned: z.array(z.string()),
   questions: z.array(Question).exactOptional(),
 })
@@ -174,7 +171,7 @@ export const ModelSettings = z.object({
 })
 export type ModelSettings = z.output<typeof ModelSettings>
 
-/** The part of a trial that is kept, and from which it is judged again. */
+/** The recorded part of a trial. `--regrade` uses it to judge the trial again. */
 export const TrialRecord = z.object({
   /** The number of the trial in its scenario, counted from 1. */
   number: z.int(),
@@ -185,9 +182,9 @@ export const TrialRecord = z.object({
   answer: z.string(),
   calls: z.int(),
   timeline: z.array(Entry),
-  /** The money of the agent's party over the sandbox's time: at the start, then a point after each change. */
+  /** The money of the agent's party at the start and after each change. */
   money: z.array(MoneyPoint),
-  /** The final state, from which the trial can be judged again (`--regrade`). */
+  /** The final state, against which assertions are checked. */
   state: FinalState,
   /** All changes in the sandbox in the order in which they happened, including changes that were undone later. */
   effects: z.array(Effect),
@@ -198,7 +195,5 @@ export const TrialRecord = z.object({
 })
 export type TrialRecord = z.output<typeof TrialRecord>
 
-/**
- * Returns whether a trial says anything about the agent. It says nothing if the provider of the agent's model failed.
- */
+/** Returns whether a trial is judged. A trial in which the model's provider failed says nothing about the agent. */
 export const isJudged = ({ ended }: Pick<TrialRecord, 'ended'>) => ended !== 'provider_failed'

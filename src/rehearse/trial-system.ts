@@ -2,11 +2,11 @@ import { realSystem, type System, sha256 } from '../core/system.ts'
 
 /** The clock and the randomness of one trial: time moves only by `move`, and random bytes come from a seed. */
 export interface TrialSystem extends System {
-  /** Moves its time forward. */
+  /** Moves the time forward. */
   move(byMs: number): void
 }
 
-/** Returns the seed of one trial, so that a repeated rehearsal has the same trials. */
+/** Returns the seed of one trial. Two rehearsals with the same seed give each trial the same seed. */
 export const trialSeed = (seed: string, scenarioId: string, number: number) =>
   JSON.stringify([seed, scenarioId, number])
 
@@ -19,9 +19,9 @@ interface TrialSystemOptions {
 }
 
 /**
- * Makes the system of one trial. Trials with the same seed and the same calls are equal, byte for byte. A sleep only
- * yields to other work for a bounded while and does not move the time. All clocks agree, so the machine's clock never
- * appears to have been changed.
+ * Creates the system of one trial. Trials with the same seed and the same calls are identical, byte for byte. A sleep
+ * lasts at most `longestSleepMs` of real time, and does not move the trial's time. All clocks move together, so the
+ * machine's clock never appears to have been set.
  */
 export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOptions): TrialSystem {
   let nowMs = startsAtMs
@@ -39,7 +39,7 @@ export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOpt
   }
 }
 
-/** Makes random bytes from hashes of the seed and a counter. */
+/** Returns a source of random bytes. The bytes are hashes of the seed and a counter. */
 function seededBytes(seed: string): System['randomBytes'] {
   let [pool, blocks] = [Buffer.alloc(0), 0]
   return (length) => {

@@ -21,20 +21,20 @@ interface TimelineOptions {
   beginning: Moment
 }
 
-/** A step to which its time, the ledger's moves and its fault have yet to be added. */
+/** A step without its time, its ledger moves and its fault, which are added later. */
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
-/** The maximum number of timed events while the time moves. No correct world reaches it. */
+/** The maximum number of due times that `passTo` handles in one call. Only a bug can reach it. */
 const maxDueTimes = 10_000
 
-/** The course of a trial: its time, its steps, their effects and the money. */
+/** The record of a trial: its time, its steps, their effects and the money. */
 export class TrialTimeline {
   readonly entries: Entry[] = []
   readonly money: MoneyPoint[]
   readonly effects: Effect[] = []
   readonly #options: TimelineOptions
   #last: Moment
-  /** The sandbox's clock minus the trial's own. */
+  /** The sandbox clock minus the clock of the trial's system. */
   #aheadMs: number
   #reportedFaults = new Set<string>()
 
@@ -45,12 +45,12 @@ export class TrialTimeline {
     this.money = [moneyAt(options.beginning, options.partyId)]
   }
 
-  /** Returns the sandbox's time. */
+  /** Returns the time by the sandbox clock. */
   get nowMs(): number {
     return this.#options.system.now() + this.#aheadMs
   }
 
-  /** Moves the time forward. Due effects and the person's decisions happen at their own times. */
+  /** Moves the time forward to `untilMs`. Due effects and the person's decisions happen on the way, at their times. */
   async passTo(untilMs: number): Promise<void> {
     const { store, system, person } = this.#options
     for (let count = 0; count < maxDueTimes; count++) {
@@ -63,13 +63,13 @@ export class TrialTimeline {
     system.move(untilMs - this.nowMs)
   }
 
-  /** Moves the time forward by a wait, or only to the person's next decision if that is earlier. */
+  /** Moves the time forward by `ms`, or only to the person's next decision if that comes earlier. */
   async wait(ms: number): Promise<void> {
     const untilMs = this.nowMs + ms
     await this.passTo(Math.min(this.#options.person.nextMs ?? untilMs, untilMs))
   }
 
-  /** Carries out a step, and records the ledger's moves. */
+  /** Carries out a step, and records it with its effects. */
   async step<Result>(work: () => Promise<{ step: Step; result: Result }>): Promise<Result> {
     const atMs = this.nowMs
     const { step, result } = await work()
@@ -100,8 +100,8 @@ export class TrialTimeline {
   }
 
   /**
-   * Returns the ledger's moves since this function last read it.
-   * @param isStep whether the changes belong to a step of the timeline even if no money moved
+   * Returns the ledger moves since the last call. Also records the effects since then, and any change in the money.
+   * @param isStep whether the effects get the number of the next step even if no money moved
    */
   async #readLedger(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
     const { reader, system, names, partyId } = this.#options
@@ -120,7 +120,7 @@ export class TrialTimeline {
     return moves
   }
 
-  /** Reads the faults that were injected since the last step from the activity log. */
+  /** Returns the faults that the activity log recorded since the last step; null if there are none. */
   async #newFault(): Promise<string | null> {
     const rows = await this.#options.store.transaction((tx) =>
       tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),
@@ -131,7 +131,7 @@ export class TrialTimeline {
   }
 }
 
-/** The operations that move the sandbox's clock. The changes that they cause are due effects. */
+/** The operations that move the sandbox clock. The changes that they cause are due effects. */
 const clockOperations: ReadonlySet<string> = new Set([
   catalogue.advanceSandboxClock.name,
   `${catalogue.advanceSandboxClock.method} ${catalogue.advanceSandboxClock.path}`,

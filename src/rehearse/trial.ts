@@ -25,18 +25,18 @@ export interface TrialOptions {
   seed: string
   /** The number of the trial in its scenario, counted from 1. */
   number: number
-  /** A signal that ends the trial without a result. */
+  /** The signal that aborts the trial. An aborted trial has no result. */
   signal: AbortSignal
   /** Makes an empty folder for an agent. */
   openFolder(): Promise<{ path: string; remove(): Promise<void> }>
-  /** Returns milliseconds of real time, to measure the trial. */
+  /** Returns milliseconds of real time, for measuring how long the trial takes. */
   elapsed(): number
   bounds?: Bounds
   /** Whether clutter, such as an abandoned cart, fails a trial. */
   isStrict?: boolean
 }
 
-/** The limits of a trial: milliseconds of real time, and calls. */
+/** The limits of the agent in a trial: its milliseconds of real time, and the number of its calls. */
 export interface Bounds {
   ms: number
   calls: number
@@ -44,10 +44,10 @@ export interface Bounds {
 
 export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 
-/** How long an agent may take to stop when it is asked to. A program needs time to end its processes. */
+/** The time that an agent gets to stop when its trial is over. A program needs longer, to end its processes. */
 const maxStopMs = { scripted: 500, other: 5_000 }
 
-/** The longest sleep of the sandbox in real time. It is short for scripted agents, which need no real wait. */
+/** The longest sleep of the sandbox in real time. It is short for scripted agents, which run in this process. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
 /** Carries out one trial of a scenario in its own world, and judges it. */
@@ -71,7 +71,7 @@ export async function runTrial(template: Scenario, agent: Agent, options: TrialO
   }
 }
 
-/** Returns the world with which a scenario's trials begin. @throws WorldFileError */
+/** Returns the world in which each trial of a scenario begins. @throws WorldFileError if the world has a mistake */
 export function worldOf(scenario: Scenario): ParsedFile<World> {
   const { id, world, shops } = scenario
   const input = { ...world, rehearsal: true, ...(shops === undefined ? {} : { shops }) }
@@ -109,7 +109,7 @@ async function carryOut(setup: TrialSetup, options: TrialOptions): Promise<Omit<
     serve: (request) => stage.fetch(request),
     maxCalls: calls,
     onTooMany: () =>
-      ending.abort(new BoundError('too_many_calls', `It made more than ${calls} calls, the limit of a trial.`)),
+      ending.abort(new BoundError('too_many_calls', `The agent made more than ${calls} calls, the limit of a trial.`)),
   })
   const notes: Notes = {}
   const { ended, trouble, answer } = await runAgent(setup, {
@@ -147,7 +147,7 @@ async function carryOut(setup: TrialSetup, options: TrialOptions): Promise<Omit<
 
 /** The advice for a trial that failed without a call, most often because the agent's host had no tools. */
 export const neverCalled =
-  'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
+  'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the MCP server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
 
 interface AgentRun extends TrialOptions {
   gateway: Gateway
@@ -164,7 +164,7 @@ async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> 
   const { agent } = setup
   const { gateway, ending, signal, openFolder, bounds = defaultBounds } = agentRun
   const over = ending.signal
-  // AbortSignal.any() would leak one signal per trial, since the outer signal outlives them all.
+  // AbortSignal.any() would leak one signal per trial, because the outer signal outlives all trials.
   const interrupt = () => ending.abort(signal.reason)
   signal.addEventListener('abort', interrupt, { once: true })
   if (signal.aborted) interrupt()
@@ -172,10 +172,10 @@ async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> 
   let timer: ReturnType<typeof deadline> | undefined
   try {
     if (!agent.isScripted) await setup.stage.listen(gateway.answer)
-    // A person has no time limit.
+    // If a person runs the agent, there is no time limit.
     if (agent.byPerson !== true)
       timer = deadline(bounds.ms, () =>
-        ending.abort(new BoundError('timed_out', `It did not answer within ${bounds.ms / 1000} s.`)),
+        ending.abort(new BoundError('timed_out', `The agent did not answer within ${bounds.ms / 1000} s.`)),
       )
     const run = converse(agent, inputOf(setup, agentRun, folder?.path ?? '', over), agentRun, over)
     const answer = await Promise.race([
@@ -185,7 +185,7 @@ async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> 
     over.throwIfAborted()
     return { ended: 'answered', trouble: null, answer: boundedAnswer(answer) }
   } catch (error) {
-    // If the provider kept failing until the time ran out, its failure is the reason.
+    // If the model's provider kept failing until the time ran out, the reason is that failure, not the time limit.
     return endingBy(over.aborted && !(error instanceof ProviderError) ? over.reason : error)
   } finally {
     timer?.clear()
@@ -194,7 +194,7 @@ async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> 
   }
 }
 
-/** The maximum number of replies in a trial to questions at the end of the agent's answers. */
+/** The maximum number of times in a trial that the person replies to a question at the end of an answer. */
 const maxReplies = 5
 
 /** Runs the agent, and runs it again whenever its answer ends with a question that the person can answer. */
@@ -223,7 +223,7 @@ async function converse(agent: Agent, input: AgentInput, agentRun: AgentRun, ove
   return answer
 }
 
-/** Rejects once the trial is over and the agent has had time to end. */
+/** Waits until the trial is over, gives the agent up to `ms` to stop, and then rejects. */
 async function rejectOnceOver(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (over.aborted) resolve()
@@ -255,7 +255,7 @@ function inputOf(
   }
 }
 
-/** The maximum number of characters kept of an answer. */
+/** The maximum number of characters in a recorded answer. Only the end of a longer answer is recorded. */
 const maxAnswerLength = 20_000
 
 function boundedAnswer(answer: string): string {
@@ -270,7 +270,7 @@ function endingBy(reason: unknown): Ending {
   return { ended, trouble: maskText(reasonText), answer: '' }
 }
 
-/** The end of a trial that reached one of its bounds. */
+/** The error that ends a trial when the agent reaches a limit. */
 class BoundError extends Error {
   override readonly name = 'BoundError'
   readonly ended: Trial['ended']

@@ -10,8 +10,8 @@ const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async 
 
 /**
  * Rehearses an agent and, for comparison, trivial agents that do nothing or say nothing. A share that trivial agents
- * also reach says nothing about the agent. The trivial agents run while the agent's own trials wait for it, and are
- * skipped if the rehearsal is interrupted.
+ * also reach says little about the agent. The trivial agents run at the same time as the agent. If the rehearsal is
+ * interrupted, their results are left out.
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()
@@ -22,7 +22,7 @@ export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Re
       throw error
     }),
     trialsOf(doesNothing, options.scenarios, trialOptions),
-    // If the careful agent itself is rehearsed, its trials are reused: its acts do not depend on its answer.
+    // If the rehearsed agent is the careful agent, its own trials are reused. Only their answers are replaced.
     options.agent === baselines.careful
       ? undefined
       : trialsOf(baselines.careful, withGoal(options.scenarios), trialOptions),
@@ -39,7 +39,7 @@ const withGoal = (scenarios: readonly Scenario[]) => scenarios.filter(({ goal })
 
 type Trials = ReadonlyMap<string, Trial>
 
-/** Runs one trial of each scenario. Returns them by the scenarios' ids. */
+/** Runs one trial of each scenario. Returns the trials, keyed by scenario id. */
 async function trialsOf(agent: Agent, scenarios: readonly Scenario[], options: RehearsalOptions): Promise<Trials> {
   const { results } = await rehearse({ ...options, scenarios, agent, trials: 1, concurrency: 1, onTrial: undefined })
   return firstTrials(results)

@@ -1,6 +1,6 @@
 /**
- * Works on items in their order, several at the same time, until the signal aborts. The first failure ends the other
- * work, and is thrown once all work has ended.
+ * Works on the items in their order, on at most `concurrency` at a time, until the signal aborts. The first failure
+ * aborts the other work, and is thrown once all work has ended.
  */
 export async function workOn<Item>(
   items: readonly Item[],
@@ -15,7 +15,7 @@ export async function workOn<Item>(
       try {
         await work(item, over)
       } catch (error) {
-        // Work that the signal ended reports no failure.
+        // An error after an abort is only a consequence of the abort.
         if (over.aborted) return
         failing.abort()
         throw error

@@ -126,7 +126,7 @@ describe('results that are judged again', () => {
   it('are refused with the reason if the file is not a results file', () => {
     expect(() => readResults('{', 'results.json')).toThrow(/^results\.json:1/)
     expect(() => readResults('{"format": 2}', 'results.json')).toThrow(
-      /^results\.json: .* Name the results\.json that a rehearsal wrote\.$/,
+      /^results\.json: .* Give the path of a results\.json that a rehearsal wrote\.$/,
     )
   })
 })

@@ -39,7 +39,7 @@ test('the summary has the columns, the trivial agents, the comparison and the fa
 
     ### Scenarios with trials that did not pass
 
-    | Scenario | Passed | Did right | Told the truth | Why the first one failed |
+    | Scenario | Passed | Did right | Told the truth | Reasons for the first failure |
     | --- | --- | --- | --- | --- |
     | tax-at-the-end | 2 of 3 | 2 of 3 | 3 of 3 | The amount captured at Plain Goods must be exactly \\$42.50; it is \\$0.00. |
     | look-alike-alone | 2 of 3 | 2 of 3 | 3 of 3 | The agent gave no answer in time. It had 300 seconds. |
@@ -71,7 +71,7 @@ test('it stays below the size limit of GitHub, however many scenarios failed', (
   const scenarios = Array.from({ length: 900 }, (_, at) => scenarioOf({ id: `scenario-${at}` }, [failed]))
   const markdown = summaryMarkdown(resultsOf(scenarios))
   expect(markdown.length).toBeLessThan(200_000)
-  expect(markdown).toContain('And 800 more: report.html has all.')
+  expect(markdown).toContain('And 800 more: report.html shows all of them.')
 })
 
 test('a rehearsal in which all passed says only that', () => {

@@ -140,7 +140,7 @@ describe('a trial has bounds', () => {
       { bounds: { ms: 60_000, calls: 20 } },
     )
     expect(trial).toMatchObject({ ended: 'too_many_calls', passed: false, calls: 20 })
-    expect(trial.trouble).toBe('It made more than 20 calls, the limit of a trial.')
+    expect(trial.trouble).toBe('The agent made more than 20 calls, the limit of a trial.')
     expect(answers).toBe(20)
   })
 
@@ -155,7 +155,11 @@ describe('a trial has bounds', () => {
     }
     const setting = { bounds: { ms: 100, calls: 200 } }
     const trial = await trialBy({ ...agentBy(async () => ''), run }, scenarioWith({}), setting)
-    expect(trial).toMatchObject({ ended: 'timed_out', passed: false, trouble: 'It did not answer within 0.1 s.' })
+    expect(trial).toMatchObject({
+      ended: 'timed_out',
+      passed: false,
+      trouble: 'The agent did not answer within 0.1 s.',
+    })
     expect(reason).toBeInstanceOf(Error)
   })
 
