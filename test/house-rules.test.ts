@@ -386,7 +386,7 @@ const budget: Readonly<Record<string, number>> = {
   'src/mcp/tools': 1852,
   'src/mcp/ui': 1103,
   'src/openapi': 647,
-  'src/rehearse': 3456,
+  'src/rehearse': 3471,
   'src/rehearse/agents': 544,
   'src/rehearse/answer': 1620,
   'src/rehearse/closed-world': 280,

@@ -15,7 +15,7 @@ interface GatewayOptions {
   questions: Questions
   /** The maximum number of steps that an agent can take in a trial. */
   maxCalls: number
-  /** Called when the agent first exceeds the limit. */
+  /** Runs when the agent first exceeds the limit. */
   onTooMany(): void
 }
 
