@@ -95,7 +95,7 @@ export function llmsText({ environment, publicUrl, about }: Deployment): string 
   const isOffered = ({ toolsets }: OperationDefinition) => about.toolsets.some((toolset) => toolsets.includes(toolset))
   const line = (operation: OperationDefinition) =>
     `- [${operation.name}](${publicUrl}/docs#/${tagOf(operation)}/${camelCase(operation.name)}): ${operation.description}`
-  const others = operations.filter((operation) => !isOffered(operation))
+  const optional = operations.filter((operation) => !isOffered(operation))
   return `# ${titleIn(environment)}
 
 > ${shortDescription}
@@ -113,14 +113,14 @@ ${environment === 'sandbox' ? 'This is the sandbox: no real money moves.' : 'Thi
 
 ${operations.filter(isOffered).map(line).join('\n')}
 ${
-  others.length === 0
+  optional.length === 0
     ? ''
     : `
 ## Optional
 
 Connect to ${publicUrl}/mcp/x/{toolset} for the tools of one toolset, or to ${publicUrl}/mcp/x/all for all tools.
 
-${others.map((operation) => `${line(operation)} (${operation.toolsets.join(', ')})`).join('\n')}
+${optional.map((operation) => `${line(operation)} (${operation.toolsets.join(', ')})`).join('\n')}
 `
 }`
 }

@@ -92,7 +92,7 @@ function describeOperation(operation: OperationDefinition, components: Component
     ...(attributes === undefined ? {} : { requestBody: requestBody(operation, attributes) }),
     responses: {
       [String(successStatus(operation))]: {
-        description: answers[result],
+        description: successDescriptions[result],
         headers: headersOf(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'], required),
         content: { 'application/json': { schema: envelope(components.resource(operation), operation), example } },
       },
@@ -120,7 +120,7 @@ function parametersOf({ params, query, idempotency, instanceId, agentHeader }: O
   return [...fields, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))]
 }
 
-const answers = {
+const successDescriptions = {
   one: 'The resource.',
   oneOrNull: 'The resource, or null.',
   page: 'A page of the list.',

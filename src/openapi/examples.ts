@@ -7,10 +7,10 @@ export function requestExample(
   attributes: JsonSchema,
   relationships: JsonSchema | undefined,
 ): unknown {
-  const place = { field: name, skip: rarelySent }
+  const context = { field: name, skip: rarelySent }
   return {
-    attributes: example(attributes, place),
-    ...(relationships === undefined ? {} : { relationships: example(relationships, place) }),
+    attributes: example(attributes, context),
+    ...(relationships === undefined ? {} : { relationships: example(relationships, context) }),
   }
 }
 
@@ -170,7 +170,7 @@ const values: Readonly<Record<string, unknown>> = {
   hits: 1,
 }
 
-interface Place {
+interface ExampleContext {
   /** The name of the field for which the example is built. */
   field: string
   /** The optional fields to leave out. */
@@ -185,7 +185,7 @@ function matchesPattern({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)
 }
 
-function example(schema: JsonSchema, { field, skip }: Place): unknown {
+function example(schema: JsonSchema, { field, skip }: ExampleContext): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0]
   if (field in values && matchesPattern(schema, values[field])) return values[field]

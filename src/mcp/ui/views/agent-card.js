@@ -6,20 +6,20 @@ import { purchaseLine, purchaseState } from './words.js'
 
 /** @typedef {import('./words.js').Purchase} Purchase */
 /** @typedef {import('./words.js').Card} Card */
-/** @typedef {{ card: Card, purchases: Purchase[] }} Shown */
+/** @typedef {{ card: Card, purchases: Purchase[] }} ViewData */
 
 /** The number of purchases shown, newest first. */
-const maxPurchases = 20
+const maxTransactions = 20
 
 const amount = createAmount()
 const authorize = byId('authorize', HTMLButtonElement)
 /** @type {Card | undefined} */
 let card
 
-const frame = new Frame({ type: 'agentCard', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
+const frame = new Frame({ type: 'agentCard', idOf: ({ id }) => id, fromResult, read, render, news, pauseMs })
 frame.start()
 
-authorize.addEventListener('click', pay)
+authorize.addEventListener('click', authorizePurchase)
 amount.input.addEventListener('input', labelButton)
 // A sandboxed frame cannot submit a form, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
@@ -28,23 +28,23 @@ amount.input.addEventListener('keydown', ({ key }) => {
 
 /**
  * Returns the data to show before anything else is read.
- * @param {Card} answered
- * @returns {Shown}
+ * @param {Card} resource
+ * @returns {ViewData}
  */
-function atOnce(answered) {
-  return { card: answered, purchases: [] }
+function fromResult(resource) {
+  return { card: resource, purchases: [] }
 }
 
 /**
  * Reads a card and its purchases.
  * @param {string} cardId
- * @returns {Promise<Shown>}
+ * @returns {Promise<ViewData>}
  */
 async function read(cardId) {
-  const asked = { cardId, ...frame.party() }
+  const query = { cardId, ...frame.party() }
   const [found, transactions] = await Promise.all([
-    frame.host.call('get_agent_card', asked),
-    frame.host.call('list_card_transactions', { ...asked, limit: maxPurchases }),
+    frame.host.call('get_agent_card', query),
+    frame.host.call('list_card_transactions', { ...query, limit: maxTransactions }),
   ])
   const purchases = transactions.filter((/** @type {Purchase} */ { attributes }) => attributes.kind === 'purchase')
   return { card: found, purchases: purchases.reverse() }
@@ -52,7 +52,7 @@ async function read(cardId) {
 
 /**
  * Returns the pause before the next read; undefined if nothing can change.
- * @param {Shown} shown
+ * @param {ViewData} shown
  */
 function pauseMs({ card: { attributes }, purchases }) {
   const held = purchases.some((purchase) => purchase.attributes.held > 0)
@@ -61,11 +61,11 @@ function pauseMs({ card: { attributes }, purchases }) {
 
 /**
  * Describes the difference between two states, for screen readers.
- * @param {Shown} before
- * @param {Shown} after
+ * @param {ViewData} before
+ * @param {ViewData} after
  */
 function news(before, after) {
-  const lines = (/** @type {Shown} */ { purchases }) => purchases.map(({ attributes }) => purchaseLine(attributes))
+  const lines = (/** @type {ViewData} */ { purchases }) => purchases.map(({ attributes }) => purchaseLine(attributes))
   const fresh = lines(after).filter((line, at) => line !== lines(before)[at])
   if (fresh.length > 0) return fresh.join(' ')
   return before.card.attributes.status === after.card.attributes.status
@@ -95,7 +95,7 @@ function stateOf(status) {
 
 /**
  * Renders the card and its purchases.
- * @param {Shown} shown
+ * @param {ViewData} shown
  */
 function render({ card: found, purchases }) {
   card = found
@@ -121,7 +121,7 @@ function render({ card: found, purchases }) {
   section.hidden = false
   const hint = `The card allows ${money(maximumAmount, currency)}.`
   // Higher amounts are allowed, so that people can see them declined.
-  amount.offer({ offeredCents: maximumAmount, maxCents: 10 ** 11, currency, hint })
+  amount.suggest({ suggestedCents: maximumAmount, maxCents: 10 ** 11, currency, hint })
   labelButton()
 }
 
@@ -142,7 +142,7 @@ function labelButton() {
   authorize.textContent = cents === undefined ? 'Authorize' : `Authorize ${money(cents, card.attributes.currency)}`
 }
 
-function pay() {
+function authorizePurchase() {
   if (card === undefined) return
   const cents = amount.cents()
   if (cents === undefined) return showProblem(amount.problem())

@@ -5,13 +5,13 @@
 export class Refusal extends Error {
   /**
    * @param {string} message
-   * @param {{ advice?: string, certain?: boolean, keepsKey?: boolean }} [more] certain: the call had no effect for
+   * @param {{ advice?: string, outcomeKnown?: boolean, keepsKey?: boolean }} [more] outcomeKnown: the call had no effect for
    *   sure; keepsKey: the next try must use the same idempotency key
    */
-  constructor(message, { advice = '', certain = true, keepsKey = !certain } = {}) {
+  constructor(message, { advice = '', outcomeKnown = true, keepsKey = !outcomeKnown } = {}) {
     super(message)
     this.advice = advice
-    this.certain = certain
+    this.outcomeKnown = outcomeKnown
     this.keepsKey = keepsKey
   }
 }
@@ -33,7 +33,7 @@ const advice = /** @type {Record<string, string>} */ ({
 })
 
 /** Statuses that leave the outcome unknown, or that ask the caller to repeat the request unchanged. */
-const unsettled = [408, 425, 429, 502, 503, 504]
+const unsettledStatuses = [408, 425, 429, 502, 503, 504]
 
 /**
  * Returns the resource or the list in a tool's result. The text of a result is for the model.
@@ -57,16 +57,16 @@ export function dataOf(result) {
  */
 function refusalOf(error, text) {
   if (typeof error?.detail !== 'string') return new Refusal(text || 'The tool failed.', { advice: 'Try again.' })
-  const repeat = unsettled.includes(Number(error.status))
-  const known = advice[String(error.code)] ?? (repeat ? again : 'Try again.')
+  const repeat = unsettledStatuses.includes(Number(error.status))
+  const known = advice[String(error.code)] ?? (repeat ? repeatAdvice : 'Try again.')
   // The error contains the key if only an unchanged repeat is safe: a conflict may be with this same call, which still
   // runs.
   const keepsKey = repeat || error.idempotencyKey !== undefined
-  return new Refusal(error.detail, { certain: !repeat, keepsKey, advice: known })
+  return new Refusal(error.detail, { outcomeKnown: !repeat, keepsKey, advice: known })
 }
 
 /** The advice when the outcome is unknown: the next press sends the same key. */
-export const again = 'Press the button again. Nothing is done twice.'
+export const repeatAdvice = 'Press the button again. Nothing is done twice.'
 
 /**
  * Parses JSON. Returns undefined for other texts.

@@ -22,7 +22,7 @@ import { Frame } from './frame.js'
  * @property {string} createdAt
  * @property {string | null} resolvedAt
  */
-/** @typedef {{ approval: Approval, payee: string, note: string | null }} Shown */
+/** @typedef {{ approval: Approval, payee: string, note: string | null }} ViewData */
 
 const approve = byId('approve', HTMLButtonElement)
 const deny = byId('deny', HTMLButtonElement)
@@ -30,9 +30,9 @@ const reason = byId('reason', HTMLInputElement)
 /** @type {Approval | undefined} */
 let approval
 /** @type {{ approvalId: string, payee: string, note: string | null } | undefined} */
-let known
+let knownPayment
 
-const frame = new Frame({ type: 'approval', idOf: ({ id }) => id, atOnce, read, render, news, pauseMs })
+const frame = new Frame({ type: 'approval', idOf: ({ id }) => id, fromResult, read, render, news, pauseMs })
 frame.start()
 
 approve.addEventListener('click', () => decide(approve, 'Approving…', 'approve_approval', {}))
@@ -42,23 +42,23 @@ deny.addEventListener('click', () =>
 
 /**
  * Returns the data to show before anything else is read.
- * @param {Approval} answered
- * @returns {Shown}
+ * @param {Approval} resource
+ * @returns {ViewData}
  */
-function atOnce(answered) {
-  return { approval: answered, payee: wireText(answered), note: null }
+function fromResult(resource) {
+  return { approval: resource, payee: wireText(resource), note: null }
 }
 
 /**
  * Reads an approval and its payment.
  * @param {string} approvalId
- * @returns {Promise<Shown>}
+ * @returns {Promise<ViewData>}
  */
 async function read(approvalId) {
   /** @type {Approval} */
   const found = await frame.host.call('get_approval', { approvalId, ...frame.party() })
-  if (known?.approvalId !== approvalId) known = { approvalId, ...(await paymentOf(found)) }
-  return { approval: found, payee: known.payee, note: known.note }
+  if (knownPayment?.approvalId !== approvalId) knownPayment = { approvalId, ...(await paymentOf(found)) }
+  return { approval: found, payee: knownPayment.payee, note: knownPayment.note }
 }
 
 /**
@@ -90,7 +90,7 @@ async function paymentOf(found) {
 
 /**
  * Returns the pause before the next read; undefined if nothing can change.
- * @param {Shown} shown
+ * @param {ViewData} shown
  */
 function pauseMs({ approval: { attributes } }) {
   return attributes.status === 'pending' ? 5000 : undefined
@@ -98,8 +98,8 @@ function pauseMs({ approval: { attributes } }) {
 
 /**
  * Describes the difference between two states, for screen readers.
- * @param {Shown} before
- * @param {Shown} after
+ * @param {ViewData} before
+ * @param {ViewData} after
  */
 function news({ approval: before }, { approval: after }) {
   const { status } = after.attributes
@@ -115,15 +115,15 @@ const approvalStates = /** @type {Record<string, { text: string, tone: string }>
 
 /**
  * Renders the approval.
- * @param {Shown} shown
+ * @param {ViewData} shown
  */
 function render({ approval: found, payee, note }) {
   approval = found
   const { status, payment, reasons, customer, target, denialReason, createdAt, resolvedAt } = found.attributes
   const { timeZone } = frame.host.context()
   const state = approvalStates[status] ?? { text: status, tone: 'over' }
-  const words = payment === null ? 'A payment' : money(payment.amount, payment.currency)
-  writeHead(found.attributes.wire === null ? `Payment of ${words}` : `Wire of ${words}`, state)
+  const amountText = payment === null ? 'A payment' : money(payment.amount, payment.currency)
+  writeHead(found.attributes.wire === null ? `Payment of ${amountText}` : `Wire of ${amountText}`, state)
   writeFacts('facts', {
     To: payee,
     For: note,
@@ -145,7 +145,7 @@ function render({ approval: found, payee, note }) {
   const section = byId('decision', HTMLElement)
   if (!frame.mayAct() || status !== 'pending') return hide(section)
   section.hidden = false
-  approve.textContent = `Approve ${words}`
+  approve.textContent = `Approve ${amountText}`
   deny.textContent = 'Deny'
 }
 
@@ -185,10 +185,10 @@ const actorWords = /** @type {Record<string, string>} */ ({
 /**
  * Sends the decision.
  * @param {HTMLButtonElement} button
- * @param {string} doing
+ * @param {string} progressText
  * @param {string} tool
  * @param {Record<string, unknown>} input
  */
-function decide(button, doing, tool, input) {
-  if (approval !== undefined) frame.act(button, doing, tool, { approvalId: approval.id, ...input })
+function decide(button, progressText, tool, input) {
+  if (approval !== undefined) frame.act(button, progressText, tool, { approvalId: approval.id, ...input })
 }

@@ -10,7 +10,7 @@ import { purchaseState, releases } from './words.js'
 /** @typedef {{ title: string, detail: string, at?: string | null, tone: string, cause?: Purchase['attributes'] }} Event */
 
 /** The number of refunds read, newest first. A purchase seldom has more. */
-const maxRefunds = 100
+const maxTransactions = 100
 
 const amount = createAmount()
 const buttons = {
@@ -31,7 +31,7 @@ let knownRefunds = { purchaseId: '', cents: 0, list: [] }
 /** @type {Story | undefined} */
 let story
 
-const frame = new Frame({ type: 'cardTransaction', idOf, atOnce, read, render, news, pauseMs })
+const frame = new Frame({ type: 'cardTransaction', idOf, fromResult, read, render, news, pauseMs })
 frame.start()
 
 buttons.capture.addEventListener('click', () => moveMoney(buttons.capture, 'Capturing…', 'simulate_card_capture'))
@@ -56,7 +56,7 @@ function idOf({ id, attributes, relationships }) {
  * Returns the data to show before anything else is read.
  * @param {Purchase} transaction
  */
-function atOnce(transaction) {
+function fromResult(transaction) {
   const tool = frame.host.context().toolInfo?.tool.name
   if (tool === 'simulate_card_reversal' || tool === 'simulate_card_expiration') {
     release = { purchaseId: transaction.id, words: releases[tool] }
@@ -89,7 +89,7 @@ async function read(cardTransactionId) {
 async function refundsOf({ id: purchaseId, attributes: { refunded: cents } }, cardId) {
   if (cents === 0) return []
   if (knownRefunds.purchaseId === purchaseId && knownRefunds.cents === cents) return knownRefunds.list
-  const filter = { cardId, limit: maxRefunds, ...frame.party() }
+  const filter = { cardId, limit: maxTransactions, ...frame.party() }
   /** @type {Purchase[]} */
   const transactions = await frame.host.call('list_card_transactions', filter)
   const list = transactions.filter(({ relationships }) => relationships.purchase.data?.id === purchaseId).reverse()
@@ -164,7 +164,7 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
     const hint = open
       ? `Up to ${most}. Less captures a part and releases the rest of the hold.`
       : `Up to ${most} is left.`
-    amount.offer({ offeredCents: maxCents, maxCents, currency, hint })
+    amount.suggest({ suggestedCents: maxCents, maxCents, currency, hint })
     write('amount-label', open ? 'Amount to capture in USD' : 'Amount to refund in USD')
   }
   // The button shows its progress text until the call ends.
@@ -198,30 +198,35 @@ function labelButtons() {
 /**
  * Simulates a capture or a refund of the entered amount.
  * @param {HTMLButtonElement} button
- * @param {string} doing
+ * @param {string} progressText
  * @param {'simulate_card_capture' | 'simulate_card_refund'} tool
  */
-function moveMoney(button, doing, tool) {
+function moveMoney(button, progressText, tool) {
   if (story === undefined) return
   const cents = amount.cents()
   if (cents === undefined) return showProblem(amount.problem())
   const { id: cardTransactionId, attributes } = story.purchase
-  frame.act(button, doing, tool, { cardTransactionId, amount: cents, currency: attributes.currency, ...frame.party() })
+  frame.act(button, progressText, tool, {
+    cardTransactionId,
+    amount: cents,
+    currency: attributes.currency,
+    ...frame.party(),
+  })
 }
 
 /**
  * Simulates the end of the hold.
  * @param {HTMLButtonElement} button
- * @param {string} doing
+ * @param {string} progressText
  * @param {'simulate_card_reversal' | 'simulate_card_expiration'} tool
  */
-function endHold(button, doing, tool) {
+function endHold(button, progressText, tool) {
   if (story === undefined) return
   const { id: cardTransactionId } = story.purchase
   const ended = () => {
     release = { purchaseId: cardTransactionId, words: releases[tool] }
   }
-  frame.act(button, doing, tool, { cardTransactionId, ...frame.party() }, ended)
+  frame.act(button, progressText, tool, { cardTransactionId, ...frame.party() }, ended)
 }
 
 /**

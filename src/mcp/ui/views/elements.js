@@ -107,7 +107,7 @@ export function centsOf(typed) {
  */
 export function timeIn(timestamp, timeZone) {
   const style = /** @type {const} */ ({ dateStyle: 'medium', timeStyle: 'short' })
-  const zone = timeZone !== undefined && knownZone(timeZone) ? { timeZone } : {}
+  const zone = timeZone !== undefined && supportsTimeZone(timeZone) ? { timeZone } : {}
   return new Intl.DateTimeFormat('en-US', { ...style, ...zone }).format(new Date(timestamp))
 }
 
@@ -115,7 +115,7 @@ export function timeIn(timestamp, timeZone) {
  * Returns whether the browser knows a time zone.
  * @param {string} timeZone
  */
-function knownZone(timeZone) {
+function supportsTimeZone(timeZone) {
   try {
     return Boolean(new Intl.DateTimeFormat('en-US', { timeZone }))
   } catch {

@@ -2,18 +2,18 @@ import { createActions, showProblem } from './actions.js'
 import { dataOf, Refusal } from './answers.js'
 import { byId, write } from './elements.js'
 import { connectHost } from './host.js'
-import { keepLive } from './live.js'
+import { createPoller } from './live.js'
 
 /**
- * @template Shown
+ * @template ViewData
  * @typedef View the parts that differ between views
  * @property {string} type the type of the resources that the view shows
  * @property {(resource: any) => string} idOf the id of the resource to read, given the resource in a tool's result
- * @property {(resource: any) => Shown | undefined} atOnce the content available from the result alone
- * @property {(id: string) => Promise<Shown>} read
- * @property {(shown: Shown) => void} render
- * @property {(before: Shown, after: Shown) => string} news the changes in words; empty if there are none
- * @property {(shown: Shown) => number | undefined} pauseMs the time to the next read; undefined if nothing can change
+ * @property {(resource: any) => ViewData | undefined} fromResult the content available from the result alone
+ * @property {(id: string) => Promise<ViewData>} read
+ * @property {(shown: ViewData) => void} render
+ * @property {(before: ViewData, after: ViewData) => string} news the changes in words; empty if there are none
+ * @property {(shown: ViewData) => number | undefined} pauseMs the time to the next read; undefined if nothing can change
  */
 
 const liveWords = {
@@ -24,35 +24,35 @@ const liveWords = {
 
 /**
  * The common part of all views. It shows tool results, reads the resource again after each change, and keeps it live.
- * @template Shown
+ * @template ViewData
  */
 export class Frame {
-  /** @type {View<Shown>} */
+  /** @type {View<ViewData>} */
   #view
   /** @type {Record<string, any>} */
   #input = {}
   /** @type {string | undefined} */
   #id
-  /** @type {Shown | undefined} */
+  /** @type {ViewData | undefined} */
   #shown
-  #looks = 0
+  #readCount = 0
 
   host = connectHost({
     onInput: (given) => {
       this.#input = given
     },
     onResult: (result) => {
-      this.#take(result).catch((error) => this.#explain(error))
+      this.#receive(result).catch((error) => this.#explain(error))
     },
     onCancelled: (reason) => this.#explain(new Refusal(`The call was cancelled: ${reason}.`)),
-    onEnd: () => this.#live.end(),
+    onEnd: () => this.#poller.end(),
   })
   #actions = createActions(this.host, () => {
     if (this.#shown !== undefined) this.#view.render(this.#shown)
-    this.#live.start()
+    this.#poller.start()
   })
-  #live = keepLive({
-    look: async () => !this.busy() && (await this.#look()),
+  #poller = createPoller({
+    reload: async () => !this.busy() && (await this.#reload()),
     pauseMs: () => (this.#shown === undefined || !this.mayAct() ? undefined : this.#view.pauseMs(this.#shown)),
     onState: (state) => {
       byId('foot', HTMLElement).hidden = this.#shown === undefined || !this.mayAct()
@@ -60,13 +60,13 @@ export class Frame {
     },
   })
 
-  /** @param {View<Shown>} view */
+  /** @param {View<ViewData>} view */
   constructor(view) {
     this.#view = view
     const refresh = byId('refresh', HTMLButtonElement)
     refresh.addEventListener('click', () =>
       this.#actions.press(refresh, 'Refreshing…', async () => {
-        if (!(await this.#look())) write('news', 'No changes.')
+        if (!(await this.#reload())) write('news', 'No changes.')
       }),
     )
   }
@@ -97,19 +97,19 @@ export class Frame {
   /**
    * Calls a tool for a button, then reads the resource again, whether the call succeeded or failed.
    * @param {HTMLButtonElement} button
-   * @param {string} doing
+   * @param {string} progressText
    * @param {string} name
    * @param {Record<string, unknown>} arguments_
    * @param {() => void} [onDone] called before the result is shown
    */
-  act(button, doing, name, arguments_, onDone) {
-    return this.#actions.press(button, doing, async () => {
+  act(button, progressText, name, arguments_, onDone) {
+    return this.#actions.press(button, progressText, async () => {
       const [result] = await Promise.allSettled([this.#actions.change(name, arguments_)])
       if (result.status === 'fulfilled') onDone?.()
-      const changed = await this.#look()
+      const changed = await this.#reload()
       if (result.status === 'fulfilled') return
       // Only the answer was lost: the resource now shows that the change happened.
-      if (changed && result.reason instanceof Refusal && !result.reason.certain) return
+      if (changed && result.reason instanceof Refusal && !result.reason.outcomeKnown) return
       throw result.reason
     })
   }
@@ -118,27 +118,27 @@ export class Frame {
    * Shows the result of a tool, if it belongs to this view.
    * @param {import('./answers.js').ToolResult} result
    */
-  async #take(result) {
+  async #receive(result) {
     const data = dataOf(result)
     if (data?.type !== this.#view.type) return
     this.#id = this.#view.idOf(data)
-    const first = this.#view.atOnce(data)
+    const first = this.#view.fromResult(data)
     if (first !== undefined && (this.#shown === undefined || !this.mayAct())) this.#show(first)
-    if (this.mayAct()) await this.#look()
-    this.#live.start()
+    if (this.mayAct()) await this.#reload()
+    this.#poller.start()
   }
 
   /** Reads the resource again. A result is dropped if a later read has started. */
-  async #look() {
+  async #reload() {
     if (this.#id === undefined) return false
-    const at = ++this.#looks
+    const readNumber = ++this.#readCount
     const read = await this.#view.read(this.#id)
-    return at === this.#looks && this.#show(read)
+    return readNumber === this.#readCount && this.#show(read)
   }
 
   /**
    * Renders a new state, and announces the difference. Returns whether there was one.
-   * @param {Shown} after
+   * @param {ViewData} after
    */
   #show(after) {
     const before = this.#shown

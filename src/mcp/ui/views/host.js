@@ -1,4 +1,4 @@
-import { again, dataOf, Refusal } from './answers.js'
+import { dataOf, Refusal, repeatAdvice } from './answers.js'
 
 /** @typedef {import('./answers.js').ToolResult} ToolResult */
 /** @typedef {{ theme?: string, timeZone?: string, styles?: { variables?: Record<string, string | undefined> }, toolInfo?: { tool: { name: string } } }} HostContext */
@@ -14,7 +14,7 @@ import { again, dataOf, Refusal } from './answers.js'
 const version = '2026-01-26'
 
 /** Longer than a person needs to answer a question of the server, for example before an approval. */
-const longestMs = 10 * 60_000
+const timeoutMs = 10 * 60_000
 
 /**
  * Connects the view to its host by the MCP Apps protocol: JSON-RPC over messages with the parent window. We implement
@@ -30,22 +30,26 @@ export function connectHost(listener) {
   const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
   const { request, answer } = createRequests(send)
 
-  const handlers = /** @type {Record<string, (params: any) => void>} */ ({
+  const notificationHandlers = /** @type {Record<string, (params: any) => void>} */ ({
     'ui/notifications/tool-input': (params) => listener.onInput(params.arguments ?? {}),
     'ui/notifications/tool-result': (params) => listener.onResult(params),
     'ui/notifications/tool-cancelled': (params) => listener.onCancelled(String(params.reason ?? 'cancelled')),
-    'ui/notifications/host-context-changed': take,
+    'ui/notifications/host-context-changed': updateContext,
   })
-  const asked = /** @type {Record<string, () => void>} */ ({ ping: () => {}, 'ui/resource-teardown': listener.onEnd })
+  const requestHandlers = /** @type {Record<string, () => void>} */ ({
+    ping: () => {},
+    'ui/resource-teardown': listener.onEnd,
+  })
 
   addEventListener('message', ({ source, data }) => {
     if (source !== parent || parent === window || data?.jsonrpc !== '2.0') return
     const { id, method, params = {} } = data
     if (method === undefined) answer(id, data)
-    else if (id === undefined) handlers[method]?.(params)
-    else if (asked[method] === undefined) send({ id, error: { code: -32601, message: `The view has no ${method}.` } })
+    else if (id === undefined) notificationHandlers[method]?.(params)
+    else if (requestHandlers[method] === undefined)
+      send({ id, error: { code: -32601, message: `The view has no ${method}.` } })
     else {
-      asked[method]()
+      requestHandlers[method]()
       send({ id, result: {} })
     }
   })
@@ -54,7 +58,7 @@ export function connectHost(listener) {
    * Applies changes of the host context.
    * @param {HostContext} changes
    */
-  function take(changes) {
+  function updateContext(changes) {
     context = { ...context, ...changes }
     applyTheme(context)
   }
@@ -65,7 +69,7 @@ export function connectHost(listener) {
       const appInfo = { name: 'payments-mcp', version: '1' }
       const initialized = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
       mayCall = initialized.hostCapabilities?.serverTools !== undefined
-      take(initialized.hostContext ?? {})
+      updateContext(initialized.hostContext ?? {})
       send({ method: 'ui/notifications/initialized', params: {} })
       reportSize(send)
     },
@@ -107,10 +111,11 @@ function createRequests(send) {
           waiting.delete(id)
           how()
         }
-        const late = () => reject(new Refusal('The host did not answer.', { certain: false, advice: again }))
-        const timer = setTimeout(() => settle(late), longestMs)
+        const onTimeout = () =>
+          reject(new Refusal('The host did not answer.', { outcomeKnown: false, advice: repeatAdvice }))
+        const timer = setTimeout(() => settle(onTimeout), timeoutMs)
         waiting.set(id, ({ result, error }) =>
-          settle(() => (error === undefined ? resolve(result) : reject(failed(error)))),
+          settle(() => (error === undefined ? resolve(result) : reject(hostRefusal(error)))),
         )
         send({ id, method, params })
       }),
@@ -124,16 +129,19 @@ function createRequests(send) {
 }
 
 /** The JSON-RPC codes for an unknown method or tool. */
-const unknown = [-32601, -32602]
+const unknownCodes = [-32601, -32602]
 
 /**
  * Creates the refusal for an error of the host.
  * @param {{ code?: number, message?: string }} error
  */
-function failed({ code = 0, message = 'no reason' }) {
-  if (unknown.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
+function hostRefusal({ code = 0, message = 'no reason' }) {
+  if (unknownCodes.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
   // The host's own time limit may have expired after the call reached the server.
-  return new Refusal(`The host could not carry out the call: ${message}.`, { certain: false, advice: again })
+  return new Refusal(`The host could not carry out the call: ${message}.`, {
+    outcomeKnown: false,
+    advice: repeatAdvice,
+  })
 }
 
 /**

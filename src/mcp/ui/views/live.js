@@ -5,11 +5,11 @@ const maxFailures = 3
 /**
  * Polls while the view is visible and something can still change.
  * @param {object} options
- * @param {() => Promise<boolean>} options.look reads once and returns whether something changed
+ * @param {() => Promise<boolean>} options.reload reads once and returns whether something changed
  * @param {() => number | undefined} options.pauseMs the time until the next read; undefined if nothing can change
  * @param {(state: 'live' | 'paused' | 'final') => void} options.onState
  */
-export function keepLive({ look, pauseMs, onState }) {
+export function createPoller({ reload, pauseMs, onState }) {
   let visible = true
   let ended = false
   let idle = 0
@@ -31,13 +31,13 @@ export function keepLive({ look, pauseMs, onState }) {
   }
 
   async function next() {
-    if (visible && document.visibilityState === 'visible') await lookOnce()
+    if (visible && document.visibilityState === 'visible') await poll()
     schedule()
   }
 
-  async function lookOnce() {
+  async function poll() {
     try {
-      idle = (await look()) ? 0 : idle + 1
+      idle = (await reload()) ? 0 : idle + 1
       failures = 0
     } catch {
       // The next read may succeed. After too many failures the view says that it is no longer live.
