@@ -1,4 +1,4 @@
-/** A JSON Schema (2020-12). Only the keywords that this code reads are named. */
+/** A JSON Schema (2020-12). Only the keywords that the project uses by name are declared. */
 export interface JsonSchema {
   [keyword: string]: unknown
   type?: string | string[]
@@ -21,7 +21,7 @@ export const headerParameters = {
     name: 'Idempotency-Key',
     in: 'header',
     required: true,
-    description: 'Identifies one logical operation: generate it once, and send the same one with every retry.',
+    description: 'Identifies one operation. Generate a key for each, and send the same key with every retry.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
   InstanceIdOfAgents: {
@@ -42,7 +42,7 @@ export const headerParameters = {
     name: 'X-Agent-ID',
     in: 'header',
     required: false,
-    description: "Attributes a request with a party API key to an agent. Omit it with an agent's own credential.",
+    description: "The agent that makes a request with a party API key. Omit it with an agent's own credential.",
     schema: { type: 'string', pattern: '^agt_[0-9a-f]{32}$', maxLength: 36 },
   },
 }
@@ -53,7 +53,7 @@ export const responseHeaders = {
   'X-RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer', minimum: 0 } },
   'X-RateLimit-Reset': { description: 'Unix time (seconds) when the window resets.', schema: { type: 'integer' } },
   'X-Idempotency-Replayed': {
-    description: 'Sent when this is the recorded response of an earlier request with the same key.',
+    description: 'Present if this response was recorded for an earlier request with the same key.',
     schema: { type: 'string', const: 'true' },
   },
   'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
@@ -63,7 +63,7 @@ export const responseHeaders = {
 export const paginationSchema: JsonSchema = {
   type: 'object',
   properties: {
-    hasMore: { type: 'boolean', description: 'More results exist' },
+    hasMore: { type: 'boolean', description: 'Whether more results exist' },
     nextCursor: { type: ['string', 'null'], description: 'The cursor of the next page; null when hasMore is false' },
   },
   required: ['hasMore', 'nextCursor'],
@@ -73,12 +73,12 @@ export const paginationSchema: JsonSchema = {
 export const errorSchema: JsonSchema = {
   type: 'object',
   properties: {
-    code: { type: 'string', description: 'Stable public code' },
-    detail: { type: 'string', description: 'Safe user-facing text' },
+    code: { type: 'string', description: 'The error code, which stays the same across versions' },
+    detail: { type: 'string', description: 'A message that is safe to show to users' },
     status: { type: 'string', pattern: '^[45]\\d\\d$', description: 'The HTTP status code' },
     source: {
       type: 'object',
-      description: 'Locates the invalid value',
+      description: 'The location of the invalid value',
       properties: {
         pointer: { type: 'string', format: 'json-pointer' },
         parameter: { type: 'string' },
@@ -89,7 +89,7 @@ export const errorSchema: JsonSchema = {
       type: 'object',
       properties: {
         supportId: { type: 'string' },
-        retryable: { type: 'boolean', description: 'Not resolved yet. Repeat the request with the same key.' },
+        retryable: { type: 'boolean', description: 'If true, repeat the request with the same key.' },
         minimum: { type: 'integer', description: 'The smallest value that the field in source accepts' },
         maximum: { type: 'integer', description: 'The largest value that the field in source accepts' },
         limitScope: { type: 'string', enum: ['merchant', 'program'] },

@@ -27,7 +27,7 @@ interface Deployment {
   about: About
 }
 
-/** The schema of the MCP server card (SEP-2127, an extension of MCP). This is its only version so far. */
+/** The schema of the MCP server card (SEP-2127, an extension of MCP). The schema has no other version so far. */
 const cardSchema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
 export const mediaTypes = {
@@ -37,15 +37,15 @@ export const mediaTypes = {
 } as const
 
 /**
- * Builds the card that describes how a host connects. It lists no tools, because a host requests them after it has
- * connected.
+ * Builds the MCP server card, which describes how a host connects. It lists no tools, because a host requests them
+ * after it has connected.
  */
 export function serverCard({ publicUrl, about }: Deployment) {
   return {
     $schema: cardSchema,
     name: about.name,
     version: about.version,
-    // A connected host gets the same title (src/mcp/server.ts).
+    // The MCP server tells connected hosts the same title (src/mcp/server.ts).
     title: displayName,
     description: shortDescription,
     websiteUrl: `${publicUrl}/`,
@@ -57,8 +57,8 @@ export function serverCard({ publicUrl, about }: Deployment) {
 }
 
 /**
- * Builds the list of this site's services (AI Catalog 1.0), with which a program can find them from the host name
- * alone.
+ * Builds the list of this site's services (AI Catalog 1.0). A program that knows only the host name can find the
+ * services with it.
  */
 export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   const { hostname } = new URL(publicUrl)
@@ -104,10 +104,10 @@ ${environment === 'sandbox' ? 'This is the sandbox: no real money moves.' : 'Thi
 
 ## Connecting
 
-- [MCP server card](${publicUrl}/mcp/server-card): where and how a host connects
-- [For people](${publicUrl}/): the configuration of each AI host
-- [REST API](${publicUrl}/openapi.json): the same operations as OpenAPI 3.1
-- [API documentation](${publicUrl}/docs): the same operations, as pages to read
+- [MCP server card](${publicUrl}/mcp/server-card): how a host connects, and to which address
+- [For people](${publicUrl}/): how to configure each AI host
+- [REST API](${publicUrl}/openapi.json): the operations of the tools below, as an OpenAPI 3.1 document
+- [API documentation](${publicUrl}/docs): the same operations, as a web page
 
 ## Tools
 

@@ -41,7 +41,7 @@ export function openApiDocument({ environment, serverUrl }: OpenApiOptions) {
       title: 'Payments API',
       version: '0.2.0',
       description:
-        'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC. The version is the version of the API, not of the software.',
+        'Amounts are integers in minor units (cents for USD). Timestamps are RFC 3339 in UTC. The version number is that of the API, not of the software.',
       contact: { name: displayName, url: serverUrl },
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -143,7 +143,7 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
 }
 
 /**
- * Returns the schema of the related ids that a request body contains next to its attributes (docs/service.md#bodies);
+ * Returns the schema of `relationships`, the related ids next to a body's attributes (docs/service.md#bodies);
  * undefined if the operation has none.
  */
 function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): JsonSchema | undefined {
@@ -255,7 +255,7 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     override({ jsonSchema }) {
       // The `date-time` format is enough. The pattern that zod adds would make the document more than twice as long.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-      // Responses may get new fields later, and clients must not refuse them.
+      // Later versions may add fields to responses, and clients must not refuse them for that.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   })

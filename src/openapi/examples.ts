@@ -1,7 +1,7 @@
 import { answersList, type OperationDefinition } from '../core/operation.ts'
 import type { JsonSchema } from './components.ts'
 
-/** Builds an example of a request's `data` with all attributes except the rarely sent ones. */
+/** Builds an example of a request's `data` with all attributes except those that are rarely sent. */
 export function requestExample(
   { name }: OperationDefinition,
   attributes: JsonSchema,
@@ -171,15 +171,15 @@ const values: Readonly<Record<string, unknown>> = {
 }
 
 interface ExampleContext {
-  /** The name of the field for which the example is built. */
+  /** The name of the field for which an example is built. */
   field: string
   /** The optional fields to leave out. */
   skip: ReadonlySet<string>
 }
 
 /**
- * Returns whether an example text matches a field's pattern. Fields with the same name may have different patterns, so
- * an example may fit only some of them.
+ * Returns whether an example value matches a field's pattern. Fields with the same name may have different patterns, so
+ * an example may be valid for only some of them.
  */
 function matchesPattern({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)

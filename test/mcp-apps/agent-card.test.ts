@@ -133,7 +133,7 @@ test('a screen reader can read the whole view', async () => {
         - strong: Active
       - status
       - region "The card":
-        - term: At most
+        - term: Maximum
         - definition: $50.00
         - term: Expires
         - definition: Jan 15, 2026, 1:10 PM
@@ -149,7 +149,7 @@ test('a screen reader can read the whole view', async () => {
         - heading "Act as the merchant" [level=2]
         - text: Amount in USD
         - textbox "Amount in USD": "50.00"
-        - paragraph: The card allows $50.00.
+        - paragraph: The card allows at most $50.00.
         - button "Authorize $50.00"
       - alert
       - paragraph: Updates automatically.

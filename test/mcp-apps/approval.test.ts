@@ -79,8 +79,8 @@ test('an approval shows the amount, the payee, the requester and the reason', as
       - region "Why it needs approval":
         - heading "Why it needs approval" [level=2]
         - list:
-          - listitem: The limit for one payment is $10.00; with this payment, the total is $20.00.
-          - listitem: The limit for a day is $15.00; with this payment, the total is $20.00.
+          - listitem: The limit for one payment is $10.00; the amount that counts against it is $20.00.
+          - listitem: The limit for a day is $15.00; the amount that counts against it is $20.00.
       - region "Decide":
         - heading "Decide" [level=2]
         - text: Reason for denying (optional)
@@ -123,7 +123,10 @@ test('a decision made elsewhere appears in the view, and the view cannot overrid
   const { id } = await openReview()
   await self.deny(id, { reason: 'Too late' }, { key: world.apiKey })
   await button('Approve $20.00').click()
-  await host.view.getByRole('alert').getByText('It has changed in the meantime. This is its current state.').waitFor()
+  await host.view
+    .getByRole('alert')
+    .getByText('The state has changed in the meantime. You now see the current state.')
+    .waitFor()
   await host.view.getByText('Too late').waitFor()
 
   const next = await openReview()

@@ -174,20 +174,20 @@ describe('the view of a purchase', () => {
             - listitem:
               - strong: Card issued
               - time: Jan 15, 2026, 12:00 PM
-              - text: For one purchase at Books, at most $50.00.
+              - text: It allows one purchase at Books of at most $50.00.
             - listitem:
               - strong: "Authorized: $42.50"
               - time: Jan 15, 2026, 12:00 PM
-              - text: "Put on hold. Agent’s run: run-apps"
+              - text: "The amount was put on hold. Agent’s run: run-apps"
             - listitem:
-              - strong: The hold ends
+              - strong: The hold expires
               - time: Jan 22, 2026, 12:00 PM
-              - text: Unless it is captured first.
+              - text: It expires then unless the purchase is captured or reversed first.
         - region "Act as the merchant":
           - heading "Act as the merchant" [level=2]
           - text: Amount to capture in USD
           - textbox "Amount to capture in USD": "42.50"
-          - paragraph: Up to $42.50. Less captures a part and releases the rest of the hold.
+          - paragraph: Up to $42.50. A smaller amount captures part of the hold and releases the rest.
           - button "Capture $42.50"
           - button "Reverse"
           - button "Expire"
@@ -253,7 +253,7 @@ describe('failures in the view of a purchase', () => {
     await button('Reverse').waitFor()
     await simulate(id, 'capture', { amount: 4250, currency: 'USD' })
     await press('Reverse')
-    await alert().getByText('It has changed in the meantime. This is its current state.').waitFor()
+    await alert().getByText('The state has changed in the meantime. You now see the current state.').waitFor()
     await button('Refund $42.50').waitFor()
     await expect.poll(async () => (await events()).at(-1)).toBe('Captured: $42.50')
   })
@@ -264,7 +264,7 @@ describe('failures in the view of a purchase', () => {
     await simulate(id, 'expire')
     await press('Reverse')
     await host.view.getByText('The merchant reversed the purchase, or its authorization expired.').waitFor()
-    await alert().getByText('It has changed in the meantime').waitFor()
+    await alert().getByText('The state has changed in the meantime').waitFor()
   })
 
   test('a retry after a failed call reuses its idempotency key; the next call gets a new key', async () => {
@@ -278,7 +278,7 @@ describe('failures in the view of a purchase', () => {
     await field('Amount to refund in USD').fill('10')
     failures = 100
     await press('Refund $10.00')
-    await alert().getByText('Press the button again. Nothing is done twice.').waitFor()
+    await alert().getByText('Press the button again. Nothing will happen twice.').waitFor()
     failures = 0
     await press('Refund $10.00')
     await statusMessage().getByText('refunded $10.00').waitFor()
@@ -310,7 +310,7 @@ describe('failures in the view of a purchase', () => {
     await alert().getByText('There is no card transaction cit_none. It may belong to another account.').waitFor()
     await host.view.getByRole('heading', { name: 'Nothing to show' }).waitFor()
     await host.callHost('sendCancel', 'the person changed their mind')
-    await alert().getByText('The call was cancelled: the person changed their mind.').waitFor()
+    await alert().getByText('The call was canceled: the person changed their mind.').waitFor()
   })
 
   keepEach(3)
@@ -407,7 +407,7 @@ describe('variants of the purchase view', () => {
     const merchant = '<img src=x onerror=alert(1)></script><script>alert(2)</script>&lt;'
     await authorizePurchase({ merchant })
     await expect.poll(() => heading(merchant).locator('*').count()).toBe(0)
-    await host.view.getByText(`For one purchase at ${merchant}`).waitFor()
+    await host.view.getByText(`It allows one purchase at ${merchant}`).waitFor()
     await expect.poll(() => host.view.locator('img, script').count()).toBe(1)
   })
 

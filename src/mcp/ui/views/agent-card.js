@@ -8,7 +8,7 @@ import { purchaseLine, purchaseState } from './words.js'
 /** @typedef {import('./words.js').Card} Card */
 /** @typedef {{ card: Card, purchases: Purchase[] }} ViewData */
 
-/** The number of purchases shown, newest first. */
+/** The maximum number of the card's transactions to read, newest first. */
 const maxTransactions = 20
 
 const amount = createAmount()
@@ -27,7 +27,7 @@ amount.input.addEventListener('keydown', ({ key }) => {
 })
 
 /**
- * Returns the data to show before anything else is read.
+ * Returns the data that a tool's result alone provides.
  * @param {Card} resource
  * @returns {ViewData}
  */
@@ -51,7 +51,7 @@ async function read(cardId) {
 }
 
 /**
- * Returns the pause before the next read; undefined if nothing can change.
+ * Returns the pause before the next read, in milliseconds; undefined if nothing can change.
  * @param {ViewData} shown
  */
 function pauseMs({ card: { attributes }, purchases }) {
@@ -60,7 +60,7 @@ function pauseMs({ card: { attributes }, purchases }) {
 }
 
 /**
- * Describes the difference between two states, for screen readers.
+ * Returns the changes in words, which a screen reader announces; empty if there are none.
  * @param {ViewData} before
  * @param {ViewData} after
  */
@@ -85,7 +85,7 @@ const cardStates = {
 }
 
 /**
- * Returns how a status is shown. A deployed API may know statuses that this view does not.
+ * Returns the label and tone of a status. A deployed API may use statuses that are not listed here.
  * @param {string} status
  * @returns {CardState}
  */
@@ -104,10 +104,10 @@ function render({ card: found, purchases }) {
   const state = stateOf(status)
   writeHead(merchant.name, state)
   writeFacts('facts', {
-    'At most': money(maximumAmount, currency),
+    Maximum: money(maximumAmount, currency),
     [status === 'expired' ? 'Expired' : 'Expires']: timeIn(expiresAt, timeZone),
     Issued: timeIn(createdAt, timeZone),
-    Agent: agentId ?? 'None: a person or an API key',
+    Agent: agentId ?? 'None (a person or an API key requested the card)',
     Run: instanceId,
     Card: found.id,
   })
@@ -115,12 +115,12 @@ function render({ card: found, purchases }) {
   byId('about', HTMLElement).hidden = false
   byId('story', HTMLElement).hidden = purchases.length === 0
   const section = byId('sandbox', HTMLElement)
-  // The button shows its progress text until the call ends.
+  // While a call runs, the pressed button shows its progress text, which must stay.
   if (frame.busy()) return
   if (!frame.maySimulate() || status !== 'active') return hide(section)
   section.hidden = false
-  const hint = `The card allows ${money(maximumAmount, currency)}.`
-  // Higher amounts are allowed, so that people can see them declined.
+  const hint = `The card allows at most ${money(maximumAmount, currency)}.`
+  // The field accepts more than the card allows, so that people can see a purchase declined.
   amount.suggest({ suggestedCents: maximumAmount, maxCents: 10 ** 11, currency, hint })
   labelButton()
 }

@@ -1,8 +1,6 @@
 import { byId, centsOf, decimal, money, write } from './elements.js'
 
-/**
- * Creates the amount field, with an upper limit in cents. It keeps the suggested amount until the person types another.
- */
+/** Creates the controller of the amount field, which suggests an amount and limits what the person can enter. */
 export function createAmount() {
   const input = byId('amount', HTMLInputElement)
   let suggested = ''
@@ -14,7 +12,7 @@ export function createAmount() {
   return {
     input,
     /**
-     * Offers an amount, unless it was suggested before.
+     * Fills in an amount, unless it was also the previous suggestion: then the field keeps what the person typed.
      * @param {{ suggestedCents: number, maxCents: number, currency: string, hint: string }} options
      */
     suggest({ suggestedCents, maxCents, hint, ...options }) {
@@ -26,12 +24,12 @@ export function createAmount() {
       suggested = next
       input.value = next
     },
-    /** Returns the entered cents; undefined for an invalid or excessive amount. */
+    /** Returns the entered amount in cents; undefined if it is malformed, zero or above the maximum. */
     cents() {
       const cents = centsOf(input.value)
       return cents === undefined || cents === 0 || cents > maximum ? undefined : cents
     },
-    /** Returns the problem with the entry and marks the field as invalid. */
+    /** Marks the field as invalid, moves the focus to it, and returns a message for the person. */
     problem() {
       input.setAttribute('aria-invalid', 'true')
       input.focus()

@@ -1,49 +1,49 @@
 /** @typedef {{ type?: string, text?: string }} Content */
 /** @typedef {{ isError?: boolean, content?: Content[], structuredContent?: { data?: unknown } }} ToolResult */
 
-/** A tool's refusal, worded for a person. */
+/** The failure of a call, with a message and advice for a person. */
 export class Refusal extends Error {
   /**
    * @param {string} message
-   * @param {{ advice?: string, outcomeKnown?: boolean, keepsKey?: boolean }} [more] outcomeKnown: the call had no effect for
-   *   sure; keepsKey: the next try must use the same idempotency key
+   * @param {{ advice?: string, mayHaveSucceeded?: boolean, keepsKey?: boolean }} [more] mayHaveSucceeded: the call may
+   *   have had its effect; keepsKey: the next try must use the same idempotency key
    */
-  constructor(message, { advice = '', outcomeKnown = true, keepsKey = !outcomeKnown } = {}) {
+  constructor(message, { advice = '', mayHaveSucceeded = false, keepsKey = mayHaveSucceeded } = {}) {
     super(message)
     this.advice = advice
-    this.outcomeKnown = outcomeKnown
+    this.mayHaveSucceeded = mayHaveSucceeded
     this.keepsKey = keepsKey
   }
 }
 
-/** The advice for a person about each error code of the API or the server. */
-const advice = /** @type {Record<string, string>} */ ({
-  card_purchase_simulation_not_allowed: 'It has changed in the meantime. This is its current state.',
-  conflict: 'It has changed in the meantime. This is its current state.',
-  invalid_value: 'Correct it and try again.',
-  forbidden: 'Ask the owner of the account.',
-  unauthenticated: 'Sign in again, or give the server a valid key.',
+/** The advice for a person, by error code of the API or the MCP server. Other errors get general advice. */
+const adviceByCode = /** @type {Record<string, string>} */ ({
+  card_purchase_simulation_not_allowed: 'The state has changed in the meantime. You now see the current state.',
+  conflict: 'The state has changed in the meantime. You now see the current state.',
+  invalid_value: 'Correct the value and try again.',
+  forbidden: 'Ask the account owner for permission.',
+  unauthenticated: 'Sign in again, or configure the server with a valid key.',
   not_found: 'It may belong to another account.',
-  mfa_required: 'Do that, then press the button again.',
+  mfa_required: 'Verify with your second factor, then press the button again.',
   confirmation_declined: '',
   confirmation_not_shown: 'Press the button to be asked again.',
-  confirmation_unavailable: 'Decide it in the dashboard of the payments account.',
+  confirmation_unavailable: 'Make the decision in the dashboard of the payments account.',
   verification_declined: 'Press the button to be asked again.',
   rate_limited: 'Wait a moment, then press the button again.',
 })
 
-/** Statuses that leave the outcome unknown, or that ask the caller to repeat the request unchanged. */
+/** The HTTP statuses after which the outcome is unknown, or the same request must be repeated. */
 const unsettledStatuses = [408, 425, 429, 502, 503, 504]
 
 /**
- * Returns the resource or the list in a tool's result. The text of a result is for the model.
+ * Returns the resource or the list from the structured content of a tool's result.
  * @param {ToolResult} result
  * @returns {any}
  * @throws {Refusal}
  */
 export function dataOf(result) {
   const text = result.content?.find(({ type }) => type === 'text')?.text ?? ''
-  // An error is a sentence followed by its fields as JSON on the last line.
+  // The text of a failed call consists of a message and, on the last line, the error's fields as JSON.
   if (result.isError === true) throw refusalOf(jsonOf(text.slice(text.lastIndexOf('\n') + 1))?.error, text)
   const data = result.structuredContent?.data
   if (data === undefined) throw new Refusal(text || 'The tool returned nothing.')
@@ -51,25 +51,25 @@ export function dataOf(result) {
 }
 
 /**
- * Creates the refusal for an error of a tool, with advice.
+ * Creates the refusal for a tool's error. If the error has no detail, the result's whole text becomes the message.
  * @param {{ code?: unknown, status?: unknown, detail?: unknown, idempotencyKey?: unknown } | undefined} error
  * @param {string} text
  */
 function refusalOf(error, text) {
   if (typeof error?.detail !== 'string') return new Refusal(text || 'The tool failed.', { advice: 'Try again.' })
-  const repeat = unsettledStatuses.includes(Number(error.status))
-  const known = advice[String(error.code)] ?? (repeat ? repeatAdvice : 'Try again.')
-  // The error contains the key if only an unchanged repeat is safe: a conflict may be with this same call, which still
-  // runs.
-  const keepsKey = repeat || error.idempotencyKey !== undefined
-  return new Refusal(error.detail, { outcomeKnown: !repeat, keepsKey, advice: known })
+  const mayHaveSucceeded = unsettledStatuses.includes(Number(error.status))
+  const advice = adviceByCode[String(error.code)] ?? (mayHaveSucceeded ? unknownOutcome.advice : 'Try again.')
+  // An error contains the key if only a repeat with this key is safe. For example, the first try may still be running,
+  // which makes the second one a conflict.
+  const keepsKey = mayHaveSucceeded || error.idempotencyKey !== undefined
+  return new Refusal(error.detail, { mayHaveSucceeded, keepsKey, advice })
 }
 
-/** The advice when the outcome is unknown: the next press sends the same key. */
-export const repeatAdvice = 'Press the button again. Nothing is done twice.'
+/** The properties of a refusal after which the outcome is unknown. A second press sends the same idempotency key. */
+export const unknownOutcome = { mayHaveSucceeded: true, advice: 'Press the button again. Nothing will happen twice.' }
 
 /**
- * Parses JSON. Returns undefined for other texts.
+ * Parses JSON; returns undefined if the string is not JSON.
  * @param {string} text
  */
 function jsonOf(text) {

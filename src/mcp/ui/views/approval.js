@@ -29,7 +29,10 @@ const deny = byId('deny', HTMLButtonElement)
 const reason = byId('reason', HTMLInputElement)
 /** @type {Approval | undefined} */
 let approval
-/** @type {{ approvalId: string, payee: string, note: string | null } | undefined} */
+/**
+ * The payee and the note that were read last, which never change.
+ * @type {{ approvalId: string, payee: string, note: string | null } | undefined}
+ */
 let knownPayment
 
 const frame = new Frame({ type: 'approval', idOf: ({ id }) => id, fromResult, read, render, news, pauseMs })
@@ -41,7 +44,7 @@ deny.addEventListener('click', () =>
 )
 
 /**
- * Returns the data to show before anything else is read.
+ * Returns the data that a tool's result alone provides.
  * @param {Approval} resource
  * @returns {ViewData}
  */
@@ -62,7 +65,7 @@ async function read(approvalId) {
 }
 
 /**
- * Describes the account that a wire pays; an empty text for other payments.
+ * Describes the account that a wire is sent to; returns an empty string for other payments.
  * @param {Approval} approval
  */
 function wireText({ attributes: { wire } }) {
@@ -70,7 +73,7 @@ function wireText({ attributes: { wire } }) {
 }
 
 /**
- * Returns the payee and the note of the payment. The tool that reads them may be unavailable; then both stay empty.
+ * Returns the payee and the note of the payment. If the payment cannot be read, only the payee of a wire is known.
  * @param {Approval} found
  */
 async function paymentOf(found) {
@@ -80,7 +83,7 @@ async function paymentOf(found) {
   try {
     const payment = await frame.host.call('get_payment', { paymentId: target.id, ...frame.party() })
     const { recipientAgent, recipient } = payment.relationships
-    const payee = recipientAgent?.data?.id ?? recipient?.data?.id ?? 'A recipient who has yet to claim it'
+    const payee = recipientAgent?.data?.id ?? recipient?.data?.id ?? 'A recipient who has not claimed the payment yet'
     return { payee, note: payment.attributes.description }
   } catch (error) {
     if (error instanceof Refusal) return unknownPayee
@@ -89,7 +92,7 @@ async function paymentOf(found) {
 }
 
 /**
- * Returns the pause before the next read; undefined if nothing can change.
+ * Returns the pause before the next read, in milliseconds; undefined if nothing can change.
  * @param {ViewData} shown
  */
 function pauseMs({ approval: { attributes } }) {
@@ -97,7 +100,7 @@ function pauseMs({ approval: { attributes } }) {
 }
 
 /**
- * Describes the difference between two states, for screen readers.
+ * Returns the changes in words, which a screen reader announces; empty if there are none.
  * @param {ViewData} before
  * @param {ViewData} after
  */
@@ -122,7 +125,7 @@ function render({ approval: found, payee, note }) {
   const { status, payment, reasons, customer, target, denialReason, createdAt, resolvedAt } = found.attributes
   const { timeZone } = frame.host.context()
   const state = approvalStates[status] ?? { text: status, tone: 'over' }
-  const amountText = payment === null ? 'A payment' : money(payment.amount, payment.currency)
+  const amountText = payment === null ? 'an unknown amount' : money(payment.amount, payment.currency)
   writeHead(found.attributes.wire === null ? `Payment of ${amountText}` : `Wire of ${amountText}`, state)
   writeFacts('facts', {
     To: payee,
@@ -156,16 +159,16 @@ const limitWords = /** @type {Record<string, string>} */ ({
 })
 
 /**
- * Describes the exceeded limit.
+ * Describes the limit that the payment exceeds.
  * @param {Reason} reason
  */
 function reasonWords({ limitType, limitAmount, actualAmount, currency }) {
   const limit = `${limitWords[limitType] ?? `The limit ${limitType} is`} ${money(limitAmount, currency)}`
-  return `${limit}; with this payment, the total is ${money(actualAmount, currency)}.`
+  return `${limit}; the amount that counts against it is ${money(actualAmount, currency)}.`
 }
 
 /**
- * Describes who initiated the payment.
+ * Describes the initiator of the payment.
  * @param {ApprovalAttributes} approval
  */
 function initiatorText({ initiator }) {
@@ -183,12 +186,12 @@ const actorWords = /** @type {Record<string, string>} */ ({
 })
 
 /**
- * Sends the decision.
+ * Sends the person's decision.
  * @param {HTMLButtonElement} button
- * @param {string} progressText
+ * @param {string} busyText the button's text during the call
  * @param {string} tool
  * @param {Record<string, unknown>} input
  */
-function decide(button, progressText, tool, input) {
-  if (approval !== undefined) frame.act(button, progressText, tool, { approvalId: approval.id, ...input })
+function decide(button, busyText, tool, input) {
+  if (approval !== undefined) frame.act(button, busyText, tool, { approvalId: approval.id, ...input })
 }

@@ -9,7 +9,7 @@ import { purchaseState, releases } from './words.js'
 /** @typedef {{ purchase: Purchase, card: Card | undefined, refunds: Purchase[] }} Story */
 /** @typedef {{ title: string, detail: string, at?: string | null, tone: string, cause?: Purchase['attributes'] }} Event */
 
-/** The number of refunds read, newest first. A purchase seldom has more. */
+/** The maximum number of the card's transactions to read, newest first. A card seldom has more. */
 const maxTransactions = 100
 
 const amount = createAmount()
@@ -19,12 +19,12 @@ const buttons = {
   reverse: byId('reverse', HTMLButtonElement),
   expire: byId('expire', HTMLButtonElement),
 }
-/** The purchase whose hold was released in this view, and the reason, which the purchase itself does not contain. */
-let release = { purchaseId: '', words: releases.unknown }
+/** The last release of a hold that this view made or showed, with its reason, which the purchase does not contain. */
+let release = { purchaseId: '', reason: releases.unknown }
 /** @type {Card | undefined} */
 let knownCard
 /**
- * The last refunds read, with their purchase and its refunded total at that time.
+ * The refunds that were read last, with the id of their purchase and its refunded total in cents at that time.
  * @type {{ purchaseId: string, cents: number, list: Purchase[] }}
  */
 let knownRefunds = { purchaseId: '', cents: 0, list: [] }
@@ -45,7 +45,7 @@ amount.input.addEventListener('keydown', ({ key }) => {
 })
 
 /**
- * Returns the id of the purchase, also for a refund of it.
+ * Returns the id of the purchase; if the transaction is a refund, of the purchase that it refunds.
  * @param {Purchase} transaction
  */
 function idOf({ id, attributes, relationships }) {
@@ -53,13 +53,13 @@ function idOf({ id, attributes, relationships }) {
 }
 
 /**
- * Returns the data to show before anything else is read.
+ * Returns the data that a tool's result alone provides.
  * @param {Purchase} transaction
  */
 function fromResult(transaction) {
   const tool = frame.host.context().toolInfo?.tool.name
   if (tool === 'simulate_card_reversal' || tool === 'simulate_card_expiration') {
-    release = { purchaseId: transaction.id, words: releases[tool] }
+    release = { purchaseId: transaction.id, reason: releases[tool] }
   }
   return transaction.attributes.kind === 'purchase'
     ? { purchase: transaction, card: undefined, refunds: [] }
@@ -82,7 +82,7 @@ async function read(cardTransactionId) {
 }
 
 /**
- * Reads the refunds of a purchase, again only if their sum changed.
+ * Returns the refunds of a purchase. It reads them again only if the refunded total has changed.
  * @param {Purchase} purchase
  * @param {string} cardId
  */
@@ -98,7 +98,7 @@ async function refundsOf({ id: purchaseId, attributes: { refunded: cents } }, ca
 }
 
 /**
- * Returns the pause before the next read; undefined if nothing can change.
+ * Returns the pause before the next read, in milliseconds; undefined if nothing can change.
  * @param {Story} shown
  */
 function pauseMs({ purchase: { attributes } }) {
@@ -107,7 +107,7 @@ function pauseMs({ purchase: { attributes } }) {
 }
 
 /**
- * Describes the difference between two states, for screen readers.
+ * Returns the changes in words, which a screen reader announces; empty if there are none.
  * @param {Story} before
  * @param {Story} after
  */
@@ -141,7 +141,7 @@ function render(shown) {
   )
   replace('timeline', eventsOf(shown).map(eventItem))
   writeFacts('facts', {
-    Agent: attributes.agentId ?? 'None: a person or an API key',
+    Agent: attributes.agentId ?? 'None (a person or an API key made the purchase)',
     Run: attributes.instanceId,
     Purchase: purchase.id,
     Card: card?.id,
@@ -151,7 +151,7 @@ function render(shown) {
 }
 
 /**
- * Renders the simulations that the status allows.
+ * Shows the buttons for the simulations that the status allows.
  * @param {Purchase['attributes']} purchase
  */
 function renderActions({ status, amount: cents, captured, refunded, currency }) {
@@ -162,12 +162,12 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
   if (offered) {
     const most = money(maxCents, currency)
     const hint = open
-      ? `Up to ${most}. Less captures a part and releases the rest of the hold.`
-      : `Up to ${most} is left.`
+      ? `Up to ${most}. A smaller amount captures part of the hold and releases the rest.`
+      : `Up to ${most} can be refunded.`
     amount.suggest({ suggestedCents: maxCents, maxCents, currency, hint })
     write('amount-label', open ? 'Amount to capture in USD' : 'Amount to refund in USD')
   }
-  // The button shows its progress text until the call ends.
+  // While a call runs, the pressed button shows its progress text, which must stay.
   if (frame.busy()) return
   toggle(section, offered)
   for (const name of /** @type {const} */ (['capture', 'reverse', 'expire'])) toggle(buttons[name], open)
@@ -178,14 +178,14 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
 /**
  * Shows or hides an element.
  * @param {HTMLElement} element
- * @param {boolean} offered
+ * @param {boolean} visible
  */
-function toggle(element, offered) {
-  if (offered) element.hidden = false
+function toggle(element, visible) {
+  if (visible) element.hidden = false
   else hide(element)
 }
 
-/** Updates the buttons' texts with the amount that they act on. */
+/** Writes the entered amount on the Capture and Refund buttons. */
 function labelButtons() {
   if (story === undefined || frame.busy()) return
   const { amount: whole, currency } = story.purchase.attributes
@@ -198,35 +198,30 @@ function labelButtons() {
 /**
  * Simulates a capture or a refund of the entered amount.
  * @param {HTMLButtonElement} button
- * @param {string} progressText
+ * @param {string} label the button's text during the call
  * @param {'simulate_card_capture' | 'simulate_card_refund'} tool
  */
-function moveMoney(button, progressText, tool) {
+function moveMoney(button, label, tool) {
   if (story === undefined) return
   const cents = amount.cents()
   if (cents === undefined) return showProblem(amount.problem())
   const { id: cardTransactionId, attributes } = story.purchase
-  frame.act(button, progressText, tool, {
-    cardTransactionId,
-    amount: cents,
-    currency: attributes.currency,
-    ...frame.party(),
-  })
+  frame.act(button, label, tool, { cardTransactionId, amount: cents, currency: attributes.currency, ...frame.party() })
 }
 
 /**
- * Simulates the end of the hold.
+ * Simulates a reversal or an expiration, which releases the hold.
  * @param {HTMLButtonElement} button
- * @param {string} progressText
+ * @param {string} label the button's text during the call
  * @param {'simulate_card_reversal' | 'simulate_card_expiration'} tool
  */
-function endHold(button, progressText, tool) {
+function endHold(button, label, tool) {
   if (story === undefined) return
   const { id: cardTransactionId } = story.purchase
   const ended = () => {
-    release = { purchaseId: cardTransactionId, words: releases[tool] }
+    release = { purchaseId: cardTransactionId, reason: releases[tool] }
   }
-  frame.act(button, progressText, tool, { cardTransactionId, ...frame.party() }, ended)
+  frame.act(button, label, tool, { cardTransactionId, ...frame.party() }, ended)
 }
 
 /**
@@ -240,7 +235,7 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
   const events = []
   if (card !== undefined) {
     const { merchant, maximumAmount, createdAt } = card.attributes
-    const detail = `For one purchase at ${merchant.name}, at most ${dollars(maximumAmount)}.`
+    const detail = `It allows one purchase at ${merchant.name} of at most ${dollars(maximumAmount)}.`
     events.push({ title: 'Card issued', detail, at: createdAt, tone: 'over' })
   }
   if (purchase.decline !== null) {
@@ -249,16 +244,16 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
     return events
   }
   const title = `Authorized: ${dollars(purchase.amount)}`
-  events.push({ title, detail: 'Put on hold.', at: purchase.createdAt, tone: 'open', cause: purchase })
+  events.push({ title, detail: 'The amount was put on hold.', at: purchase.createdAt, tone: 'open', cause: purchase })
   // A refund also changes `updatedAt`, so after a refund the time of the capture is unknown.
   const at = purchase.refunded === 0 ? purchase.updatedAt : null
   if (purchase.status === 'reversed') {
-    const detail = release.purchaseId === id ? release.words : releases.unknown
+    const detail = release.purchaseId === id ? release.reason : releases.unknown
     events.push({ title: 'Hold released', detail, at, tone: 'over' })
   }
   if (purchase.captured > 0) {
     const rest = purchase.amount - purchase.captured
-    const detail = rest === 0 ? 'The whole amount.' : `The rest of the hold, ${dollars(rest)}, was released.`
+    const detail = rest === 0 ? 'The whole hold was captured.' : `The rest of the hold, ${dollars(rest)}, was released.`
     events.push({ title: `Captured: ${dollars(purchase.captured)}`, detail, at, tone: 'good' })
   }
   const listed = refunds.reduce((sum, { attributes }) => sum + attributes.amount, 0)
@@ -271,8 +266,8 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
     events.push({ title: refunded, detail: '', at: attributes.createdAt, tone: 'over', cause: attributes })
   }
   if (purchase.holdExpiresAt !== null && purchase.held > 0) {
-    const detail = 'Unless it is captured first.'
-    events.push({ title: 'The hold ends', detail, at: purchase.holdExpiresAt, tone: 'ahead' })
+    const detail = 'It expires then unless the purchase is captured or reversed first.'
+    events.push({ title: 'The hold expires', detail, at: purchase.holdExpiresAt, tone: 'ahead' })
   }
   return events
 }

@@ -1,5 +1,5 @@
 /**
- * Returns the element with an id.
+ * Returns the element with the given id.
  * @template {HTMLElement} Kind
  * @param {string} id
  * @param {new () => Kind} kind the expected class
@@ -7,12 +7,12 @@
  */
 export function byId(id, kind) {
   const element = document.getElementById(id)
-  if (!(element instanceof kind)) throw new Error(`Bug: there is no ${kind.name} ${id}.`)
+  if (!(element instanceof kind)) throw new Error(`Bug: no ${kind.name} has the id ${id}.`)
   return element
 }
 
 /**
- * Sets the text of the element with an id. Unchanged text is not written, so that a screen reader does not repeat it.
+ * Sets an element's text, unless it already has this text: a screen reader would announce it again.
  * @param {string} id
  * @param {string} text
  */
@@ -22,7 +22,7 @@ export function write(id, text) {
 }
 
 /**
- * Creates an element. Its content is always text, never markup: merchants and payees choose their own names.
+ * Creates an element. A string becomes text, never markup, because it may contain a name that a stranger chose.
  * @param {string} name
  * @param {string | Node[]} content
  * @param {string} [className]
@@ -35,7 +35,7 @@ export function make(name, content, className = '') {
 }
 
 /**
- * Shows the view's subject and its state.
+ * Sets the view's title and the state next to it.
  * @param {string} title
  * @param {{ text: string, tone: string }} state
  */
@@ -46,7 +46,7 @@ export function writeHead(title, { text, tone }) {
 }
 
 /**
- * Shows facts as rows of a description list; facts without a value are left out.
+ * Shows facts as rows of a description list, and leaves out facts without a value.
  * @param {string} id
  * @param {Record<string, string | null | undefined>} facts
  */
@@ -59,7 +59,7 @@ export function writeFacts(id, facts) {
 }
 
 /**
- * Replaces the content of the element with an id, if it differs.
+ * Replaces an element's children if the new ones differ.
  * @param {string} id
  * @param {HTMLElement[]} children
  */
@@ -72,7 +72,7 @@ export function replace(id, children) {
 }
 
 /**
- * Formats whole cents as an amount. The formatter gets a decimal string, so nothing is rounded.
+ * Formats whole cents with a currency sign. The formatter gets a decimal string, so nothing is rounded.
  * @param {number} cents
  * @param {string} currency
  */
@@ -82,7 +82,7 @@ export function money(cents, currency) {
 }
 
 /**
- * Formats whole cents as a person would type them: `12.50`.
+ * Formats whole cents as a decimal number, such as `12.50`.
  * @param {number} cents
  */
 export function decimal(cents) {
@@ -91,7 +91,7 @@ export function decimal(cents) {
 }
 
 /**
- * Parses a typed amount to cents; undefined if it is not an amount.
+ * Parses a typed amount into cents; returns undefined if it is malformed.
  * @param {string} typed
  */
 export function centsOf(typed) {
@@ -101,9 +101,9 @@ export function centsOf(typed) {
 }
 
 /**
- * Formats a time for the person's time zone.
+ * Formats a timestamp in the person's time zone.
  * @param {string} timestamp
- * @param {string | undefined} timeZone the host's, which may be more accurate than the browser's
+ * @param {string | undefined} timeZone the host's time zone, which is preferred to the browser's
  */
 export function timeIn(timestamp, timeZone) {
   const style = /** @type {const} */ ({ dateStyle: 'medium', timeStyle: 'short' })
@@ -112,7 +112,7 @@ export function timeIn(timestamp, timeZone) {
 }
 
 /**
- * Returns whether the browser knows a time zone.
+ * Returns whether the browser supports a time zone.
  * @param {string} timeZone
  */
 function supportsTimeZone(timeZone) {

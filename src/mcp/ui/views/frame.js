@@ -6,24 +6,24 @@ import { createPoller } from './live.js'
 
 /**
  * @template ViewData
- * @typedef View the parts that differ between views
+ * @typedef View the parts in which views differ
  * @property {string} type the type of the resources that the view shows
  * @property {(resource: any) => string} idOf the id of the resource to read, given the resource in a tool's result
- * @property {(resource: any) => ViewData | undefined} fromResult the content available from the result alone
+ * @property {(resource: any) => ViewData | undefined} fromResult the data that a tool's result alone provides
  * @property {(id: string) => Promise<ViewData>} read
  * @property {(shown: ViewData) => void} render
  * @property {(before: ViewData, after: ViewData) => string} news the changes in words; empty if there are none
- * @property {(shown: ViewData) => number | undefined} pauseMs the time to the next read; undefined if nothing can change
+ * @property {(shown: ViewData) => number | undefined} pauseMs the milliseconds until the next read; undefined for never
  */
 
 const liveWords = {
   live: 'Updates automatically.',
-  paused: 'No longer updates automatically: press Refresh.',
+  paused: 'Automatic updates have stopped. Press Refresh.',
   final: 'No further changes.',
 }
 
 /**
- * The common part of all views. It shows tool results, reads the resource again after each change, and keeps it live.
+ * The common part of all views. It shows tool results, and reads the resource again after each action and at intervals.
  * @template ViewData
  */
 export class Frame {
@@ -44,7 +44,7 @@ export class Frame {
     onResult: (result) => {
       this.#receive(result).catch((error) => this.#explain(error))
     },
-    onCancelled: (reason) => this.#explain(new Refusal(`The call was cancelled: ${reason}.`)),
+    onCancelled: (reason) => this.#explain(new Refusal(`The call was canceled: ${reason}.`)),
     onEnd: () => this.#poller.end(),
   })
   #actions = createActions(this.host, () => {
@@ -80,12 +80,12 @@ export class Frame {
     return { customerPartyId: this.#input.customerPartyId }
   }
 
-  /** Returns whether the buttons work: the host must forward tool calls to the server. */
+  /** Returns whether the buttons work, which requires a host that forwards tool calls to the server. */
   mayAct() {
     return this.host.mayCall()
   }
 
-  /** Returns whether the buttons may simulate the merchant. */
+  /** Returns whether the buttons that simulate a merchant work, which they do only in the sandbox. */
   maySimulate() {
     return this.mayAct() && document.documentElement.dataset.environment === 'sandbox'
   }
@@ -97,25 +97,25 @@ export class Frame {
   /**
    * Calls a tool for a button, then reads the resource again, whether the call succeeded or failed.
    * @param {HTMLButtonElement} button
-   * @param {string} progressText
+   * @param {string} busyText the button's text during the call
    * @param {string} name
    * @param {Record<string, unknown>} arguments_
-   * @param {() => void} [onDone] called before the result is shown
+   * @param {() => void} [onDone] called if the call succeeds, before the resource is read again
    */
-  act(button, progressText, name, arguments_, onDone) {
-    return this.#actions.press(button, progressText, async () => {
+  act(button, busyText, name, arguments_, onDone) {
+    return this.#actions.press(button, busyText, async () => {
       const [result] = await Promise.allSettled([this.#actions.change(name, arguments_)])
       if (result.status === 'fulfilled') onDone?.()
       const changed = await this.#reload()
       if (result.status === 'fulfilled') return
-      // Only the answer was lost: the resource now shows that the change happened.
-      if (changed && result.reason instanceof Refusal && !result.reason.outcomeKnown) return
+      // If the resource has changed, we assume that the call succeeded and only its answer was lost.
+      if (changed && result.reason instanceof Refusal && result.reason.mayHaveSucceeded) return
       throw result.reason
     })
   }
 
   /**
-   * Shows the result of a tool, if it belongs to this view.
+   * Shows the resource in a tool's result if its type is the one that this view shows.
    * @param {import('./answers.js').ToolResult} result
    */
   async #receive(result) {
@@ -128,7 +128,7 @@ export class Frame {
     this.#poller.start()
   }
 
-  /** Reads the resource again. A result is dropped if a later read has started. */
+  /** Reads the resource again and shows it, unless a later read has started. Returns whether it shows a change. */
   async #reload() {
     if (this.#id === undefined) return false
     const readNumber = ++this.#readCount
@@ -137,7 +137,7 @@ export class Frame {
   }
 
   /**
-   * Renders a new state, and announces the difference. Returns whether there was one.
+   * Renders a new state and announces the changes. Returns whether there were any.
    * @param {ViewData} after
    */
   #show(after) {
@@ -150,7 +150,7 @@ export class Frame {
   }
 
   /**
-   * Shows why something was refused.
+   * Shows the message and the advice of a refusal; rethrows any other error.
    * @param {unknown} error
    */
   #explain(error) {

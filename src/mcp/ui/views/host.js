@@ -1,11 +1,11 @@
-import { dataOf, Refusal, repeatAdvice } from './answers.js'
+import { dataOf, Refusal, unknownOutcome } from './answers.js'
 
 /** @typedef {import('./answers.js').ToolResult} ToolResult */
 /** @typedef {{ theme?: string, timeZone?: string, styles?: { variables?: Record<string, string | undefined> }, toolInfo?: { tool: { name: string } } }} HostContext */
 /**
  * @typedef Listener
  * @property {(input: Record<string, any>) => void} onInput the arguments of the tool call that the view belongs to
- * @property {(result: ToolResult) => void} onResult the result of that call, and of each later one
+ * @property {(result: ToolResult) => void} onResult the result of that call, or of a later call shown in this view
  * @property {(reason: string) => void} onCancelled
  * @property {() => void} onEnd the view is about to be removed
  */
@@ -13,12 +13,12 @@ import { dataOf, Refusal, repeatAdvice } from './answers.js'
 /** The supported version of the MCP Apps protocol. */
 const version = '2026-01-26'
 
-/** Longer than a person needs to answer a question of the server, for example before an approval. */
+/** The time limit of a request. It leaves a person enough time to answer a question from the server. */
 const timeoutMs = 10 * 60_000
 
 /**
- * Connects the view to its host by the MCP Apps protocol: JSON-RPC over messages with the parent window. We implement
- * it ourselves because the library's client is larger than all views together.
+ * Connects the view to its host by the MCP Apps protocol, which exchanges JSON-RPC messages with the parent window. We
+ * implement it ourselves because the official client library is larger than all views together.
  * @param {Listener} listener
  */
 export function connectHost(listener) {
@@ -26,36 +26,32 @@ export function connectHost(listener) {
   let context = {}
   let mayCall = false
 
-  // The host's origin is unknown and may be opaque; we only send data that the host itself provided.
+  // The target may have any origin, because the host's origin is unknown. The host may see all data that we send.
   const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
   const { request, answer } = createRequests(send)
 
-  const notificationHandlers = /** @type {Record<string, (params: any) => void>} */ ({
+  const onNotification = /** @type {Record<string, (params: any) => void>} */ ({
     'ui/notifications/tool-input': (params) => listener.onInput(params.arguments ?? {}),
     'ui/notifications/tool-result': (params) => listener.onResult(params),
-    'ui/notifications/tool-cancelled': (params) => listener.onCancelled(String(params.reason ?? 'cancelled')),
+    'ui/notifications/tool-cancelled': (params) => listener.onCancelled(String(params.reason ?? 'no reason given')),
     'ui/notifications/host-context-changed': updateContext,
   })
-  const requestHandlers = /** @type {Record<string, () => void>} */ ({
-    ping: () => {},
-    'ui/resource-teardown': listener.onEnd,
-  })
+  const onRequest = /** @type {Record<string, () => void>} */ ({ ping() {}, 'ui/resource-teardown': listener.onEnd })
 
   addEventListener('message', ({ source, data }) => {
     if (source !== parent || parent === window || data?.jsonrpc !== '2.0') return
     const { id, method, params = {} } = data
     if (method === undefined) answer(id, data)
-    else if (id === undefined) notificationHandlers[method]?.(params)
-    else if (requestHandlers[method] === undefined)
-      send({ id, error: { code: -32601, message: `The view has no ${method}.` } })
+    else if (id === undefined) onNotification[method]?.(params)
+    else if (onRequest[method] === undefined) send({ id, error: { code: -32601, message: `Unknown method ` } })
     else {
-      requestHandlers[method]()
+      onRequest[method]()
       send({ id, result: {} })
     }
   })
 
   /**
-   * Applies changes of the host context.
+   * Merges changes into the host context and applies its theme.
    * @param {HostContext} changes
    */
   function updateContext(changes) {
@@ -64,7 +60,7 @@ export function connectHost(listener) {
   }
 
   return {
-    /** Resolves once the host has acknowledged the view and starts sending data. */
+    /** Introduces the view to the host. The host sends data as soon as this has resolved. */
     async connect() {
       const appInfo = { name: 'payments-mcp', version: '1' }
       const initialized = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
@@ -80,7 +76,7 @@ export function connectHost(listener) {
      * Calls a tool of the server through the host. Arguments without a value are left out.
      * @param {string} name
      * @param {Record<string, unknown>} input
-     * @returns {Promise<any>} the data of its answer
+     * @returns {Promise<any>} the data in the tool's result
      * @throws {Refusal}
      */
     call: async (name, input) =>
@@ -89,7 +85,7 @@ export function connectHost(listener) {
 }
 
 /**
- * Sends requests to the host and matches the answers to them.
+ * Returns functions that send requests to the host and match the host's answers to them.
  * @param {(message: object) => void} send
  */
 function createRequests(send) {
@@ -111,8 +107,7 @@ function createRequests(send) {
           waiting.delete(id)
           how()
         }
-        const onTimeout = () =>
-          reject(new Refusal('The host did not answer.', { outcomeKnown: false, advice: repeatAdvice }))
+        const onTimeout = () => reject(new Refusal('The host did not answer.', unknownOutcome))
         const timer = setTimeout(() => settle(onTimeout), timeoutMs)
         waiting.set(id, ({ result, error }) =>
           settle(() => (error === undefined ? resolve(result) : reject(hostRefusal(error)))),
@@ -120,7 +115,7 @@ function createRequests(send) {
         send({ id, method, params })
       }),
     /**
-     * Settles the request with this id.
+     * Settles the request that the host has answered.
      * @param {number} id
      * @param {{ result?: any, error?: { code?: number, message?: string } }} data
      */
@@ -132,21 +127,16 @@ function createRequests(send) {
 const unknownCodes = [-32601, -32602]
 
 /**
- * Creates the refusal for an error of the host.
+ * Creates the refusal for an error that the host returned.
  * @param {{ code?: number, message?: string }} error
  */
-function hostRefusal({ code = 0, message = 'no reason' }) {
-  if (unknownCodes.includes(code)) return new Refusal(message, { advice: 'The server or the host does not offer it.' })
+function hostRefusal({ code = 0, message = 'no reason given' }) {
+  if (unknownCodes.includes(code)) return new Refusal(message, { advice: 'The server or the host lacks this feature.' })
   // The host's own time limit may have expired after the call reached the server.
-  return new Refusal(`The host could not carry out the call: ${message}.`, {
-    outcomeKnown: false,
-    advice: repeatAdvice,
-  })
+  return new Refusal(`The host could not carry out the call: ${message}.`, unknownOutcome)
 }
 
-/**
- * The view's colors and the host variables that replace them. All are replaced or none: a mixture may be unreadable.
- */
+/** The view's colors, and the host variables that replace either all or none of them: a mixture may be unreadable. */
 const colors = /** @type {const} */ ({
   '--surface': '--color-background-primary',
   '--text': '--color-text-primary',
@@ -168,7 +158,7 @@ function applyTheme({ theme, styles }) {
 }
 
 /**
- * Notifies the host of the size of the view, now and after each change.
+ * Notifies the host of the view's size, now and whenever it changes.
  * @param {(message: object) => void} send
  */
 function reportSize(send) {

@@ -1,12 +1,13 @@
-/** The consecutive reads without a change, and the consecutive failures, after which polling stops. */
+/** The number of consecutive reads without a change after which polling stops. */
 const maxIdlePolls = 300
+/** The number of consecutive failures after which polling stops. */
 const maxFailures = 3
 
 /**
- * Polls while the view is visible and something can still change.
+ * Creates a poller, which reads at intervals while the view is visible and something can still change.
  * @param {object} options
  * @param {() => Promise<boolean>} options.reload reads once and returns whether something changed
- * @param {() => number | undefined} options.pauseMs the time until the next read; undefined if nothing can change
+ * @param {() => number | undefined} options.pauseMs the milliseconds until the next read; undefined for never
  * @param {(state: 'live' | 'paused' | 'final') => void} options.onState
  */
 export function createPoller({ reload, pauseMs, onState }) {
@@ -40,13 +41,13 @@ export function createPoller({ reload, pauseMs, onState }) {
       idle = (await reload()) ? 0 : idle + 1
       failures = 0
     } catch {
-      // The next read may succeed. After too many failures the view says that it is no longer live.
+      // The next read may succeed. After too many failures, polling stops, and the view says so.
       failures++
     }
   }
 
   return {
-    /** Restarts polling after activity. */
+    /** Starts polling, or restarts it after an action or a new result. */
     start() {
       idle = 0
       failures = 0

@@ -1,7 +1,7 @@
 import { money } from './elements.js'
 
 /**
- * @typedef PurchaseAttributes the attributes of a card transaction that the views read; amounts in cents
+ * @typedef PurchaseAttributes the attributes that the views read from a card transaction, with amounts in cents
  * @property {'purchase' | 'refund'} kind
  * @property {string} status
  * @property {number} amount
@@ -25,11 +25,10 @@ import { money } from './elements.js'
  * @property {{ status: string, merchant: { name: string }, maximumAmount: number, currency: string, expiresAt: string, agentId: string | null, instanceId: string | null, createdAt: string }} attributes
  */
 
-/** The tone of a state: good news, pending, bad news, or neutral. */
-/** @typedef {'good' | 'open' | 'bad' | 'over'} Tone */
+/** @typedef {'good' | 'open' | 'bad' | 'over'} Tone The color of a state: good news, pending, bad news, or neutral. */
 
 /**
- * Returns the state of a purchase in words.
+ * Returns the label and tone of a purchase's state.
  * @param {PurchaseAttributes} purchase
  * @returns {{ text: string, tone: Tone }}
  */
@@ -46,7 +45,7 @@ const purchaseStates = /** @type {Record<string, { text: string, tone: Tone }>} 
   reversed: { text: 'Released', tone: 'over' },
 })
 
-/** Reasons why a hold ended without a capture. */
+/** The reason why a hold was released without a capture, by the tool that released it. */
 export const releases = {
   simulate_card_reversal: 'The merchant reversed the purchase.',
   simulate_card_expiration: 'The authorization expired without a capture.',
@@ -54,7 +53,7 @@ export const releases = {
 }
 
 /**
- * Returns one line about a purchase.
+ * Describes a purchase's state and amounts in one line.
  * @param {PurchaseAttributes} purchase
  */
 export function purchaseLine(purchase) {
