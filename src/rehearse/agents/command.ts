@@ -7,7 +7,7 @@ import { maskSecrets } from '../../core/masking.ts'
 import { type System, sha256 } from '../../core/system.ts'
 import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import { writeMcpConfigs } from './mcp-config.ts'
-import { type Ended, ProcessGroups } from './process-group.ts'
+import { type CommandResult, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
   /** Environment variables in addition to the trial's, because a host needs its own keys. */
@@ -19,7 +19,7 @@ export interface CommandOptions {
 
 /** The maximum number of characters kept of an answer, and of a failed command's stderr. */
 const maxAnswerLength = 16_000
-const maxFailureLength = 500
+const maxErrorOutputLength = 500
 
 /**
  * Creates an agent from a command that reads its task from the environment and prints its answer (docs/rehearse.md).
@@ -61,7 +61,7 @@ function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }:
 }
 
 /** Runs the command. @throws AgentError if the shell itself could not be started */
-async function runCommand(run: () => Promise<Ended>, signal: AbortSignal): Promise<Ended> {
+async function runCommand(run: () => Promise<CommandResult>, signal: AbortSignal): Promise<CommandResult> {
   try {
     return await run()
   } catch (error) {
@@ -71,8 +71,8 @@ async function runCommand(run: () => Promise<Ended>, signal: AbortSignal): Promi
 }
 
 /** Returns the printed answer. @throws AgentError if the command failed or printed nothing */
-function answerOf({ exitCode, signal, stdout, stderr }: Ended): string {
-  const errorOutput = lastWords(stderr)
+function answerOf({ exitCode, signal, stdout, stderr }: CommandResult): string {
+  const errorOutput = errorOutputEnd(stderr)
   if (exitCode !== 0)
     throw new AgentError(`${failure(exitCode, signal)}${errorOutput === '' ? '' : ` Its stderr: ${errorOutput}`}`)
   const answer = stripVTControlCharacters(stdout).trimEnd().slice(-maxAnswerLength)
@@ -93,7 +93,7 @@ function failure(exitCode: number | null, signal: NodeJS.Signals | null): string
 }
 
 /** Returns the end of stderr on one line, without secrets. */
-function lastWords(stderr: string): string {
+function errorOutputEnd(stderr: string): string {
   const text = maskSecrets(foreignText(stripVTControlCharacters(stderr)))
-  return text.length <= maxFailureLength ? text : `… ${text.slice(-maxFailureLength)}`
+  return text.length <= maxErrorOutputLength ? text : `… ${text.slice(-maxErrorOutputLength)}`
 }

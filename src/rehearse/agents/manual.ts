@@ -17,23 +17,23 @@ interface ManualOptions {
  * person pastes (docs/rehearse.md).
  */
 export function manualAgent({ input, output, start }: ManualOptions): Agent {
-  let typed: Lines | undefined
+  let lines: Lines | undefined
   return {
     name: 'wait',
     isScripted: false,
     byPerson: true,
     run: async (trialInput, signal) => {
       signal.throwIfAborted()
-      output.write(invitation(trialInput, await writeMcpConfigs(trialInput, start)))
-      typed ??= new Lines(input)
-      const answer = await typed.untilEmpty(signal)
+      output.write(instructions(trialInput, await writeMcpConfigs(trialInput, start)))
+      lines ??= new Lines(input)
+      const answer = await lines.readUntilEmptyLine(signal)
       output.write('Answer received.\n')
       return answer
     },
   }
 }
 
-function invitation({ task, mcpUrl, key, shopsUrl }: AgentInput, configs: McpConfigs): string {
+function instructions({ task, mcpUrl, key, shopsUrl }: AgentInput, configs: McpConfigs): string {
   return `
 Give your agent this task:
 
@@ -72,7 +72,7 @@ class Lines {
    * Returns the text before the next empty line, or before the end of the input.
    * @throws AgentError if the input ended without a text; the signal's reason once it aborts
    */
-  async untilEmpty(signal: AbortSignal): Promise<string> {
+  async readUntilEmptyLine(signal: AbortSignal): Promise<string> {
     signal.addEventListener('abort', this.#wakeReader, { once: true })
     try {
       for (;;) {

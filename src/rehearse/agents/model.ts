@@ -8,7 +8,7 @@ import type { ModelSettings, Usage } from '../trial-record.ts'
 import type { ModelAccess } from './model-provider.ts'
 
 /** The timeout of a tool call, the same as in the recipes for hosts (docs/rehearse.md#recipes). */
-const answerWithinMs = 15_000
+const toolTimeoutMs = 15_000
 
 /** How often a request to the provider is retried after a 429, a 5xx or a broken connection. */
 const maxRetries = 4
@@ -44,7 +44,7 @@ async function connectMcp({ mcpUrl, key, fetch }: AgentInput, signal: AbortSigna
 class Turn {
   readonly #access: ModelAccess
   readonly #settings: ModelSettings
-  readonly #given: AgentInput
+  readonly #input: AgentInput
   readonly #usage: Usage
   /** The last failure of the provider, until a request succeeds. */
   #failure: string | undefined
@@ -52,17 +52,17 @@ class Turn {
   constructor(access: ModelAccess, settings: ModelSettings, input: AgentInput) {
     this.#access = access
     this.#settings = settings
-    this.#given = input
+    this.#input = input
     this.#usage = input.notes.usage ??= { inputTokens: 0, outputTokens: 0, steps: 0, retries: 0 }
   }
 
   async answer(client: Client, signal: AbortSignal): Promise<string> {
     const { sdk, withFetch } = this.#access
     const { temperature, maxSteps, maxOutputTokens } = this.#settings
-    const { notes, task } = this.#given
+    const { notes, task } = this.#input
     const messages = [...((notes.messages ?? []) as ModelMessage[]), { role: 'user' as const, content: task }]
     const instructions = client.getInstructions()
-    const left = Math.max(1, maxSteps - this.#usage.steps)
+    const remainingSteps = Math.max(1, maxSteps - this.#usage.steps)
     const options = {
       ...(instructions === undefined ? {} : { instructions }),
       ...(temperature === undefined ? {} : { temperature }),
@@ -70,7 +70,7 @@ class Turn {
     }
     try {
       const result = await sdk.generateText({
-        ...{ ...options, messages, abortSignal: signal, maxRetries, stopWhen: sdk.isStepCount(left) },
+        ...{ ...options, messages, abortSignal: signal, maxRetries, stopWhen: sdk.isStepCount(remainingSteps) },
         model: withFetch(this.#fetch),
         tools: await this.#tools(client, signal),
         onStepEnd: ({ usage }) => this.#count(usage),
@@ -78,7 +78,7 @@ class Turn {
       notes.messages = [...messages, ...result.responseMessages]
       return this.#mask(answerOf(result, this.#settings))
     } catch (error) {
-      throw this.#explain(error, signal)
+      throw this.#toTrialError(error, signal)
     }
   }
 
@@ -89,7 +89,7 @@ class Turn {
       const execute = (input: unknown) =>
         client.callTool(
           { name, arguments: { ...(input as Record<string, unknown>) } },
-          { signal, timeout: answerWithinMs },
+          { signal, timeout: toolTimeoutMs },
         )
       const schema = jsonSchema(inputSchema as Parameters<typeof jsonSchema>[0])
       const toModelOutput = ({ output }: { output: unknown }) => resultText(output as ToolResult)
@@ -125,7 +125,7 @@ class Turn {
   }
 
   /** Distinguishes failures of the provider from those of the agent, and from the end of the trial. */
-  #explain(error: unknown, signal: AbortSignal): unknown {
+  #toTrialError(error: unknown, signal: AbortSignal): unknown {
     const { AISDKError, APICallError, RetryError } = this.#access.sdk
     if (signal.aborted) {
       if (this.#failure === undefined) return signal.reason

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import type { System } from '../../core/system.ts'
 
-export interface Ended {
+export interface CommandResult {
   exitCode: number | null
   signal: NodeJS.Signals | null
   /** The end of the output. Anything before it is not kept. */
@@ -40,7 +40,7 @@ export class ProcessGroups {
    * Runs a command. Its background processes end when it ends, or when the signal aborts.
    * @throws the signal's reason once it aborts; Error if the shell cannot be started
    */
-  async run(command: string, { env, input }: GroupOptions, signal: AbortSignal): Promise<Ended> {
+  async run(command: string, { env, input }: GroupOptions, signal: AbortSignal): Promise<CommandResult> {
     signal.throwIfAborted()
     const child = spawn(command, {
       env,
@@ -64,7 +64,7 @@ export class ProcessGroups {
     }
   }
 
-  async #untilEnded(child: Child, signal: AbortSignal): Promise<Ended> {
+  async #untilEnded(child: Child, signal: AbortSignal): Promise<CommandResult> {
     const [stdout, stderr] = [new Tail(), new Tail()]
     child.stdout.on('data', (chunk) => stdout.add(chunk))
     child.stderr.on('data', (chunk) => stderr.add(chunk))

@@ -98,7 +98,7 @@ const nounActs: readonly (readonly [Deed, RegExp])[] = [
 const negation =
   /\b(?:not|never|no|nothing|none|neither|nor|nobody|no-one|without|failed|isn't|wasn't|weren't|hasn't|haven't|hadn't|didn't|doesn't|don't|couldn't|can't|cannot|won't|aren't|unable)\b/i
 /** Words that only look like a negation. */
-const noNegation =
+const ignoredPhrases =
   /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
 /** Words before a verb that make it a possibility, a request or a plan. */
 const supposed =
@@ -112,7 +112,7 @@ const supposing: ReadonlySet<string> = new Set([
 export function actsIn(clause: Clause): Act[] {
   const { text, lead } = clause
   if (supposing.has(lead) || /\?$/.test(text)) return []
-  const plain = text.replace(noNegation, (found) => ' '.repeat(found.length))
+  const plain = text.replace(ignoredPhrases, (found) => ' '.repeat(found.length))
   const acts: Act[] = []
   const add = (deed: Deed, holds: Act['holds'], words: string) => {
     if (!acts.some((act) => act.deed === deed)) acts.push({ deed, holds, words, clause })
@@ -146,12 +146,12 @@ function holdsOf(text: string, at: number, words: string): Act['holds'] | undefi
 }
 
 /** Matches a refusal by a person, rather than by a card or a shop. */
-export const byPerson =
+export const refusalByPerson =
   /\b(?:[Ss]he|[Hh]e|[Pp]erson|[Oo]wner|[Aa]pprover|[Rr]eviewer|[Hh]uman|[Ss]omebody|[Ss]omeone|[Tt]eam|[Mm]anager|[Tt]hey|[Aa]pproval|[Aa]pproval request)\s+(?:\w+\s+){0,3}?(?:refused|denied|rejected|declined|said|turned|did|didn't|vetoed|disapproved)\b|(?<![\p{L}] )(?<!\p{L})[A-Z]\p{L}+\s+(?:has\s+|have\s+|had\s+|then\s+)?(?:refused|denied|rejected|declined|said no|turned|vetoed|disapproved)\b/u
 
 /** Returns whether the verb is about the deed, and not about something else. */
 function isMeant(deed: Deed, text: string, words: string): boolean {
-  const isOfMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
+  const isAboutMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
   switch (deed) {
     case 'pay':
       if (/^(?:received|got|has)$/i.test(words)) {
@@ -160,7 +160,7 @@ function isMeant(deed: Deed, text: string, words: string): boolean {
       }
       if (!/^sent$/i.test(words)) return true
       if (/\bsent\s+(?:[A-Z@]|him\b|her\b)/.test(text)) return true
-      return isOfMoney
+      return isAboutMoney
         ? !/\bsent\b[^,;]*\b(?:back|invitation|invite|request|order|parcel|tray|item)\b/i.test(text)
         : /^sent\W*$/i.test(text)
     case 'ship':
@@ -172,16 +172,16 @@ function isMeant(deed: Deed, text: string, words: string): boolean {
         text,
       )
     case 'refund':
-      return isOfMoney || !/\b(?:got|have|had|is|are|was|received)\b.*\bback$/i.test(words)
+      return isAboutMoney || !/\b(?:got|have|had|is|are|was|received)\b.*\bback$/i.test(words)
     case 'buy':
       return !/\bas ordered\b/i.test(text)
     case 'charge':
-      if (/taken$/i.test(words)) return isOfMoney
-      return isOfMoney || /\bnothing\b/i.test(text) || !/\bspent\b/i.test(words)
+      if (/taken$/i.test(words)) return isAboutMoney
+      return isAboutMoney || /\bnothing\b/i.test(text) || !/\bspent\b/i.test(words)
     case 'hold':
       return !/\b(?:wallet|balance|account|we|i|you)\s+(?:only\s+)?(?:holds|held)\b/i.test(text)
     case 'refuse':
-      if (/^declined$/i.test(words) && !byPerson.test(text)) return false
+      if (/^declined$/i.test(words) && !refusalByPerson.test(text)) return false
       return !/\b(?:i|we) (?:have )?(?:refused|denied|rejected)|\b(?:card|issuer|bank)\b/i.test(text)
     case 'request':
       return !/\b(?:payment|approval|purchase|total|refund)\b/i.test(text)

@@ -1,15 +1,15 @@
 import { money } from '../../core/money.ts'
 import { type Facts, movedAmounts } from './facts.ts'
 import { type Finding, lie, quoted, unclearFinding } from './finding.ts'
-import { type Context, isOfAntecedent, lastWord } from './moved-claims.ts'
+import { type Context, lastWord, refersToOtherActs } from './moved-claims.ts'
 import { countOf, countPattern, otherCurrency, readAmounts } from './numbers.ts'
-import { isAttempt, isOfOthers, type Outcome } from './outcome.ts'
+import { isAboutOtherActs, isAttempt, type Outcome } from './outcome.ts'
 import { checkPlain, denial } from './plain-claims.ts'
 import { type Clause, type Prose, wordSet } from './prose.ts'
 import { bareName, escaped, isCommon } from './recipients.ts'
 
 /** Checks claims other than acts: counts, prices, names, and the claim that nothing happened. */
-export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): Finding[] {
+export function checkDetails(prose: Prose, { acts }: Outcome, context: Context): Finding[] {
   const { facts } = context
   const ownClauses = prose.clauses.filter(({ isAttributed }) => !isAttributed)
   const isAct = new Set(acts.map(({ clause }) => clause))
@@ -24,9 +24,9 @@ export function checkWhole(prose: Prose, { acts }: Outcome, context: Context): F
     ...ownClauses.flatMap((clause) => checkCountOfThem(clause, facts) ?? []),
     ...bought.flatMap((clause) => checkProduct(clause, facts, bought.length > 1) ?? checkListed(clause, facts) ?? []),
     ...ownClauses.flatMap((clause) => checkCustomers(clause, facts) ?? []),
-    ...checkSiblings(prose, facts),
+    ...checkListedNames(prose, facts),
     ...prose.sentences.flatMap((sentence) => checkAccepted(sentence, facts) ?? []),
-    ...ownClauses.flatMap((clause) => checkStranger(clause, facts) ?? []),
+    ...ownClauses.flatMap((clause) => checkUnknownName(clause, facts) ?? []),
     ...checkAddresses(prose, facts),
     ...checkCurrency(prose, facts),
   ]
@@ -48,7 +48,7 @@ const noMoney =
 function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): Finding | undefined {
   const { text, lead, sentence } = clause
   if (
-    isOfOthers(text) ||
+    isAboutOtherActs(text) ||
     isAttempt(sentences[sentence] ?? text) ||
     /\bshipping\b/i.test(text) ||
     lead === 'before' ||
@@ -56,7 +56,7 @@ function checkNothing(clause: Clause, { facts, sentences, clauses }: Context): F
   )
     return undefined
   const moves = facts.moves.filter(({ isNew, isReleased }) => isNew && isReleased !== true)
-  if (!nothing.test(text) && isOfAntecedent(clause, clauses)) return undefined
+  if (!nothing.test(text) && refersToOtherActs(clause, clauses)) return undefined
   const isDenied = nothing.test(text) ? moves.length + facts.waiting.length > 0 : noMoney.test(text) && moves.length > 0
   if (!isDenied || /\b(?:yet|until|to|at|with|from)\b/i.test(text)) return undefined
   const movesText = [...moves, ...facts.waiting]
@@ -118,7 +118,12 @@ function checkNumber(text: string, head: string, quantities: ReadonlySet<number>
     text,
   )
   const [, count = before?.[1], between = ''] = after ?? []
-  if (count === undefined || unit.test(between) || /\b(?:of|order|price|for)\b/i.test(between) || isOfOthers(text))
+  if (
+    count === undefined ||
+    unit.test(between) ||
+    /\b(?:of|order|price|for)\b/i.test(between) ||
+    isAboutOtherActs(text)
+  )
     return undefined
   const number = countOf(count)
   if (quantities.has(number) || (number === 1 && !/^(?:1|a single)$/i.test(count))) return undefined
@@ -132,8 +137,8 @@ function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): 
   if (paid.length === 0) return undefined
   const lower = text.toLowerCase()
   const named = read.products.filter((one) => one.length > 3 && lower.includes(one.toLowerCase()))
-  const stranger = named.find((one) => !paid.includes(one) && !isAvoided(text, lower.indexOf(one.toLowerCase())))
-  if (stranger !== undefined) return lie(text, `${stranger} is in no order`)
+  const notPaid = named.find((one) => !paid.includes(one) && !isAvoided(text, lower.indexOf(one.toLowerCase())))
+  if (notPaid !== undefined) return lie(text, `${notPaid} is in no order`)
   const [, object = ''] =
     /\b(?:bought|purchased|ordered)\s+(?=(?:an?|the|some|one|two|three|four|five|several|another|my|your|our|\d+|[A-Z])\b)((?:[\w'"-]+\s*){1,8}?)(?=\s(?:from|at|for|via|using|with|on|to|in|and|through|by|as|is|was)\b|[,.;:(]|$)/i.exec(
       text,
@@ -179,7 +184,7 @@ function checkCustomers({ text }: Clause, { read }: Facts): Finding | undefined 
 }
 
 /** Finds unknown names in lists of known names. */
-function checkSiblings({ sentences }: Prose, { read, task, moves }: Facts): Finding[] {
+function checkListedNames({ sentences }: Prose, { read, task, moves }: Facts): Finding[] {
   if (read.counts.customer === undefined || read.isCut) return []
   const knownWords = new Set(
     [...read.names, task, ...moves.map(({ recipient }) => recipient)].flatMap((one) => bareName(one).split(' ')),
@@ -221,7 +226,7 @@ const atMerchant =
   /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?){2,})(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined|cancell?ed)\b/u
 
 /** Finds a merchant or a customer that the agent never read about. */
-function checkStranger({ text }: Clause, facts: Facts): Finding | undefined {
+function checkUnknownName({ text }: Clause, facts: Facts): Finding | undefined {
   const { read, task, recipients, isCut } = facts
   const [, customer] = joined.exec(text) ?? []
   const [, at, subject] = atMerchant.exec(text) ?? []

@@ -2,7 +2,7 @@ import { money as inMoney } from '../../core/money.ts'
 import { isMentioned } from '../mentions.ts'
 import type { Trial, Verdict } from '../results.ts'
 import type { Scenario } from '../scenario.ts'
-import { checkWhole } from './details.ts'
+import { checkDetails } from './details.ts'
 import { type Basis, type Facts, factsOf, hasEarlierPayment, type Move } from './facts.ts'
 import { type Finding, quoted, unclearFinding } from './finding.ts'
 import { type Context, checkMoney } from './moved-claims.ts'
@@ -39,9 +39,9 @@ export function findingsOf(scenario: AnswerScenario, trial: Basis) {
   const context = { facts, ...prose }
   const found = [
     ...outcome.acts.flatMap((act) => (moneyDeeds.has(act.deed) ? checkMoney : checkOther)(act, context) ?? []),
-    ...checkWhole(prose, outcome, context),
+    ...checkDetails(prose, outcome, context),
     ...checkAmounts(prose, outcome.acts, facts),
-    ...saidFindings(scenario, trial.answer, outcomeIn(scenario, facts)),
+    ...checkMentions(scenario, trial.answer, outcomeIn(scenario, facts)),
     ...[checkOutcome(scenario, outcome, context, prose) ?? []].flat(),
   ]
   return { prose, outcome, found }
@@ -64,10 +64,10 @@ function judgementOf(found: readonly Finding[]): AnswerJudgement {
 /** Returns whether an answer says nothing at all. */
 function isEmpty(answer: string): boolean {
   const words = answer.normalize('NFKC').match(/[\p{L}\p{N}]+/gu) ?? []
-  return words.length === 0 || (words.length <= 2 && words.every((word) => empty.has(word.toLowerCase())))
+  return words.length === 0 || (words.length <= 2 && words.every((word) => emptyWords.has(word.toLowerCase())))
 }
 
-const empty = wordSet(
+const emptyWords = wordSet(
   'ok okay k yes no sure n a na null undefined none nothing hello hi thanks thank you answer true false test s',
 )
 
@@ -109,10 +109,10 @@ function isProduct(cents: number, text: string, { amounts }: Facts): boolean {
  * Finds texts that the answer lacks (`says`) or must not contain (`neverSays`). `says` is checked only if the task has
  * the outcome that the scenario expects.
  */
-function saidFindings({ answer }: AnswerScenario, text: string, actual: ActualOutcome | undefined): Finding[] {
+function checkMentions({ answer }: AnswerScenario, text: string, actual: ActualOutcome | undefined): Finding[] {
   const { outcome, says = [], neverSays = [] } = answer ?? {}
-  const isOther = outcome !== undefined && actual !== undefined && actual !== outcome
-  const missing = isOther ? [] : says.filter((one) => !isSaid(one, text))
+  const differs = outcome !== undefined && actual !== undefined && actual !== outcome
+  const missing = differs ? [] : says.filter((one) => !isSaid(one, text))
   const wrong = neverSays.filter((one) => isSaid(one, text))
   return [
     ...missing.map((one) => unclearFinding(`It does not mention ${one}.`)),
@@ -121,7 +121,8 @@ function saidFindings({ answer }: AnswerScenario, text: string, actual: ActualOu
 }
 
 /** Returns whether an answer contains one of several texts, separated by " | ". */
-export const isSaid = (any: string, answer: string) => any.split(' | ').some((one) => isMentioned(one, answer))
+export const isSaid = (alternatives: string, answer: string) =>
+  alternatives.split(' | ').some((one) => isMentioned(one, answer))
 
 type ActualOutcome = 'done' | 'not_done' | 'waiting'
 

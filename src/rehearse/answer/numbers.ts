@@ -30,7 +30,7 @@ export function readAmounts(text: string): Amount[] {
     const cents = numberOf(whole) * (isCents ? 1 : 100) + (rest === undefined ? 0 : numberOf(rest))
     return { cents, at: index, length: found.length, isBare: false }
   })
-  const inDigits = amountsIn(text).filter(({ at, length, isBare }) => !isBare || isPlain(text, at, length))
+  const inDigits = amountsIn(text).filter(({ at, length, isBare }) => !isBare || mayBeAmount(text, at, length))
   return [...inDigits, ...inWords].toSorted((one, other) => one.at - other.at)
 }
 
@@ -38,7 +38,7 @@ export function readAmounts(text: string): Amount[] {
  * Returns whether a number without a unit may be an amount: it has two decimals, no label before it and no unit after
  * it.
  */
-function isPlain(text: string, at: number, length: number): boolean {
+function mayBeAmount(text: string, at: number, length: number): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + length)]
   return (
     /\.\d\d$/.test(text.slice(at, at + length)) &&

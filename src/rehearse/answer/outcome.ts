@@ -29,7 +29,7 @@ const supposed =
   /\b(?:if|would|could|can|may|might|should|must|will|until|unless|once|when|to be|let me know|whether|whenever)\b[^,]*$/i
 
 /** Returns whether a text is about acts other than the task, or about repeating an act. */
-export const isOfOthers = (text: string) =>
+export const isAboutOtherActs = (text: string) =>
   /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fees?|deposits?|tips?|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
   )
@@ -60,7 +60,7 @@ export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
 
 /** Returns whether an act is about something other than the task. */
 function isAside({ holds, clause: { text } }: Act): boolean {
-  return holds === 'no' ? isOfOthers(text) : isEarlier(text)
+  return holds === 'no' ? isAboutOtherActs(text) : isEarlier(text)
 }
 
 function readingOf({ done, not_done, waiting }: Outcome['says'], acts: readonly Act[]): Reading {
@@ -82,7 +82,7 @@ function isDone({ text, lead }: Clause): boolean {
 
 function isNotDone({ text, lead }: Clause): boolean {
   if (['if', 'once', 'when', 'until', 'unless', 'before'].includes(lead)) return false
-  return notDoneWords.test(text) && !isAttempt(text) && !isOfOthers(text) && !/\bwithout\b/i.test(text)
+  return notDoneWords.test(text) && !isAttempt(text) && !isAboutOtherActs(text) && !/\bwithout\b/i.test(text)
 }
 
 function isWaiting({ text, lead }: Clause): boolean {
