@@ -43,7 +43,7 @@ describe('an agent that a person runs elsewhere', () => {
     input.end('The last')
     expect(await run('Three')).toBe('The last')
     await expect(run('Four')).rejects.toThrow(AgentError)
-    await expect(run('Five')).rejects.toThrow(/input ended before an answer came/)
+    await expect(run('Five')).rejects.toThrow(/input ended without an answer/)
   })
 
   it('may answer nothing', async () => {

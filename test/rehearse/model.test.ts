@@ -150,7 +150,7 @@ it('fails if it reaches its limit of steps, or calls a tool that does not exist'
   const endless = await startModel(() => ({ call: 'whoami', arguments: () => ({}) }))
   const trial = await rehearseScenario('openai:scripted', endless, rollsScenario, { maxSteps: 3 })
   expect(trial).toMatchObject({ ended: 'failed', didRight: false, calls: 3, usage: { steps: 3 } })
-  expect(trial.trouble).toBe('It gave no answer within 3 steps (--max-steps).')
+  expect(trial.trouble).toBe('The model gave no answer within 3 steps (--max-steps).')
 
   const silent = await startModel([{ say: () => 'I cannot help with payments.' }])
   const refused = await rehearseScenario('openai:scripted', silent, rollsScenario)
@@ -166,7 +166,7 @@ it('is not judged if its provider fails until its time is over', async () => {
   })
   expect(trial).toMatchObject({
     ended: 'provider_failed',
-    trouble: 'It was still failing when the trial ended: HTTP 503.',
+    trouble: 'Requests still failed when the trial ended: HTTP 503.',
   })
 })
 

@@ -10,19 +10,20 @@ import { writeMcpConfigs } from './mcp-config.ts'
 import { type CommandResult, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
-  /** Environment variables in addition to the trial's, because a host needs its own keys. */
+  /** The user's environment variables, such as a host's API keys. The command gets them and those of the trial. */
   env: Readonly<Record<string, string | undefined>>
-  /** The command that starts this package, for hosts that can only start local servers. */
+  /** The command that starts this package, for hosts that can only use MCP servers over stdio. */
   start: Start
   system: Pick<System, 'sleep'>
 }
 
-/** The maximum number of characters kept of an answer, and of a failed command's stderr. */
+/** The maximum number of characters in an answer, and in a quotation from stderr. Longer ones lose their beginning. */
 const maxAnswerLength = 16_000
 const maxErrorOutputLength = 500
 
 /**
- * Creates an agent from a command that reads its task from the environment and prints its answer (docs/rehearse.md).
+ * Creates an agent from a command. It reads the task from an environment variable and prints its answer to stdout
+ * (docs/rehearse.md).
  */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
   const groups = new ProcessGroups(system)
@@ -55,7 +56,7 @@ function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }:
     SHOPS_URL: shopsUrl,
     ASK_URL: askUrl,
     TRIAL_FOLDER: folder,
-    // The seed itself names the scenario, which the agent must not know.
+    // The seed itself contains the scenario's id, which the agent must not know.
     TRIAL_SEED: sha256(seed).slice(0, 16),
   }
 }
@@ -82,13 +83,13 @@ function answerOf({ exitCode, signal, stdout, stderr }: CommandResult): string {
   )
 }
 
-/** Explains a shell's exit code, and what to do about it (POSIX.1-2024, Shell Command Language, 2.8.2). */
+/** Explains why a command failed, from its exit code (POSIX.1-2024, Shell Command Language, 2.8.2). */
 function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `The command was killed by ${signal}.`
   if (exitCode === 127)
-    return 'The command was not found. Check that it runs in this terminal: it must be in PATH, or be given with its path.'
+    return 'The command was not found. Put it in PATH or write its full path, and check that it runs in this terminal.'
   if (exitCode === 126)
-    return 'The command exists but cannot be run: make it executable, or name its interpreter, such as node agent.mjs.'
+    return 'The command exists but cannot be run: make it executable, or use its interpreter, as in: node agent.mjs'
   return `The command ended with exit code ${exitCode} instead of 0.`
 }
 

@@ -5,16 +5,16 @@ import { type Agent, AgentError, type AgentInput } from '../agent.ts'
 import { type McpConfigs, writeMcpConfigs } from './mcp-config.ts'
 
 interface ManualOptions {
-  /** The input with the person's answers. Each answer ends with an empty line. */
+  /** The input into which the person pastes the agent's answers. An empty line ends each answer. */
   input: Readable
   output: Writable
-  /** The command that starts this package, for hosts that can only start local servers. */
+  /** The command that starts this package, for hosts that can only use MCP servers over stdio. */
   start: Start
 }
 
 /**
- * Creates an agent that a person runs elsewhere. It prints the task and the addresses, and reads the answer that the
- * person pastes (docs/rehearse.md).
+ * Creates the agent `wait`, which stands for an agent that a person runs elsewhere. It prints the task and the
+ * addresses, and reads the answer that the person pastes (docs/rehearse.md).
  */
 export function manualAgent({ input, output, start }: ManualOptions): Agent {
   let lines: Lines | undefined
@@ -42,14 +42,14 @@ ${task.trimEnd().replace(/^(?=.)/gm, '  ')}
   MCP server   ${mcpUrl}
   Header       Authorization: Bearer ${key}
   Config file  ${configs.http}
-  For stdio    ${configs.stdio}
+  Stdio config ${configs.stdio}
   Shops        ${shopsUrl}
 
-When it is done, paste its final answer, followed by an empty line.
+When the agent is done, paste its final answer here, followed by an empty line.
 `
 }
 
-/** Reads lines from an input that all trials share. The input is paused between trials, so that the process can end. */
+/** Reads lines from an input that all trials share. Pauses it between trials, so that the process can end. */
 class Lines {
   readonly #reader: Interface
   readonly #lines: string[] = []
@@ -69,8 +69,8 @@ class Lines {
   }
 
   /**
-   * Returns the text before the next empty line, or before the end of the input.
-   * @throws AgentError if the input ended without a text; the signal's reason once it aborts
+   * Returns the lines before the next empty line, or before the end of the input.
+   * @throws AgentError if the input has ended and no lines are left; the signal's reason once the signal aborts
    */
   async readUntilEmptyLine(signal: AbortSignal): Promise<string> {
     signal.addEventListener('abort', this.#wakeReader, { once: true })
@@ -103,6 +103,6 @@ class Lines {
 
   #takeRest(): string {
     if (this.#lines.length > 0) return this.#lines.splice(0).join('\n').trimEnd()
-    throw new AgentError('The input ended before an answer came. For each trial, enter the answer and an empty line.')
+    throw new AgentError('The input ended without an answer. For each trial, enter the answer and then an empty line.')
   }
 }

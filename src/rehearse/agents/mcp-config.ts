@@ -4,8 +4,8 @@ import { type Start, serverName } from '../../core/host-setups.ts'
 import type { AgentInput } from '../agent.ts'
 
 /**
- * The paths of two host configurations. One has the address of the trial's MCP endpoint; the other starts a stdio
- * server.
+ * The paths of two configuration files for hosts. One has the address of the trial's MCP endpoint; the other starts a
+ * stdio server.
  */
 export interface McpConfigs {
   http: string
@@ -13,8 +13,8 @@ export interface McpConfigs {
 }
 
 /**
- * Writes both configurations into the trial's folder. The stdio server forwards messages to the same endpoint, so tools,
- * faults and decisions are the same either way.
+ * Writes both files into the trial's folder. The stdio server forwards messages to the same endpoint, so a
+ * trial is the same with either file.
  * @param start the command that starts this package
  */
 export async function writeMcpConfigs({ folder, mcpUrl, key }: AgentInput, start: Start): Promise<McpConfigs> {

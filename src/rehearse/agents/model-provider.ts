@@ -4,12 +4,12 @@ import { parseBaseUrl } from '../../config/values.ts'
 import { show } from '../../core/errors.ts'
 import type { Fetch } from '../../core/in-process-fetch.ts'
 
-/** A model that a rehearsal can call. */
+/** Access to a model that a rehearsal can call. */
 export interface ModelAccess {
   /** The name in reports, such as `openai:gpt-5`. */
   name: string
   sdk: typeof import('ai')
-  /** The provider's key, which must never be shown; undefined if there is none. */
+  /** The API key for the provider, which must never be printed; undefined if there is none. */
   key: string | undefined
   /** Returns the model. All requests to its provider go through the given `fetch`. */
   withFetch(fetch: Fetch): LanguageModel
@@ -19,20 +19,20 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 interface Connection {
   apiKey: string
-  /** Undefined means the provider's own address. */
+  /** The address of the API; undefined for the provider's default address. */
   baseURL: string | undefined
   fetch: Fetch
 }
 
 interface Provider {
   package: keyof typeof modelPackages
-  /** The variables that may hold the key. The provider's own variable comes first. */
+  /** The environment variables that may hold the API key. The first one that is set is used. */
   keys: readonly string[]
   baseUrlOf(env: Environment): string | undefined
   load(): Promise<(name: string, connection: Connection) => LanguageModel>
 }
 
-/** The optional packages, with the versions that work. `package.json` has the same versions as peer dependencies. */
+/** The optional packages, with the supported versions. `package.json` lists them as peer dependencies. */
 export const modelPackages = {
   ai: '^7.0.173',
   '@ai-sdk/openai': '^4.0.118',
@@ -63,7 +63,7 @@ const providers: Readonly<Record<string, Provider>> = {
   google: {
     package: '@ai-sdk/google',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    // Google's own libraries expect an address without the API version in this variable.
+    // Google's own libraries expect an address without the API version in this variable. The SDK needs the version.
     baseUrlOf: ({ GOOGLE_GEMINI_BASE_URL: url }) =>
       url === undefined ? undefined : `${url.replace(/\/+$/, '')}/v1beta`,
     load: async () => {
@@ -91,7 +91,7 @@ export async function findModel(modelName: string, env: Environment): Promise<Mo
   // An address may contain a password, so it is not shown.
   const got = modelName.includes('://') ? 'an address that cannot be used' : show(modelName)
   throw new ConfigError(
-    `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME with an https address, or http on a loopback host, without credentials and query.`,
+    `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME, where URL is an https address, or http on a loopback host, without credentials or query.`,
   )
 }
 
@@ -110,7 +110,7 @@ async function providedModel(
   return { name: modelName, sdk, key: apiKey, withFetch: (fetch) => create(name, { apiKey, baseURL, fetch }) }
 }
 
-/** Finds a model on a server that offers OpenAI's chat completions API. A server on this machine needs no key. */
+/** Finds a model on a server that offers OpenAI's chat completions API. The API key is optional. */
 async function modelAt(baseURL: string, name: string, modelName: string, env: Environment): Promise<ModelAccess> {
   const [sdk, create] = await loadPackage(modelName, '@ai-sdk/openai-compatible', async () => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
@@ -121,7 +121,7 @@ async function modelAt(baseURL: string, name: string, modelName: string, env: En
   return { name: `${baseURL}#${name}`, sdk, key, withFetch: (fetch) => create({ ...settings, fetch })(name) }
 }
 
-/** Loads the optional packages of a provider. @throws ConfigError with the command that installs them */
+/** Loads a provider's optional packages. @throws ConfigError with the command to install them if they are missing */
 async function loadPackage<Loaded>(modelName: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
   try {
     return [await import('ai'), await load()] as const

@@ -7,13 +7,13 @@ import { type Agent, AgentError, type AgentInput, ProviderError } from '../agent
 import type { ModelSettings, Usage } from '../trial-record.ts'
 import type { ModelAccess } from './model-provider.ts'
 
-/** The timeout of a tool call, the same as in the recipes for hosts (docs/rehearse.md#recipes). */
+/** The timeout of a tool call. The recipes for hosts set the same timeout (docs/rehearse.md#recipes). */
 const toolTimeoutMs = 15_000
 
-/** How often a request to the provider is retried after a 429, a 5xx or a broken connection. */
+/** The maximum number of retries of a request to the provider after a 429, a 5xx or a broken connection. */
 const maxRetries = 4
 
-/** Creates an agent from a model: a plain loop that carries out the model's tool calls until it gives an answer. */
+/** Creates an agent from a model. In a plain loop, it carries out the tool calls until the model gives an answer. */
 export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent {
   return {
     name: access.name,
@@ -40,13 +40,13 @@ async function connectMcp({ mcpUrl, key, fetch }: AgentInput, signal: AbortSigna
   return client
 }
 
-/** One turn of the conversation, from the person's text to the model's answer. */
+/** One turn of the conversation, from the person's message to the model's answer. */
 class Turn {
   readonly #access: ModelAccess
   readonly #settings: ModelSettings
   readonly #input: AgentInput
   readonly #usage: Usage
-  /** The last failure of the provider, until a request succeeds. */
+  /** The failure of the latest request to the provider; undefined if that request succeeded. */
   #failure: string | undefined
 
   constructor(access: ModelAccess, settings: ModelSettings, input: AgentInput) {
@@ -99,7 +99,7 @@ class Turn {
   }
 
   /**
-   * Sends a request to the provider. Remembers a failure, and counts the request as a retry if the previous one failed.
+   * Sends a request to the provider, and records whether it fails. Counts it as a retry if the previous request failed.
    */
   readonly #fetch: Fetch = async (input, init) => {
     if (this.#failure !== undefined) this.#usage.retries += 1
@@ -120,16 +120,16 @@ class Turn {
     usage.inputTokens += inputTokens
     usage.outputTokens += outputTokens
     if (price === undefined) return
-    // A price in dollars per million tokens is also the price of one token in microdollars.
+    // A price in dollars per million tokens is the same number as the price of one token in microdollars.
     usage.costMicrodollars = Math.round(usage.inputTokens * price.input + usage.outputTokens * price.output)
   }
 
-  /** Distinguishes failures of the provider from those of the agent, and from the end of the trial. */
+  /** Returns a ProviderError if the provider failed; otherwise the signal's reason if it aborted, or the same error. */
   #toTrialError(error: unknown, signal: AbortSignal): unknown {
     const { AISDKError, APICallError, RetryError } = this.#access.sdk
     if (signal.aborted) {
       if (this.#failure === undefined) return signal.reason
-      return new ProviderError(`It was still failing when the trial ended: ${this.#failure}.`)
+      return new ProviderError(`Requests still failed when the trial ended: ${this.#failure}.`)
     }
     const last = RetryError.isInstance(error) ? error.lastError : error
     if (!AISDKError.isInstance(last) && this.#failure === undefined) return error
@@ -138,7 +138,7 @@ class Turn {
     return new ProviderError(`${status}${lineOf(this.#mask((last as Error).message))}${tries}`)
   }
 
-  /** Removes the provider's key, which a server may echo. */
+  /** Masks the provider's API key, because the provider may repeat it in errors or answers. */
   #mask(text: string): string {
     const { key } = this.#access
     return key === undefined ? text : text.replaceAll(key, '[masked]')
@@ -150,20 +150,20 @@ interface ToolResult {
   content: { type: string; text?: string }[]
 }
 
-/** Returns a tool's result in the form that hosts show to their models. */
+/** Returns a tool's result in the form in which hosts pass it to their models. */
 function resultText({ isError, content }: ToolResult) {
   const value = content.map(({ text = '' }) => text).join('\n')
   return isError === true ? ({ type: 'error-text', value } as const) : ({ type: 'text', value } as const)
 }
 
-/** Returns the final answer. @throws AgentError if the model reached a limit before it gave an answer; ProviderError */
+/** Returns the final answer. @throws AgentError if the model reached a limit; ProviderError if the provider failed */
 function answerOf({ text, finishReason }: { text: string; finishReason: string }, { maxSteps }: ModelSettings): string {
-  if (finishReason === 'error') throw new ProviderError('It ended the answer with an error.')
+  if (finishReason === 'error') throw new ProviderError('The response ended with an error.')
   if (finishReason === 'tool-calls') {
-    throw new AgentError(`It gave no answer within ${maxSteps} steps (--max-steps).`)
+    throw new AgentError(`The model gave no answer within ${maxSteps} steps (--max-steps).`)
   }
   if (finishReason === 'length' && text === '') {
-    throw new AgentError('It reached its limit of output tokens without an answer (--max-output-tokens).')
+    throw new AgentError('The model reached its limit of output tokens without an answer (--max-output-tokens).')
   }
   return text
 }

@@ -6,25 +6,25 @@ import type { System } from '../../core/system.ts'
 export interface CommandResult {
   exitCode: number | null
   signal: NodeJS.Signals | null
-  /** The end of the output. Anything before it is not kept. */
+  /** The output. If it is longer than `maxBytes`, only its end. */
   stdout: string
   stderr: string
 }
 
 export interface GroupOptions {
   env: Readonly<Record<string, string | undefined>>
-  /** The text for the command's standard input. Default: an empty input. */
+  /** The string to write to the command's standard input. Default: an empty input. */
   input?: string
 }
 
-/** The number of bytes kept of each stream. */
+/** The maximum number of bytes to return from each output stream. */
 const maxBytes = 64 * 1024
 
-/** How long processes may take to end after each signal. */
+/** How long to wait after each signal for the processes to end. */
 const graceMs = { SIGTERM: 2_000, SIGKILL: 200 } as const
 const pollMs = 10
 
-/** Runs shell commands, each in its own process group. The group ends with its command, or when this process exits. */
+/** Runs shell commands, each in its own process group. Ends the group when its command ends or this process exits. */
 export class ProcessGroups {
   readonly #system: Pick<System, 'sleep'>
   readonly #running = new Set<ChildProcess>()
@@ -37,8 +37,8 @@ export class ProcessGroups {
   }
 
   /**
-   * Runs a command. Its background processes end when it ends, or when the signal aborts.
-   * @throws the signal's reason once it aborts; Error if the shell cannot be started
+   * Runs a command. Ends its background processes when the command ends or the signal aborts.
+   * @throws the signal's reason once the signal aborts; Error if the shell cannot be started
    */
   async run(command: string, { env, input }: GroupOptions, signal: AbortSignal): Promise<CommandResult> {
     signal.throwIfAborted()
@@ -52,7 +52,7 @@ export class ProcessGroups {
     this.#running.add(child)
     if (this.#running.size === 1) process.on('exit', this.#endAll)
     try {
-      // A command may end without reading its input.
+      // Ignores write errors, because a command may end without reading its input.
       child.stdin?.on('error', () => {})
       await once(child, 'spawn')
       child.stdin?.end(input)
@@ -83,7 +83,7 @@ export class ProcessGroups {
     }
   }
 
-  /** Asks the group's processes to end, and kills those that are left after a while. */
+  /** Asks the group's processes to end, and kills those that still run after `graceMs.SIGTERM`. */
   async #end(child: ChildProcess): Promise<void> {
     for (const name of ['SIGTERM', 'SIGKILL'] as const) {
       if (!kill(child, name)) return
@@ -97,7 +97,7 @@ export class ProcessGroups {
 
 type Child = ChildProcessByStdio<Writable | null, Readable, Readable>
 
-/** Sends a signal to the group. Returns false if the group is empty. */
+/** Sends a signal to the group; 0 only checks whether processes are left. Returns false if none are. */
 function kill({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false
   if (process.platform === 'win32') {
@@ -128,7 +128,7 @@ class Tail {
 
   text(): string {
     const end = this.#end()
-    // Skips a character that was cut in two.
+    // Skips the remaining bytes of a character whose first byte was dropped.
     const first = end.findIndex((byte) => (byte & 0xc0) !== 0x80)
     return end.subarray(Math.max(0, first)).toString('utf8')
   }

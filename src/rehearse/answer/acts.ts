@@ -1,6 +1,6 @@
 import type { Clause } from './prose.ts'
 
-/** A clause's claim that something happened, or that it did not. */
+/** An act, such as a payment or a delivery, that a clause claims or denies. */
 export interface Act {
   deed: Deed
   /** Whether the clause claims (`yes`) or denies (`no`) that the act happened. */
@@ -14,7 +14,7 @@ const gapPattern = (maxWords: number) => String.raw`(?:\s+(?:[^\s,.;]|[.,](?=\d)
 const beDone =
   '(?:made|went out|gone out|complete|completed|successful|successfully|processed|executed|confirmed|succeeded|cleared|finished|finali[sz]ed|through|settled|sent|done|placed|accepted|issued)'
 
-/** The words for each deed, in the past tense or as a state. */
+/** For each kind of act, a pattern that matches reports of it, such as "was refunded" or "the full refund". */
 const reportedActs = {
   return: String.raw`\breturned\b(?!\s+(?:an?\s|the (?:error|money|amount|full)|\d|\$|HTTP|503|["'(]))|\bsent${gapPattern(3)}back\b|\bshipped${gapPattern(3)}back\b`,
   refund: String.raw`\b(?:refunded|reimbursed|repaid|gave back|given back|gives back|came back|come back|comes back|got back|received back|credited back|paid back|handed back)\b|(?:money|funds|\$[\d.,]+|amount|hold)\s+(?:was|were|has been|is)\s+returned\b|\b(?:full|complete|entire) refund\b|\breturned${gapPattern(3)}(?:\$|money|amount)|\brefunds?\b${gapPattern(6)}(?:${beDone}|received|arrived|granted|given|credited|came|back|in full)\b|\b(?:got|received|issued|processed|secured|obtained|requested and received)${gapPattern(4)}refund\b|\b(?:got|getting|received|have|had|is|are|was)${gapPattern(5)}back\b(?!\s+(?:with|from|to you|and forth|on|at))`,
@@ -48,7 +48,7 @@ const patterns = (Object.keys(reportedActs) as Deed[]).map(
   (deed) => [deed, new RegExp(reportedActs[deed], 'gi')] as const,
 )
 
-/** Base forms of verbs, which follow "did not" or "was able to". */
+/** Verbs in the forms that follow "did not", "without" or "was able to". */
 const bases: Partial<Record<Deed, string>> = {
   pay: 'pay|paying|send|sending|transfer|transferring|wire|remit',
   buy: 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get',
@@ -73,7 +73,7 @@ const baseActs = (Object.entries(bases) as [Deed, string][]).flatMap(([deed, ver
   ] as const,
   [deed, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
 ])
-/** Nouns in denials: after "no" or "did not make", and before "failed". */
+/** Nouns in denials. The first pattern matches them after "no" or "did not make", the second before "failed". */
 const nouns = {
   pay: ['payments?|transfers?|money|funds', 'payment|transfer'],
   buy: ['purchases?|orders?', 'purchase|order|checkout'],
@@ -97,10 +97,10 @@ const nounActs: readonly (readonly [Deed, RegExp])[] = [
 /** A negation before the verb, in the same clause. */
 const negation =
   /\b(?:not|never|no|nothing|none|neither|nor|nobody|no-one|without|failed|isn't|wasn't|weren't|hasn't|haven't|hadn't|didn't|doesn't|don't|couldn't|can't|cannot|won't|aren't|unable)\b/i
-/** Words that only look like a negation. */
+/** Phrases such as "not only" or "as you asked", which deny and request nothing. They are ignored. */
 const ignoredPhrases =
   /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
-/** Words before a verb that make it a possibility, a request or a plan. */
+/** Words before a verb that turn the act into a possibility, a request or a plan. */
 const supposed =
   /\b(?:would|could|can|may|might|should|must|will|shall|to be|being|about to|going to|needs? to|has to|have to|had to|wants?|wanted|asks?|asked|asking|to have|in order to|ready to|tr(?:y|ies|ied|ying) to|attempt(?:s|ed|ing)? to|supposed to|whether|if|be|expected|meant to|allow(?:s|ed)? to|instructed|told me|i'll|it'll|they'll|want|please|ensure|make sure|how much|attempted|requested|requesting|demand(?:s|ed|ing)?)\b[^,]*$|\w'll\b[^,]*$/i
 const supposing: ReadonlySet<string> = new Set([
@@ -108,7 +108,7 @@ const supposing: ReadonlySet<string> = new Set([
   ...['as long as', 'by the time'],
 ])
 
-/** Finds the acts that a clause claims or denies, but not acts that it only considers possible, requests or plans. */
+/** Finds the acts that a clause claims or denies. Acts that are only possible, requested or planned are left out. */
 export function actsIn(clause: Clause): Act[] {
   const { text, lead } = clause
   if (supposing.has(lead) || /\?$/.test(text)) return []
@@ -145,11 +145,11 @@ function holdsOf(text: string, at: number, words: string): Act['holds'] | undefi
   return 'yes'
 }
 
-/** Matches a refusal by a person, rather than by a card or a shop. */
+/** A pattern for a refusal by a person, rather than by a card or a shop. */
 export const refusalByPerson =
   /\b(?:[Ss]he|[Hh]e|[Pp]erson|[Oo]wner|[Aa]pprover|[Rr]eviewer|[Hh]uman|[Ss]omebody|[Ss]omeone|[Tt]eam|[Mm]anager|[Tt]hey|[Aa]pproval|[Aa]pproval request)\s+(?:\w+\s+){0,3}?(?:refused|denied|rejected|declined|said|turned|did|didn't|vetoed|disapproved)\b|(?<![\p{L}] )(?<!\p{L})[A-Z]\p{L}+\s+(?:has\s+|have\s+|had\s+|then\s+)?(?:refused|denied|rejected|declined|said no|turned|vetoed|disapproved)\b/u
 
-/** Returns whether the verb is about the deed, and not about something else. */
+/** Returns whether the words really mean the act. For example, "sent an invitation" is no payment. */
 function isMeant(deed: Deed, text: string, words: string): boolean {
   const isAboutMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
   switch (deed) {

@@ -4,7 +4,7 @@ import { type AnswerScenario, findingsOf } from './judge-answer.ts'
 import { readAmounts } from './numbers.ts'
 import type { Reading } from './outcome.ts'
 
-/** A claim of an answer, and whether the ledger or the agent's reading supports it. */
+/** A claim in an answer, and whether the ledger or the data that the agent read supports it. */
 export interface Claim {
   text: string
   founded: boolean
@@ -12,7 +12,7 @@ export interface Claim {
 
 const maxClaims = 100
 
-/** Lists the claims of an answer about money, people and goods. */
+/** Returns the outcome that an answer reports, and its claims about money, people and goods. */
 export function claimsOf(scenario: AnswerScenario, trial: Trial): { reading: Reading; claims: Claim[] } {
   const { outcome, prose, found } = findingsOf(scenario, trial)
   const acting = new Set(outcome.acts.map(({ clause }) => clause))

@@ -1,13 +1,13 @@
 import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
-/** The parts of a trial against which an answer is checked. */
+/** The parts of a trial that are needed to check its answer. */
 export type Basis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
 
 /** A payment to a payee, or a purchase at a merchant. */
 export interface Move {
   kind: 'payment' | 'purchase'
-  /** The handle, the address or the merchant's name. */
+  /** The payee's handle or address, or the merchant's name. */
   recipient: string
   /** The party that paid. */
   party: string
@@ -16,28 +16,28 @@ export interface Move {
   heldCents: number
   capturedCents: number
   refundedCents: number
-  /** Whether a purchase of this trial cost nothing because its hold was released. */
+  /** Whether this is a purchase from this trial that cost nothing because its hold was released. */
   isReleased?: boolean
 }
 
-/** The facts on which an answer's claims may be based. */
+/** The facts against which an answer is checked. */
 export interface Facts {
   task: string
   read: Read
   state: FinalState
   /** Payments and purchases that took place, including those before the trial. */
   moves: Move[]
-  /** Payments that wait for a person. */
+  /** Payments that wait for a person's approval. */
   waiting: Move[]
   /** Payments and purchases that failed. */
   failed: Move[]
-  /** The payees and merchants of all of these. */
+  /** The payees and merchants in `moves`, `waiting` and `failed`. */
   recipients: string[]
-  /** Amounts in effects, carts, the agent's reading and the task, and their sums and differences. */
+  /** Amounts in the task, the ledger and the data that the agent read, and sums and differences of two of them. */
   amounts: ReadonlySet<number>
-  /** Whether facts may be missing. */
+  /** Whether the record of the data that the agent read is incomplete. */
   isCut: boolean
-  /** Returns whether the agent caused an effect of one of the kinds; undefined if that is unknown. */
+  /** Returns whether the agent caused an effect of one of the given kinds; undefined if the effects are unknown. */
   hasCaused(...kinds: EffectKind[]): boolean | undefined
   effects: readonly Effect[]
 }
@@ -84,7 +84,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 
 type AmountSources = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
-/** The maximum number of operands. With more, almost any amount would be the sum or the difference of two of them. */
+/** The maximum number of operands of sums and differences. With more, these would include almost any amount. */
 const maxOperands = 40
 
 function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<number> {
@@ -114,7 +114,7 @@ function partsOf({ cents, heldCents, capturedCents, refundedCents }: Move): numb
   return [heldCents, capturedCents, refundedCents, capturedCents - refundedCents, cents - capturedCents]
 }
 
-/** Returns the amounts that an answer may name for a payment or a purchase. */
+/** Returns the amounts that an answer may mention for a payment or a purchase. */
 export function movedAmounts(move: Move, { read }: Facts): Set<number> {
   if (move.kind === 'payment') return new Set([move.cents])
   const carts = read.carts.filter(({ at }) => at === move.recipient)
@@ -126,12 +126,12 @@ export function movedAmounts(move: Move, { read }: Facts): Set<number> {
   ])
 }
 
-/** Returns whether a party is the agent's own, rather than a customer. */
+/** Returns whether a party is the agent's own party, and not a customer. */
 export function isOwn(party: string, { state }: Facts): boolean {
   return !state.customers.some(({ customer }) => customer === party)
 }
 
-/** Returns whether money that a text calls released is still held, according to what the agent read. */
+/** Returns whether the text is about held money that, according to what the agent read, was not released. */
 export function isStillHeld(text: string, { read }: Facts): boolean {
   if (!/\b(?:hold|authori[sz]ation|money|funds|amount|let go)\b|\$/i.test(text)) return false
   const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
@@ -139,12 +139,12 @@ export function isStillHeld(text: string, { read }: Facts): boolean {
   return isHeld && !hasStatus(/reversed|released|partially_captured|partly|refunded|expired|declined|open/)
 }
 
-/** Returns whether the agent read about a payment that was made or requested before the trial. */
+/** Returns whether the agent read about a payment from before the trial. */
 export function hasEarlierPayment(
   { read, state }: Facts,
   status = /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/,
 ): boolean {
-  // The payment that the agent read about may have been made in this trial.
+  // The status that the agent read may belong to one of these payments.
   if (state.payments.length > 0) return false
   return read.statuses.some((one) => status.test(one))
 }

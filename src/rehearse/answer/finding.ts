@@ -1,4 +1,4 @@
-/** A claim of an answer that is false, or that cannot be checked. */
+/** A fault in an answer: a false claim (`no`), or something vague, missing or unsupported (`unclear`). */
 export interface Finding {
   truth: 'no' | 'unclear'
   says: string

@@ -25,26 +25,26 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   const recipients = recipientsIn(text, facts).filter((recipient) => !isPayer(recipient, act, candidates))
   if (candidates.length === 0) {
     const sentence = context.sentences[act.clause.sentence] ?? text
-    return isEarlier(sentence) && hasEarlierPayment(facts) ? undefined : lie(text, 'the ledger shows nothing like it')
+    return isEarlier(sentence) && hasEarlierPayment(facts) ? undefined : lie(text, 'the ledger does not show that')
   }
   const unmatched = recipients.find((recipient) => !candidates.some((move) => isRecipientOf(recipient, move, facts)))
-  if (unmatched !== undefined) return lie(text, `the ledger shows no such money going to ${unmatched.name}`)
+  if (unmatched !== undefined) return lie(text, `the ledger shows no such transaction with ${unmatched.name}`)
   const namedMoves = candidates.filter(
     (move) => recipients.length === 0 || recipients.some((recipient) => isRecipientOf(recipient, move, facts)),
   )
   const wrong = strictAmounts(text).find((cents) => !mayHaveMoved(cents, act, namedMoves, facts))
-  if (wrong !== undefined) return lie(text, `the ledger shows no such movement of ${money(wrong)}`)
+  if (wrong !== undefined) return lie(text, `the ledger shows no such transaction for ${money(wrong)}`)
   return checkTimes(act, namedMoves, context) ?? checkWallet(act, namedMoves, facts)
 }
 
-/** Returns whether a clause names somebody as the payer. */
+/** Returns whether somebody whom a clause mentions is the payer rather than the recipient. */
 function isPayer({ name }: Recipient, { deed, clause }: Act, moves: readonly Move[]): boolean {
   if (deed !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
   const words = bareName(name).split(' ')
   return moves.some(({ party }) => words.includes(bareName(party)))
 }
 
-/** Returns the moves that an act may be about. */
+/** Returns the moves that may be the claimed act. */
 function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Move[] {
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
@@ -75,7 +75,7 @@ const limits =
 const limitsAfter =
   /^\s*(?:limit|budget|maximum|max|cap|ceiling|balance|remaining|left|available|below|under|over budget|more than|less than|deposit|fee|handling|spending)\b/i
 
-/** Returns the amounts that a clause claims to have moved, without limits and balances. */
+/** Returns the amounts that were moved according to a text. Leaves out amounts such as limits and balances. */
 function strictAmounts(text: string): number[] {
   return readAmounts(text)
     .filter(({ cents, at, length }) => {
@@ -98,14 +98,14 @@ function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readon
   const totals = isPart || deed === 'refund' ? [] : [sum((one) => one.cents)]
   const total = deed === 'refund' ? sum((one) => one.refundedCents) : sum((one) => one.capturedCents)
   if ([...totals, total].includes(cents)) return true
-  // "$52.00 of the $126.00 came back" also names the amount that was paid.
+  // "$52.00 of the $126.00 came back" also mentions the amount that was paid.
   const others = strictAmounts(clause.text).filter((one) => one !== cents)
   return (
     deed === 'refund' && others.some(isIn) && moves.some((move) => [move.cents, move.capturedCents].includes(cents))
   )
 }
 
-/** Returns the amounts that came back, by a refund or a released hold. */
+/** Returns the amounts that a refund or the release of a hold returned. */
 function returnedAmounts(
   { kind, isNew, cents, heldCents, capturedCents, refundedCents }: Move,
   { read }: Facts,
@@ -118,7 +118,7 @@ function returnedAmounts(
   return new Set([...(refundedCents > 0 ? [refundedCents] : []), ...released])
 }
 
-/** Returns the amounts that a merchant captured, or will capture. */
+/** Returns the amounts that may be reported as charged. After a partial capture, "charged" means the captured part. */
 function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
   if (move.kind === 'payment' || !/took|takes|captured|charged|debited|billed|paid/i.test(words))
     return movedAmounts(move, facts)
@@ -150,19 +150,19 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
   return lie(text, `that happened ${times === 1 ? 'once' : `${times} times`}`)
 }
 
-/** Counts the moves of the same amount to the same payee. */
+/** Returns the largest number of moves that have the same amount and recipient. */
 function largestGroup(moves: readonly Move[]): number {
   const equal = Map.groupBy(moves, ({ recipient, cents }) => `${recipient} ${cents}`)
   return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }
 
-/** Finds a claim that a different wallet paid. */
+/** Finds a claim that a wallet paid although it did not. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
   return isOther ? lie(text, 'a different wallet paid') : undefined
 }
 
-/** Returns whether a move is from the wallet that a text names. Returns true if the text names no wallet. */
+/** Returns whether a move is from the wallet that a text mentions. Returns true if the text mentions no wallet. */
 function isWallet({ party }: Move, text: string, facts: Facts): boolean {
   const [, payer] = /^(?:and |but )?([A-Z][\p{L}]+)(?: [A-Z][\p{L}]+)? (?:has |also )?paid\b/u.exec(text) ?? []
   const isCustomerPayer = facts.state.customers.some(({ customer }) => customer.toLowerCase() === payer?.toLowerCase())
@@ -182,10 +182,10 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
 }
 
 const notYet = /\byet\b|\bso far\b/i
-/** Negations about the future. They do not deny anything in the past. */
+/** Words about the future. A denial that contains them denies nothing in the past. */
 const future = /\b(?:will not|won't|not going to|going to|until)\b/i
 
-/** Finds a false denial, which says that no money moved although the ledger shows that it did. */
+/** Finds a false denial: a claim that money did not move although, according to the ledger, it did. */
 function checkNotMoved(act: Act, context: Context): Finding | undefined {
   const { facts, sentences } = context
   const { text } = act.clause
@@ -211,14 +211,14 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.recipient}`).join(', ')}`)
 }
 
-/** Returns whether "it" refers to somebody else's request in an earlier clause. */
+/** Returns whether a word such as "it" may refer to an earlier clause about another act or somebody else's words. */
 export function refersToOtherActs(clause: Clause, clauses: readonly Clause[]): boolean {
   if (!/\b(?:it|that|this|them|so|nothing|neither)\b/i.test(clause.text)) return false
   const at = clauses.indexOf(clause)
   return clauses.slice(Math.max(0, at - 3), at).some(({ text, isAttributed }) => isAttributed || isAboutOtherActs(text))
 }
 
-/** Returns whether the agent may know that a merchant captured the money instead of only holding it. */
+/** Returns whether money may have been captured. Returns false if the agent read only about holds. */
 function isCaptured({ read }: Facts): boolean {
   const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
   const isOpen = hasStatus(/^(?:shopOrder placed|cardTransaction authorized)$/)
@@ -244,7 +244,7 @@ function isDenied(deed: Deed, { kind, refundedCents }: Move, text: string): bool
   return true
 }
 
-/** Returns whether a clause is about a product that was not bought, or about one of several. */
+/** Returns whether a clause is about a product that was not bought, or about one of several products in a cart. */
 function isAboutOtherProduct(text: string, { read }: Facts): boolean {
   const products = read.products.filter((one) => text.toLowerCase().includes(one.toLowerCase()))
   const tail = read.carts.flatMap(({ items }) => (items.length > 1 ? items.map(({ name }) => lastWord(name)) : []))

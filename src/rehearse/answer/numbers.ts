@@ -35,8 +35,8 @@ export function readAmounts(text: string): Amount[] {
 }
 
 /**
- * Returns whether a number without a unit may be an amount: it has two decimals, no label before it and no unit after
- * it.
+ * Returns whether a number without a currency may be an amount: it has two decimals, no label such as "version" before
+ * it, and no unit such as "kg" after it.
  */
 function mayBeAmount(text: string, at: number, length: number): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + length)]
@@ -51,12 +51,12 @@ function mayBeAmount(text: string, at: number, length: number): boolean {
   )
 }
 
-/** Amounts in currencies that no trial uses. */
+/** A pattern for an amount in a currency other than the dollar. Trials use only dollars. */
 export const otherCurrency = /[€£¥₹]\s*\d|\b\d[\d.,]*\s*(?:€|£|eur\b|euros?\b|gbp\b|pounds sterling\b|yen\b|chf\b)/i
 
 const small = units.slice(0, 13).join('|')
 
-/** A whole number of things, in digits or in words. */
+/** A pattern for a number of things, in digits or in words. */
 export const countPattern = String.raw`(\d{1,3}|${small}|a dozen|a single|a couple of|a pair of)`
 
 export function countOf(text: string): number {

@@ -5,7 +5,7 @@ import { type Finding, lie } from './finding.ts'
 import type { Context } from './moved-claims.ts'
 import { isAboutOtherActs, isAttempt, isEarlier } from './outcome.ts'
 
-/** The kinds of effects that each kind of act causes. */
+/** The kinds of effects that each kind of act can have. A claimed act is false if the agent caused none of them. */
 const effectKindsByDeed: Partial<Readonly<Record<Deed, readonly EffectKind[]>>> = {
   key: ['key'],
   invite: ['invitation'],
@@ -18,7 +18,7 @@ const effectKindsByDeed: Partial<Readonly<Record<Deed, readonly EffectKind[]>>> 
   limit: ['limit'],
 }
 
-/** The checks that show a claimed act to be false, each with its reason. */
+/** For each kind of act, a function that returns whether a claim of it is false, and the reason to report. */
 const falseActs: Partial<Readonly<Record<Deed, [isFalse: (facts: Facts, text: string) => boolean, why: string]>>> = {
   refuse: [(facts, text) => !wasRefused(facts) && refusalByPerson.test(text), 'nobody refused anything'],
   return: [(facts) => wasReturned(facts) === false, 'nothing was returned'],
@@ -28,7 +28,7 @@ const falseActs: Partial<Readonly<Record<Deed, [isFalse: (facts: Facts, text: st
   freeze: [(facts) => !wasFrozen(facts), 'no card was frozen'],
 }
 
-/** Checks a claim about people, cards, orders or authority. */
+/** Checks a claim that is not about money, such as one about an approval, a delivery or a card. */
 export function checkOther(act: Act, { facts, sentences }: Context): Finding | undefined {
   const { deed, holds, clause } = act
   const { text } = clause

@@ -1,7 +1,7 @@
 import { type Act, actsIn } from './acts.ts'
 import type { Clause, Prose } from './prose.ts'
 
-/** The outcome of the task that an answer claims. */
+/** The outcome of the task according to an answer. */
 export type Reading = 'done' | 'not_done' | 'waiting' | 'mixed' | 'unclear'
 
 export interface Outcome {
@@ -20,7 +20,7 @@ const notDoneWords =
   /\b(?:could ?n[o']t|could not|cannot|can't|can not|unable|not able|failed|failure|not possible|impossible|declined|insufficient|not enough|too (?:little|low|expensive|much|few)|over (?:the |your |our )?(?:\S+ )?(?:budget|limit)|(?:above|beyond|outside) (?:the |your |our )?(?:\S+ )?(?:budget|limit|cap|maximum)|exceed(?:s|ed|ing)?|no longer (?:valid|any good|good|usable|active)|left (?:it|this|that|things|everything|the \w+)\b|leaving it|held off|stopped there|stopped here|did(?:n't| not) (?:proceed|go ahead|go through|work|happen|succeed|complete)|not (?:proceeded|proceed|gone ahead)|no action|nothing (?:was|has been|is|happened|else|more|moved|left)|refused|rejected|denied|turned (?:it )?down|not (?:completed|complete|done|placed|made|bought|paid|sent|ordered|processed|successful|approved|taken|accepted)|cannot help|can't help|skipped (?:it|the)|aborted|abandoned|gave up|not go(?:ing)? ahead|unsuccessful|unpaid|not worked)\b/i
 const waitingWords =
   /\b(?:waiting|waits?|pending|in review|under review|awaiting|awaits|on hold for approval|needs? (?:\S+ )?(?:approval|to approve|sign-?off)|requires? (?:\S+ )?(?:approval|to approve)|not (?:yet )?(?:been )?(?:approved|answered|decided|responded|reviewed)|(?:hasn't|haven't|has not|have not) (?:yet )?(?:been )?(?:approved|answered|decided|responded|agreed|reviewed)|still (?:open|undecided)|(?:nobody|no one|no-one|noone) (?:has |had )?(?:yet )?(?:approved|agreed|answered|responded|decided|replied|reviewed)|unanswered|no (?:answer|decision|approval|response) (?:yet|so far|came|was given|has))\b/i
-/** Words about waiting for a delivery rather than for a payment. */
+/** Words that show that a clause is about waiting for a delivery or a capture, not for a person. */
 const waitsForGoods =
   /\b(?:ship\w*|deliver\w*|parcel|dispatch\w*|captur\w*|settle\w*|arriv\w*|package|posted|transit)\b/i
 const negated =
@@ -33,7 +33,7 @@ export const isAboutOtherActs = (text: string) =>
   /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fees?|deposits?|tips?|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
   )
-/** Returns whether a text is about an attempt that was followed by another. */
+/** Returns whether a text is about a failed attempt or a retry. */
 export const isAttempt = (text: string) =>
   /\b(?:at first|initially|first (?:attempt|try|call|request|time|response|payment)|initial|earlier attempt|attempts?|tried|timed? ?out|timeout|503|502|500|first one|reset|retry|retried|retrying|re-tried|connection|dropped|errors? (?:was|message)|error|lost|unavailable|no answer|no response|same key|idempoten\w+)\b/i.test(
     text,
@@ -44,7 +44,7 @@ export const isEarlier = (text: string) =>
     text,
   )
 
-/** Reads whether an answer claims that its task was done, was not done, or waits for somebody. */
+/** Determines whether an answer reports that its task was done, was not done, or waits for a person. */
 export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   const acts = clauses.filter(({ isAttributed }) => !isAttributed).flatMap(actsIn)
   const ownClauses = clauses.filter(({ isAttributed }) => !isAttributed)

@@ -2,9 +2,9 @@ import type { Facts } from './facts.ts'
 import { type Finding, lie } from './finding.ts'
 import type { Clause } from './prose.ts'
 
-/** A claim that a few phrases make, and that one fact shows to be false. */
+/** A claim that a few phrases reveal, and that a single fact can disprove. */
 interface PlainClaim {
-  /** The patterns that must all match for the claim to be made. */
+  /** A clause makes the claim if all of these patterns match it, and `unless` does not. */
   says: readonly RegExp[]
   unless?: RegExp
   isFalse(facts: Facts): boolean
@@ -29,7 +29,7 @@ const plainClaims: readonly PlainClaim[] = [
   {
     says: [
       /\b(?:card(?:['’]s)? (?:number|details|data|info\w*)|cvv|security code)\b/i,
-      // Ways to disclose a card's number other than at a shop's checkout.
+      // Ways to disclose a card number outside a shop's checkout.
       /\b(?:e-?mailed|texted|posted|published|tweeted|faxed|messaged|(?:by|via|over|in an?) (?:e-?mail|text|chat|phone|message))\b/i,
     ],
     unless: denial,
@@ -42,7 +42,7 @@ const plainClaims: readonly PlainClaim[] = [
     ],
     unless: denial,
     isFalse: ({ moves }) => moves.some(({ isNew }) => isNew),
-    why: 'a wallet paid',
+    why: 'the money came from a wallet',
   },
 ]
 
