@@ -35,7 +35,7 @@ async function open(url: string): Promise<Tab> {
   return tab
 }
 
-async function type({ form }: Tab, number: string, { expiry = '1234', cvv = '123' } = {}): Promise<void> {
+async function enterCard({ form }: Tab, number: string, { expiry = '1234', cvv = '123' } = {}): Promise<void> {
   await form.getByLabel('Card number').fill(number)
   await form.getByLabel('Expires').fill('')
   await form.getByLabel('Expires').pressSequentially(expiry)
@@ -45,20 +45,20 @@ async function type({ form }: Tab, number: string, { expiry = '1234', cvv = '123
 const payButton = ({ form }: Tab) => form.getByRole('button', { name: /Agree and pay|Paying/ })
 
 async function pay(tab: Tab, number: string, rest?: { expiry?: string; cvv?: string }): Promise<void> {
-  await type(tab, number, rest)
+  await enterCard(tab, number, rest)
   await payButton(tab).click()
 }
 
 const heading = ({ page }: Tab, name: string) => page.getByRole('heading', { name })
 
-/** Clicks the button, or waits for the heading if the page shows it first. Works in a background tab too. */
+/** Clicks the button to pay, unless the heading appears first. Works in a background tab too. */
 const payUnlessShown = (tab: Tab, name: string) =>
   Promise.race([payButton(tab).dispatchEvent('click'), heading(tab, name).waitFor()])
 
-const payments = ({ sent }: Tab) => sent.filter(({ url }) => url.endsWith('/checkout/pay'))
+const payRequests = ({ sent }: Tab) => sent.filter(({ url }) => url.endsWith('/checkout/pay'))
 
-describe('a payer', () => {
-  test('sees the payee, the purpose and the terms, pays, and is thanked; the secret and the card do not leak', async () => {
+describe('paying at a checkout', () => {
+  test('a payer sees the terms, pays and is thanked; the client secret and the card number do not leak', async () => {
     const { id, url, clientSecret } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
@@ -73,7 +73,7 @@ describe('a payer', () => {
       expect(mainText).toContain(words)
     }
     await tab.form.getByText('By paying you agree that').waitFor()
-    // The page around the form already shows the terms.
+    // The form hides its own copy of the terms, because the page around it shows them.
     await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
     await heading(tab, 'Paid. Thank you.').waitFor()
@@ -93,7 +93,7 @@ describe('a payer', () => {
       if (!address.endsWith('/checkout/pay')) expect(body).not.toContain('4242')
       if (method === 'GET') expect(body).toBe('')
     }
-    expect(payments(tab)).toHaveLength(1)
+    expect(payRequests(tab)).toHaveLength(1)
     expect(site.world.logged.join('\n')).not.toMatch(new RegExp(`4242 ?4242|${clientSecret}`))
 
     await tab.page.reload()
@@ -101,7 +101,7 @@ describe('a payer', () => {
     await expect.poll(() => tab.page.locator('iframe').count()).toBe(0)
   })
 
-  test('with a declined card can use another', async () => {
+  test('after a declined card, the payer can pay with another card', async () => {
     const { id, url } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
@@ -113,7 +113,7 @@ describe('a payer', () => {
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('sees mistakes next to their fields', async () => {
+  test('each invalid value is explained next to its field', async () => {
     const tab = await open((await site.subscribe()).url)
     const wrong: [{ number?: string; expiry?: string; cvv?: string }, string, string][] = [
       [{ number: '' }, 'Card number', 'Enter the card number: 12 to 19 digits.'],
@@ -140,9 +140,9 @@ describe('a payer', () => {
     await heading(tab, 'Paid. Thank you.').waitFor()
   })
 
-  test('need not type the slash of the expiration', async () => {
+  test('the payer need not type the slash of the expiration date', async () => {
     const tab = await open((await site.subscribe()).url)
-    const meant = {
+    const formatted = {
       '0734': '07/34',
       '734': '07/34',
       '7/34': '07/34',
@@ -150,47 +150,47 @@ describe('a payer', () => {
       '12/2034': '12/2034',
       '12 / 34': '12/34',
     }
-    for (const [typed, expiry] of Object.entries(meant)) {
+    for (const [typed, expiry] of Object.entries(formatted)) {
       await tab.form.getByLabel('Expires').fill('')
       await tab.form.getByLabel('Expires').pressSequentially(typed)
       await expect.poll(() => tab.form.getByLabel('Expires').inputValue()).toBe(expiry)
     }
   })
 
-  test('that clicks twice pays once', async () => {
+  test('a payer who clicks twice pays once', async () => {
     const { url } = await site.subscribe()
     const before = await site.balance()
     const tab = await open(url)
-    await type(tab, approved)
+    await enterCard(tab, approved)
     await payButton(tab).dblclick()
     await heading(tab, 'Paid. Thank you.').waitFor()
-    expect(payments(tab)).toHaveLength(1)
+    expect(payRequests(tab)).toHaveLength(1)
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('that clicks twice with a card that is declined once tries it only once', async () => {
+  test('a double click does not retry a card that is declined only the first time', async () => {
     const { id, url } = await site.subscribe()
     const tab = await open(url)
-    await type(tab, '4000 0000 0000 0341')
+    await enterCard(tab, '4000 0000 0000 0341')
     await payButton(tab).dblclick({ delay: 50 })
     await tab.form.getByText('was declined').waitFor()
-    expect(payments(tab)).toHaveLength(1)
+    expect(payRequests(tab)).toHaveLength(1)
     expect((await site.read(id)).status).toBe('pending')
   })
 
-  test('that pays in two tabs pays once, and a third open tab shows that it is paid', async () => {
+  test('a payer who pays in two tabs is charged once; a third open tab also shows the payment', async () => {
     const { url } = await site.subscribe()
     const before = await site.balance()
     const [first, second, third] = [await open(url), await open(url), await open(url)]
-    await type(first, approved)
-    await type(second, approved)
+    await enterCard(first, approved)
+    await enterCard(second, approved)
     await Promise.all([payUnlessShown(first, 'Paid. Thank you.'), payUnlessShown(second, 'Paid. Thank you.')])
     for (const tab of [first, second, third]) await heading(tab, 'Paid. Thank you.').waitFor()
-    expect(payments(third)).toHaveLength(0)
+    expect(payRequests(third)).toHaveLength(0)
     expect(await site.balance()).toBe(before + 2000)
   })
 
-  test('can stop future payments, after a confirmation', async () => {
+  test('the payer can stop future payments, after a confirmation', async () => {
     const { id, url } = await site.subscribe()
     const tab = await open(url)
     await pay(tab, approved)
@@ -208,18 +208,18 @@ describe('a payer', () => {
     await heading(tab, 'This subscription has ended').waitFor()
   })
 
-  test('learns that the merchant has canceled in the meantime', async () => {
+  test('the payer learns that the merchant has canceled the subscription in the meantime', async () => {
     const { id, url } = await site.subscribe()
     const [waiting, paying] = [await open(url), await open(url)]
-    await type(paying, approved)
+    await enterCard(paying, approved)
     await site.world.post(`/subscriptions/${id}/cancel`, {})
     await payUnlessShown(paying, 'This subscription has ended')
     for (const tab of [paying, waiting]) await heading(tab, 'This subscription has ended').waitFor()
-    expect(payments(waiting)).toHaveLength(0)
+    expect(payRequests(waiting)).toHaveLength(0)
     await expect.poll(() => waiting.page.locator('iframe').count()).toBe(0)
   })
 
-  test('learns that the time to pay has run out', async () => {
+  test('the payer learns that the time to pay has run out', async () => {
     const { url } = await site.subscribe()
     const tab = await open(url)
     await tab.form.getByLabel('Card number').waitFor()
@@ -228,9 +228,9 @@ describe('a payer', () => {
     await tab.page.getByText('the time to pay the first payment ran out').waitFor()
   })
 
-  test('can try again after the service could not be reached', async () => {
+  test('the payer can try again after the service was unreachable', async () => {
     const tab = await open((await site.subscribe()).url)
-    await type(tab, approved)
+    await enterCard(tab, approved)
     await context.setOffline(true)
     await payButton(tab).click()
     await tab.form.getByRole('alert').getByText('can’t be reached').waitFor()
@@ -240,12 +240,12 @@ describe('a payer', () => {
     expect(tab.complaints.splice(0).every((text) => text.includes('ERR_INTERNET_DISCONNECTED'))).toBe(true)
   })
 
-  test('at a wrong address gets an explanation', async () => {
+  test('the page at a wrong checkout address says “Not found”', async () => {
     const tab = await open(`${site.listener.url}/checkout/sub_${'0'.repeat(32)}`)
     await heading(tab, 'Not found').waitFor()
   })
 
-  test('is safe from a script that the merchant wrote', async () => {
+  test('a script in the merchant’s description does not run', async () => {
     const description = `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script>`
     const tab = await open((await site.subscribe({ description })).url)
     await tab.form.getByLabel('Card number').waitFor()
@@ -257,7 +257,7 @@ describe('a payer', () => {
   keepEach(3)
 })
 
-describe('the test card', () => {
+describe('the test cards', () => {
   const results = {
     approves: 'paid',
     declines_once: 'declined',
@@ -276,22 +276,22 @@ describe('the test card', () => {
   const statuses = { paid: 'active', declined: 'pending', ended: 'canceled' }
 
   const entries = Object.entries(testCards)
-  const halves = [entries.slice(0, 4), entries.slice(4)].map((of) => ({
-    of,
-    names: of.map(([, card]) => card).join(', '),
+  const halves = [entries.slice(0, 4), entries.slice(4)].map((cards) => ({
+    cards,
+    names: cards.map(([, card]) => card).join(', '),
   }))
-  // The cards run in parallel, because the page's own waits take most of the time.
-  test.each(halves)('fills the form in and has the described result: $names', async ({ of }) => {
+  // The cards of each half are tested in parallel, because the pages spend most of the time waiting.
+  test.each(halves)('a click fills in a test card, and paying ends as expected: $names', async ({ cards }) => {
     await Promise.all(
-      of.map(async ([number, card]) => {
+      cards.map(async ([number, card]) => {
         const { id, url } = await site.subscribe()
         const tab = await open(url)
-        // Dispatches events, because a background tab is drawn too rarely for clicks.
+        // Dispatches click events, because the browser redraws a background tab too rarely for real clicks.
         await tab.form.locator(`[data-number="${number}"]`).dispatchEvent('click')
         await payButton(tab).dispatchEvent('click')
         const result = results[card]
-        const where = result === 'declined' ? tab.form.getByRole('alert') : tab.page.getByRole('status')
-        await where.getByText(texts[result]).waitFor()
+        const message = result === 'declined' ? tab.form.getByRole('alert') : tab.page.getByRole('status')
+        await message.getByText(texts[result]).waitFor()
         expect((await site.read(id)).status).toBe(statuses[result])
       }),
     )
@@ -300,7 +300,7 @@ describe('the test card', () => {
   keepEach(3)
 })
 
-test('the page pays on PostgreSQL too', async () => {
+test('a payment on the checkout page works on PostgreSQL too', async () => {
   const other = await startSite(postgres)
   const { id, url } = await other.subscribe({ amount: undefined, totalAmount: 10_001, taxAmount: 0, paymentCount: 3 })
   const before = await other.balance()

@@ -14,21 +14,21 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     const answer = await world.service.fetch(new Request(link, { redirect: 'manual', ...init }))
     return { status: answer.status, headers: answer.headers, text: await answer.text() }
   }
-  let people = 0
+  let recipientCount = 0
   const pay = async () => {
-    const value = `new${people++}@example.com`
+    const value = `new${recipientCount++}@example.com`
     const attributes = { amount: 1234, counterparty: { type: 'email', value } }
     const { id, attributes: answered } = (await world.post('/payments', attributes)).json.data
     return { id: id as string, link: answered.claimLink as string, value }
   }
   const sameOriginHeaders = { Origin: 'http://127.0.0.1:4010', 'Sec-Fetch-Site': 'same-origin' }
-  const tokenOn = (text: string) => /name="formToken" value="(\w+)"/.exec(text)?.[1] ?? ''
+  const formTokenIn = (text: string) => /name="formToken" value="(\w+)"/.exec(text)?.[1] ?? ''
   const claim = (link: string, formToken: string, headers: Record<string, string> = sameOriginHeaders) =>
     page(link, { method: 'POST', headers, body: new URLSearchParams({ formToken, decision: 'claim' }) })
   const payment = async (id: string) => (await world.get(`/payments/${id}`)).json.data
   const total = async () => (await world.get('/wallets', { key: world.apiKey })).json.data[0].attributes.balance.total
 
-  test('shows the sender and the amount, until it is claimed', async () => {
+  test('the page shows the sender and the amount, and later that the payment was claimed', async () => {
     const { id, link } = await pay()
     const open = await page(link)
     expect(open.status).toBe(200)
@@ -40,18 +40,18 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect((await page(link)).text).toContain('The money is in the recipient’s wallet.')
   })
 
-  test('reports that the payment was canceled', async () => {
+  test('the page of a canceled payment says that there is nothing to claim', async () => {
     const { id, link } = await pay()
     expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)
     expect((await page(link)).text).toContain('nothing to claim')
   })
 
-  test('in the sandbox the tester claims it as the recipient, once', async () => {
+  test('in the sandbox, the tester can claim the payment as the recipient, but only once', async () => {
     const { id, link, value } = await pay()
     const before = await total()
     const open = await page(link)
     expect(open.text).toContain(`you claim it as the recipient, <bdi>${value}</bdi>`)
-    const token = tokenOn(open.text)
+    const token = formTokenIn(open.text)
     const clicks = await Promise.all([claim(link, token), claim(link, token)])
     expect(clicks.map(({ status, headers }) => [status, headers.get('Location')])).toEqual([
       [303, new URL(link).pathname],
@@ -66,28 +66,28 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect(after.text).not.toContain('<form')
   })
 
-  test('is claimed only from its own page, on this machine, and in the state that the page showed', async () => {
+  test('a claim works only from the payment’s own page, on this machine, and before the state changes', async () => {
     const { id, link } = await pay()
-    const token = tokenOn((await page(link)).text)
+    const token = formTokenIn((await page(link)).text)
     expect((await claim(link, 'f'.repeat(64))).status).toBe(403)
     expect((await claim(link, token, { ...sameOriginHeaders, 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
     const other = await pay()
     expect((await claim(other.link, token)).text).toContain('out of date')
-    const away = await world.service.fetch(new Request(link), { local: false, address: '192.0.2.1' })
-    expect(await away.text()).not.toContain('<form')
-    const wrong = await page(link, {
+    const remote = await world.service.fetch(new Request(link), { local: false, address: '192.0.2.1' })
+    expect(await remote.text()).not.toContain('<form')
+    const withoutDecision = await page(link, {
       method: 'POST',
       headers: sameOriginHeaders,
       body: new URLSearchParams({ formToken: token }),
     })
-    expect(wrong.status).toBe(400)
+    expect(withoutDecision.status).toBe(400)
     expect((await payment(id)).attributes.status).toBe('PENDING_CLAIM')
     expect((await world.send('POST', `/payments/${id}/cancel`)).status).toBe(200)
     expect((await claim(link, token)).status).toBe(303)
     expect((await payment(id)).attributes.status).toBe('CANCELED')
   })
 
-  test('is not found with another token', async () => {
+  test('a claim link with a wrong token is not found', async () => {
     const { link } = await pay()
     expect((await page(`${link}x`)).status).toBe(404)
     expect((await page(new URL('/claim/x', link).href)).status).toBe(404)

@@ -10,13 +10,13 @@ import { expectContrast } from './contrast.ts'
 
 let browser: TestBrowser
 let world: World
-let us: Inviters
+let invitations: Inviters
 let listener: Listener
 
 beforeAll(async () => {
   browser = await startBrowser()
   world = await createWorld(sqlite)
-  us = await inviters(world)
+  invitations = await inviters(world)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
   listener = await listen({ fetch: world.service.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
@@ -29,7 +29,7 @@ afterAll(async () => {
 })
 
 async function visit(fields: InvitationFields = {}, options: BrowserContextOptions = {}) {
-  const { id, url } = await us.pending({ permissions: ['payments.create', 'cards.read'], ...fields })
+  const { id, url } = await invitations.pending({ permissions: ['payments.create', 'cards.read'], ...fields })
   const context = await browser.newContext(options)
   const tab = await openTab(context, listener.url + new URL(url).pathname)
   return { id, context, ...tab }
@@ -44,15 +44,15 @@ test('the invited person reads the request and accepts', async () => {
   await page.getByRole('button', { name: 'Accept' }).click()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   await expect.poll(() => page.getByRole('button').count()).toBe(0)
-  expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
-  // The result is a GET page, so a reload sends no form again.
+  expect(await invitations.read(id)).toMatchObject({ status: 'ACCEPTED' })
+  // Accepting redirects to a page that is read with GET, so a reload does not submit the form again.
   await page.reload()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   expect(complaints).toStrictEqual([])
   await context.close()
 })
 
-test('the invited person declines by keyboard, without a script', async () => {
+test('the invited person declines by keyboard, without JavaScript', async () => {
   const { page, id, complaints, context } = await visit({}, { javaScriptEnabled: false })
   const decline = page.getByRole('button', { name: 'Decline' })
   for (let presses = 0; presses < 5; presses++) {
@@ -61,19 +61,19 @@ test('the invited person declines by keyboard, without a script', async () => {
   }
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Declined' }).waitFor()
-  expect(await us.read(id)).toMatchObject({ status: 'DECLINED' })
+  expect(await invitations.read(id)).toMatchObject({ status: 'DECLINED' })
   expect(complaints).toStrictEqual([])
   await context.close()
 })
 
-test('a double click or a second tab does not answer again', async () => {
+test('an invitation is answered only once, despite a double click or a second tab', async () => {
   const { page, id, context } = await visit()
   const second = await openTab(context, page.url())
   await page.getByRole('button', { name: 'Accept' }).dblclick()
   await page.getByRole('heading', { name: 'Connected' }).waitFor()
   await second.page.getByRole('button', { name: 'Decline' }).click()
   await second.page.getByRole('heading', { name: 'Connected' }).waitFor()
-  expect(await us.read(id)).toMatchObject({ status: 'ACCEPTED' })
+  expect(await invitations.read(id)).toMatchObject({ status: 'ACCEPTED' })
   await context.close()
 })
 
@@ -85,15 +85,18 @@ test('an invitation that was revoked in the meantime cannot be accepted', async 
   await context.close()
 })
 
-test.each(['light', 'dark'] as const)('fits 320 px and has enough contrast when it is %s', async (colorScheme) => {
-  const recipient = { type: 'email', value: `${'long'.repeat(15)}@${'example'.repeat(8)}.com` } as const
-  const { page, context } = await visit({ recipient }, { colorScheme, viewport: { width: 320, height: 640 } })
-  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
-  await expectContrast(page)
-  await context.close()
-})
+test.each(['light', 'dark'] as const)(
+  'the page fits a width of 320 px and has enough contrast in %s mode',
+  async (colorScheme) => {
+    const recipient = { type: 'email', value: `${'long'.repeat(15)}@${'example'.repeat(8)}.com` } as const
+    const { page, context } = await visit({ recipient }, { colorScheme, viewport: { width: 320, height: 640 } })
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+    await expectContrast(page)
+    await context.close()
+  },
+)
 
-test('another site can neither frame it nor send its form', async () => {
+test('another site can neither frame the invitation page nor submit its form', async () => {
   const { page, id, context } = await visit()
   const [url, formToken] = [page.url(), await page.locator('[name=formToken]').getAttribute('value')]
   const foreign = await context.newPage()
@@ -103,6 +106,6 @@ test('another site can neither frame it nor send its form', async () => {
   const answered = foreign.waitForResponse((response) => response.request().method() === 'POST')
   await foreign.getByRole('button', { name: 'Win' }).click()
   expect((await answered).status()).toBe(403)
-  expect(await us.read(id)).toMatchObject({ status: 'PENDING' })
+  expect(await invitations.read(id)).toMatchObject({ status: 'PENDING' })
   await context.close()
 })

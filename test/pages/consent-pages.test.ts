@@ -28,7 +28,7 @@ onEachDatabase('the consent pages', (database) => {
   const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
   const connectionsOf = (user = site.owner) => createConnections(site.world).list(user)
 
-  test('make a visitor sign in first and return', async () => {
+  test('a visitor must sign in first, and then returns to the consent page', async () => {
     const visitor = createVisitor(site.app())
     const { status, location } = await visitor.open(here())
     expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(here())}`])
@@ -40,7 +40,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.open(here())).text).toContain('value="allow"')
   })
 
-  test('can only deny after a one-click sign-in, and allow after a password', async () => {
+  test('a one-click sign-in is enough to deny a request, but not to allow it', async () => {
     const visitor = createVisitor(site.app())
     await visitor.open(`/sign-in?next=${encodeURIComponent(here())}`)
     await visitor.send('/sign-in', { as: 'owner' })
@@ -55,7 +55,7 @@ onEachDatabase('the consent pages', (database) => {
     expect((await visitor.send(here(), { decision: 'deny' })).location).toContain('error=access_denied')
   })
 
-  test('let the visitor sign in as another user and return', async () => {
+  test('signing out leads to a sign-in page that returns to the consent page', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const { location } = await visitor.send('/sign-out')
@@ -74,7 +74,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('shows the application and its request, and redirects back with the chosen agent', async () => {
+  test('the page shows the application and its request; allowing it connects the chosen agent', async () => {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
     const { text } = await visitor.open(here())
@@ -91,7 +91,7 @@ onEachDatabase('the consent pages', (database) => {
     const [connection] = await connectionsOf(user)
     expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
     expect(site.answers).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
-    // The same application can ask again, and get another choice.
+    // If the same application asks again, the page marks the agent that is connected now.
     site.consentRequest = asking({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
@@ -117,7 +117,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(await connectionsOf(user)).toEqual([])
   })
 
-  test('creates an agent during consent; a line break in its text counts as one character', async () => {
+  test('a user can create the agent; a line break in its description counts as one character', async () => {
     const user = await site.addUser({ role: 'ADMIN' })
     const visitor = await visitorAs(user)
     expect((await visitor.open(here())).text).toContain('Create a new agent')
@@ -134,7 +134,7 @@ onEachDatabase('the consent pages', (database) => {
   })
 
   test.each([
-    ['a new agent without a name', { agent: 'new', agentName: ' ' }, 'Enter a name', 'name="agentName"'],
+    ['a new agent that has no name', { agent: 'new', agentName: ' ' }, 'Enter a name', 'name="agentName"'],
     ['too long a name', { agent: 'new', agentName: 'ä'.repeat(101) }, 'has 101 characters', 'name="agentName"'],
     [
       'too long a description',
@@ -143,9 +143,9 @@ onEachDatabase('the consent pages', (database) => {
       'name="agentDescription"',
     ],
     ['no agent', {}, 'Choose the agent', 'id="agent-0"'],
-    ['an unknown agent', { agent: 'agt_0' }, 'Choose the agent', 'id="agent-0"'],
-    ['the user itself', { agent: '' }, 'Choose the agent', 'id="agent-0"'],
-  ])('asks again after %s, and keeps what was entered', async (_, fields, words, focused) => {
+    ['an unknown agent id', { agent: 'agt_0' }, 'Choose the agent', 'id="agent-0"'],
+    ['the user instead of an agent', { agent: '' }, 'Choose the agent', 'id="agent-0"'],
+  ])('a decision with %s is refused, and the form keeps what was entered', async (_, fields, words, focused) => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const agentFields = { agentDescription: 'For <b> & "books"', ...fields }
@@ -159,7 +159,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(site.answers).toEqual([])
   })
 
-  test('tell a member without agents that the application acts as the member', async () => {
+  test('a member whose party has no agents learns that the application acts as the member', async () => {
     const { partyId, agentId: theirs } = await addParty(site.world)
     await site.deleteAgent(theirs)
     const user = await site.addUser({ partyId })
@@ -167,12 +167,12 @@ onEachDatabase('the consent pages', (database) => {
     const { text } = await visitor.open(here())
     expect(text).toContain('It acts as you, <bdi>Max Member</bdi>, not as an agent.')
     expect(text).not.toContain('type="radio"')
-    // Sends a choice that the form does not offer; it has no effect.
+    // The form offers no agents, so this choice of an agent has no effect.
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 303 })
     expect(await connectionsOf(user)).toMatchObject([{ agentName: null }])
   })
 
-  test('an owner without agents creates one, and nothing else is offered', async () => {
+  test('an owner whose party has no agents can only create one', async () => {
     const { partyId, agentId: theirs } = await addParty(site.world)
     await site.deleteAgent(theirs)
     const user = await site.addUser({ partyId, role: 'OWNER' })
@@ -185,18 +185,18 @@ onEachDatabase('the consent pages', (database) => {
     expect(await connectionsOf(user)).toMatchObject([{ agentName: 'First' }])
   })
 
-  test('accepts a decision only from the form of this request, this session and this site', async () => {
+  test('a decision is accepted only from the form of this request, in this session and on this site', async () => {
     const visitor = await visitorAs()
     await visitor.open(here())
     const fields = { decision: 'allow', agent: agentId }
     for (const headers of [{ 'Sec-Fetch-Site': 'cross-site' }, { Origin: 'https://evil.example' }]) {
       expect(await visitor.send(here(), fields, headers)).toMatchObject({ status: 403 })
     }
-    const ofOther = await site.signIn.of(await site.sessionOf(site.owner))
+    const otherSession = await site.signIn.of(await site.sessionOf(site.owner))
     const session = await site.signIn.of(visitor.cookies.get('payments_session'))
     const tokens = [
       '',
-      ofOther?.formToken(`consent uid-${count}`),
+      otherSession?.formToken(`consent uid-${count}`),
       session?.formToken('consent uid-0'),
       session?.formToken('sign out'),
     ]
@@ -226,7 +226,7 @@ describe('the self-description of an application', () => {
     return visitor.open(path)
   }
 
-  test('is marked as not verified, unless it was read from the address that is the application’s id', async () => {
+  test('an application’s name counts as verified only if the application’s id is an https address', async () => {
     expect((await pageFor()).text).toContain('Verified as <strong>assistant.example</strong>')
     for (const id of ['b8e6f1', 'http://assistant.example/client.json']) {
       const { text } = await pageFor({ id })
@@ -242,9 +242,9 @@ describe('the self-description of an application', () => {
     ['com.example.app:/callback', 'This computer: the app that opens com.example.app: addresses'],
     [null, 'The device that showed you the code'],
     [`https://${'a.'.repeat(100)}example/`, `${'a.'.repeat(100)}example`],
-    // A look-alike name is shown in its ASCII form.
+    // A host name with look-alike letters is shown in its ASCII form.
     ['https://аpple.example/', 'xn--pple-43d.example'],
-  ])('the answer to %s goes to “%s”', async (redirectUri, words) => {
+  ])('for the redirect address %s, the page says that the answer goes to “%s”', async (redirectUri, words) => {
     expect((await pageFor({ redirectUri })).text).toContain(`<dt>Returns to</dt><dd>${words}</dd>`)
   })
 
@@ -255,7 +255,7 @@ describe('the self-description of an application', () => {
     ['com.example.app:/callback', "'self' com.example.app:"],
     ["https://a;script-src,b'*.example/", "'self' https:"],
     [null, "'self'"],
-  ])('the policy lets the form redirect to %s', (redirectUri, sources) => {
+  ])('for the redirect address %s, the Content-Security-Policy has the form-action %s', (redirectUri, sources) => {
     const policy = consentHeaders(redirectUri)['Content-Security-Policy']?.split('; ')
     expect(policy).toEqual([
       "default-src 'none'",
@@ -267,7 +267,7 @@ describe('the self-description of an application', () => {
     ])
   })
 
-  test('the page is sent with that policy, and stays connected to the application’s window', async () => {
+  test('the page has the policy for its redirect address, and stays connected to the app’s window', async () => {
     const { headers } = await pageFor({ redirectUri: 'http://127.0.0.1:51234/callback' })
     expect(headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:51234;")
     expect(headers.get('cross-origin-opener-policy')).toBeNull()
@@ -277,21 +277,21 @@ describe('the self-description of an application', () => {
 
   test.each([
     ['a script', '<script>alert(1)</script>', '<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>'],
-    ['what reorders and ends lines', 'a\u202eb\u2066c\r\nd', '<bdi>a\ufffdb\ufffdc d</bdi>'],
+    ['characters that reorder text or end lines', 'a\u202eb\u2066c\r\nd', '<bdi>a\ufffdb\ufffdc d</bdi>'],
     ['2,000 letters', 'n'.repeat(2000), `<bdi>${'n'.repeat(79)}…</bdi>`],
-    ['2,000 pictures', '😀'.repeat(2000), `<bdi>${'😀'.repeat(79)}…</bdi>`],
-    ['nothing to see', ' \u202e\n ', '<bdi>assistant.example</bdi>'],
-    ['fillers', '\u3164\u2800', '<bdi>assistant.example</bdi>'],
-    ['zero width', 'A\u200bB\u2060', '<bdi>A\ufffdB\ufffd</bdi>'],
-    ['stacked marks', `a${'\u0336'.repeat(5000)}`, `<bdi>a${'\u0336'.repeat(3)}</bdi>`],
-  ])('a hostile name is shortened and shown as text: %s', async (_, name, displayedName) => {
+    ['2,000 emoji', '😀'.repeat(2000), `<bdi>${'😀'.repeat(79)}…</bdi>`],
+    ['only invisible characters', ' \u202e\n ', '<bdi>assistant.example</bdi>'],
+    ['only filler characters', '\u3164\u2800', '<bdi>assistant.example</bdi>'],
+    ['zero-width characters', 'A\u200bB\u2060', '<bdi>A\ufffdB\ufffd</bdi>'],
+    ['stacked combining marks', `a${'\u0336'.repeat(5000)}`, `<bdi>a${'\u0336'.repeat(3)}</bdi>`],
+  ])('the name of a hostile application is made safe to show: %s', async (_, name, displayedName) => {
     const { text } = await pageFor({ name })
     expect(text).toContain(`<h1>${displayedName} asks to connect</h1>`)
     expect(text).not.toMatch(/<script|\u202e|\u2066/)
     expect(text.length).toBeLessThan(8000)
   })
 
-  test('a hostile agent name is shown as text', async () => {
+  test('HTML in an agent’s name or description is shown as plain text', async () => {
     const { store, system } = site.world
     await store.transaction(async (tx) => {
       const nowMs = system.now()
@@ -304,7 +304,7 @@ describe('the self-description of an application', () => {
     expect(text).toContain('<bdi>&quot;&gt;&lt;i&gt;</bdi>')
   })
 
-  test('the choice of an agent shows its limits', async () => {
+  test('the form shows the limits of each agent', async () => {
     const { world, owner } = site
     const first = await pageFor({})
     expect(first.text).toContain('No limit of its own. Its wallet has $2,500.00.')
@@ -319,7 +319,7 @@ describe('the self-description of an application', () => {
       'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(limitWords)
-    // The new agent does not exist yet, because this form creates it.
+    // A new agent has no limits yet, so this option shows only those of the account.
     expect(text).toContain('No limit of its own. The whole account')
   })
 })

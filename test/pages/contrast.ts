@@ -4,15 +4,15 @@ import { expect } from 'vitest'
 /** Expects that everything on the page and in its frames has enough contrast. */
 export async function expectContrast(page: Page): Promise<void> {
   for (const frame of page.frames()) {
-    // Without style sheets a page has no colors to compare.
+    // The final colors are known only after the style sheets are loaded.
     await frame.waitForLoadState('load')
-    const look = () => frame.evaluate(weakContrasts) as Promise<{ weak: string[]; looked: number }>
-    await expect.poll(async () => (await look()).weak, { message: frame.url() }).toEqual([])
-    expect((await look()).looked).toBeGreaterThan(3)
+    const check = () => frame.evaluate(weakContrasts) as Promise<{ weak: string[]; checkedCount: number }>
+    await expect.poll(async () => (await check()).weak, { message: frame.url() }).toEqual([])
+    expect((await check()).checkedCount).toBeGreaterThan(3)
   }
 }
 
-/** Runs in the browser: finds texts and edges with too little contrast (WCAG 2.2, 1.4.3 and 1.4.11). */
+/** A script for the browser. It finds text and borders with too little contrast (WCAG 2.2, 1.4.3 and 1.4.11). */
 const weakContrasts = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {
@@ -27,33 +27,34 @@ const weakContrasts = `(() => {
     return (high + 0.05) / (low + 0.05)
   }
   const opaque = (color) => channels(color)[3] !== 0
-  const behind = (element) => {
+  const backgroundOf = (element) => {
     for (let at = element; at !== null; at = at.parentElement) {
       const { backgroundColor } = getComputedStyle(at)
       if (opaque(backgroundColor)) return backgroundColor
     }
-    throw new Error('nothing is behind ' + element.outerHTML)
+    throw new Error('no background color behind ' + element.outerHTML)
   }
   const weak = []
-  let looked = 0
-  const look = (what, least, one, other) => {
-    looked++
-    if (ratio(one, other) < least) weak.push(what + ': ' + one + ' on ' + other + ' is ' + ratio(one, other).toFixed(2))
+  let checkedCount = 0
+  const check = (what, minimum, color, background) => {
+    checkedCount++
+    const contrast = ratio(color, background)
+    if (contrast < minimum) weak.push(what + ': ' + color + ' on ' + background + ' is ' + contrast.toFixed(2))
   }
   for (const element of document.body.querySelectorAll('*')) {
     if (!element.checkVisibility()) continue
     const style = getComputedStyle(element)
     const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '')
-    if (text) look(element.textContent.trim().slice(0, 40), 4.5, style.color, behind(element))
+    if (text) check(element.textContent.trim().slice(0, 40), 4.5, style.color, backgroundOf(element))
     if (element.matches('input:not([type=radio], [type=checkbox]), textarea')) {
-      look(element.id, 4.5, style.color, behind(element))
-      look(element.id + ' placeholder', 4.5, getComputedStyle(element, '::placeholder').color, behind(element))
-      look(element.id + ' edge', 3, style.borderTopColor, behind(element.parentElement))
+      check(element.id, 4.5, style.color, backgroundOf(element))
+      check(element.id + ' placeholder', 4.5, getComputedStyle(element, '::placeholder').color, backgroundOf(element))
+      check(element.id + ' border', 3, style.borderTopColor, backgroundOf(element.parentElement))
     }
     if (element.matches('button:not(.plain, .link)')) {
-      const edge = style.borderTopStyle !== 'none' && opaque(style.borderTopColor) ? style.borderTopColor : style.backgroundColor
-      look(element.id + ' edge', 3, edge, behind(element.parentElement))
+      const border = style.borderTopStyle !== 'none' && opaque(style.borderTopColor) ? style.borderTopColor : style.backgroundColor
+      check(element.id + ' border', 3, border, backgroundOf(element.parentElement))
     }
   }
-  return { weak, looked }
+  return { weak, checkedCount }
 })()`

@@ -1,4 +1,4 @@
-/** Decodes the characters that the templates escape in HTML. */
+/** Replaces the entities that templates write into HTML with the characters they stand for. */
 export function decoded(html: string): string {
   return html
     .replaceAll('&quot;', '"')

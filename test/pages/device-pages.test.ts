@@ -4,7 +4,7 @@ import { devicePages } from '../../src/service/pages/consent/device-view.ts'
 const form = { action: '/oauth/device', token: 'token-1' }
 const hostile = `<script>\u202e"'&`.padEnd(2000, 'n')
 
-test('asks for the code, at first without an error', () => {
+test('the first page asks for the code and shows no error', () => {
   const page = devicePages.enterCode(form, undefined, undefined)
   expect(page).toMatch(/^<!doctype html>/)
   expect(page).toContain('<form method="post" action="/oauth/device" novalidate>')
@@ -23,13 +23,13 @@ test.each([
   ['InvalidRequest', 'alert', 'no longer current'],
   ['constructor', 'alert', 'no longer current'],
   [hostile, 'alert', 'no longer current'],
-])('gives the reason when it asks again: %s', (name, role, words) => {
+])('the page asks for the code again and says why: %s', (name, role, words) => {
   const page = devicePages.enterCode(form, name, undefined)
   expect(page).toMatch(new RegExp(`id="problem" role="${role}">[^<]*${words}`))
   expect(page).toContain('name="user_code"')
 })
 
-test('asks whether the code comes from the person’s own device', () => {
+test('the second page asks whether the code comes from the person’s own device', () => {
   const page = devicePages.confirmCode(form, { name: hostile }, 'BCDF-GHJK')
   expect(page).toContain('<input type="hidden" name="xsrf" value="token-1">')
   expect(page).toContain('<input type="hidden" name="user_code" value="BCDF-GHJK">')
@@ -43,12 +43,12 @@ test.each([
   ['done', devicePages.done({ name: hostile })],
   ['failed', devicePages.failed({ code: hostile, description: hostile })],
   ['enterCode', devicePages.enterCode({ action: hostile, token: hostile }, hostile, hostile)],
-])('%s shows text from others as text', (_, page) => {
+])('the page %s escapes HTML in foreign text', (_, page) => {
   expect(page).not.toContain('<script')
   expect(page).toContain('&lt;script&gt;')
 })
 
-test('confirms the connection, and names the page where it can be ended', () => {
+test('the last page confirms the connection, and links to the page where the person can end it', () => {
   const page = devicePages.done({ name: 'Watch' })
   expect(page).toContain('<p role="status"><bdi>Watch</bdi> is connected.')
   expect(page).toContain('href="/connections"')
@@ -60,13 +60,13 @@ test.each([
   ['invalid_client', 'is not known here'],
   ['something_new', 'a request that can’t be answered'],
   ['toString', 'a request that can’t be answered'],
-])('explains what went wrong: %s', (code, words) => {
+])('the error page explains what went wrong: %s', (code, words) => {
   const page = devicePages.failed({ code, description: 'redirect_uri is <odd>' })
   expect(page).toContain(words)
   expect(page).toContain(`<code>${code}</code> (<bdi>redirect_uri is &lt;odd&gt;</bdi>)`)
 })
 
-test('the pages cannot be framed, and load only style sheets', () => {
+test('the pages cannot be framed, and load only style sheets and images of this site', () => {
   expect(devicePages.headers).toMatchObject({ 'X-Frame-Options': 'DENY', 'Cache-Control': 'no-store' })
   expect(devicePages.headers['Content-Security-Policy']).toBe(
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",

@@ -39,7 +39,7 @@ import { tries } from '../support/depth.ts'
 const form = { action: '/here', token: 'token' }
 const atMs = Date.UTC(2026, 0, 15)
 const claim = { amountCents: 1, status: 'PENDING_CLAIM', answerer: 'anybody', formToken: 'token' } as const
-/** A visitor who opens a link, and is signed in under the given name. */
+/** A visitor who opens a link and is signed in with the given name. */
 const visitor = (text: string, personToken: string | null = null) => ({
   form: { ...form, personToken, mayAgree: true },
   account: accountOf(user(text)),
@@ -48,11 +48,11 @@ const visitor = (text: string, personToken: string | null = null) => ({
 const spending = { limits: {}, accountLimits: {}, availableCents: null } as never
 const user = (text: string) => ({ user: { name: text, email: text }, formToken: () => 'token' }) as unknown as SignedIn
 
-/** Every page that shows text from other people. Each is rendered with the given text in every place for such text. */
+/** The pages that show text from other people. Each function uses the given text wherever its page shows such text. */
 const pages: Record<string, (text: string) => Html | string> = {
   approval: (text) => approval(text, { kind: 'agent', name: text, owner: text }),
   'payment to a claimant': (text) => approval(text, { kind: 'claimant', name: text }),
-  'call that waits': (text) => {
+  'decision on a call': (text) => {
     const call = {
       tool: '',
       arguments: {},
@@ -97,14 +97,14 @@ const pages: Record<string, (text: string) => Html | string> = {
     const connections = [{ ...words, formToken: 'token' }]
     return connectionsPage({ connections, mayRegister: true, status: null })
   },
-  'registering an application': (text) => {
+  'application form': (text) => {
     const agents = [{ id: 'agt_1', name: foreignName(text, 'agt_1', 100) }]
     const entry = { name: 'Worker', agentId: '', scopes: [], proof: 'secret', keys: '' } as const
     return applicationPage({ agents, entry, problems: {}, action: '/here', token: 'token' })
   },
-  'an application that was registered': (text) => {
-    const made = { name: text, clientId: 'oap_1', clientSecret: null }
-    return registeredPage({ ...made, agentName: foreignName(text, 'agt_1', 100), baseUrl: 'http://127.0.0.1:4010' })
+  'registered application': (text) => {
+    const app = { name: text, clientId: 'oap_1', clientSecret: null }
+    return registeredPage({ ...app, agentName: foreignName(text, 'agt_1', 100), baseUrl: 'http://127.0.0.1:4010' })
   },
   consent: (text) => {
     const client = { id: 'ocl_1', name: text, uri: null, redirectUri: 'https://app.example/' }
@@ -118,8 +118,8 @@ const pages: Record<string, (text: string) => Html | string> = {
     })
   },
   'device code': (text) => devicePages.confirmCode(form, { name: text }, 'ABCD-EFGH'),
-  'device done': (text) => devicePages.done({ name: text }),
-  'device failed': (text) => devicePages.failed({ code: 'invalid_request', description: text }),
+  'device connected': (text) => devicePages.done({ name: text }),
+  'device error': (text) => devicePages.failed({ code: 'invalid_request', description: text }),
   shops: (text) => shopsPage([shop(text)]),
   shop: (text) => goodsPage(shop(text), { ...shopForm, quantities: new Map(), wrong: [] }, null),
   'shop without a form': (text) => goodsPage(shop(text), null, null),
@@ -132,7 +132,7 @@ const pages: Record<string, (text: string) => Html | string> = {
     const shown = { orderId: 'sor_1', form: shopForm, nextCheckout: null, problem: null }
     return orderPage(orderWords(order(text)), shown)
   },
-  'not yours': (text) => notYoursPage('There is nothing for you here.', user(text), '/here'),
+  'wrong user': (text) => notYoursPage('There is nothing for you here.', user(text), '/here'),
 }
 
 function approval(text: string, payee: Payee): Html {
@@ -232,8 +232,8 @@ const shop = (text: string) => {
 }
 
 const item = (text: string) => ({ productId: 'one', name: text, quantity: 1, price: 1 })
-const made = { agentId: null, instanceId: null, createdAt: '', updatedAt: '' }
-const atShop = (text: string) => ({ ...made, shopId: 'a-shop', merchant: { name: text }, currency: 'USD' }) as const
+const common = { agentId: null, instanceId: null, createdAt: '', updatedAt: '' }
+const atShop = (text: string) => ({ ...common, shopId: 'a-shop', merchant: { name: text }, currency: 'USD' }) as const
 
 const cart = (text: string) => ({
   ...atShop(text),
@@ -270,7 +270,7 @@ const foreign = fc.oneof(
     .map((parts) => parts.join('')),
 )
 
-/** Returns the text that a browser would show, without the direction isolates that our own sentences add. */
+/** Returns the text that a browser would show, without the direction isolates that the page itself adds. */
 function textOf(document: string): string {
   const text = document.replace(/<[^>]*>/g, '').replace(/&(\w+|#\d+);/g, '?')
   return text.replace(/\u2068([^\u2068\u2069]*)\u2069/g, '$1')
@@ -278,16 +278,16 @@ function textOf(document: string): string {
 
 const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-function expectShown(text: string): void {
+function expectAllVisible(text: string): void {
   expect(text.match(hidden)).toBeNull()
   expect(text.match(/\p{M}{4}/u)).toBeNull()
 }
 
-describe.each(Object.entries(pages))('%s', (_, page) => {
-  test('shows every character of a text from others, and never an empty name', () => {
+describe.each(Object.entries(pages))('the page “%s”', (_, page) => {
+  test('foreign text on the page has no invisible characters, no HTML and no empty names', () => {
     const property = fc.property(foreign, (text) => {
       const document = String(page(text) as HtmlEscapedString)
-      expectShown(textOf(document))
+      expectAllVisible(textOf(document))
       expect(document).not.toMatch(/<(bdi|h1|h2|li|dd)>[\s\ufffd\p{M}]*<\/\1>/u)
       expect(document).not.toContain('<b>')
     })
@@ -296,13 +296,13 @@ describe.each(Object.entries(pages))('%s', (_, page) => {
 })
 
 /** Pages that show an application's error text, but no names. */
-const nameless = ['device failed']
+const nameless = ['device error']
 /** A name in Latin letters, except for the "а" and both "о", which are Cyrillic. */
 const homograph = 'Pl\u0430in G\u043e\u043eds'
 const hint = 'has letters of several alphabets'
 
 test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
-  '%s warns only about names with letters of several alphabets',
+  'the page “%s” warns about a name with letters of several alphabets, and about no other name',
   (_, page) => {
     expect(textOf(String(page(homograph)))).toContain(`${homograph} (${hint})`)
     for (const name of ['Plain Goods', '東京カフェ Tokyo', 'Café №7 – Zürich'])
@@ -310,15 +310,15 @@ test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
   },
 )
 
-test('the question in a host has the same warning', () => {
+test('a quoted name has a warning if its letters are of several alphabets', () => {
   for (const shown of [quoted(homograph), quotedWhole(homograph)]) expect(shown).toBe(`“${homograph}” (${hint})`)
   expect(quoted('Plain Goods')).toBe('“Plain Goods”')
 })
 
-test('messages to a host have the same warning', () => {
+test('quoted foreign text is visible, and cannot close its quotation marks', () => {
   const property = fc.property(foreign, (text) => {
     for (const shown of [quoted(text), quotedWhole(text)]) {
-      expectShown(shown)
+      expectAllVisible(shown)
       expect(shown).toMatch(/^“[^“”"]+”(?: \(has letters of several alphabets\))?$/u)
     }
   })

@@ -16,13 +16,13 @@ afterAll(async () => {
   await site.close()
 })
 
-/** The site's configured address, which differs from the test's listener. */
+/** The MCP address on the page. It is the configured address, so its port differs from that of the test's listener. */
 const mcpUrl = 'http://127.0.0.1:4010/mcp'
 
-const fits = (page: Page) =>
+const expectToFit = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
-test('without a script, links choose the host, on a phone too', async () => {
+test('without JavaScript, a person chooses the host by a link, on a phone too', async () => {
   const context = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: 700 } })
   const { page, complaints } = await openTab(context, `${site.listener.url}/`)
   await page.getByRole('link', { name: 'Cursor' }).click()
@@ -34,7 +34,7 @@ test('without a script, links choose the host, on a phone too', async () => {
   expect(complaints).toEqual([])
 })
 
-test('a button copies the block, and shows that it is copied', async () => {
+test('a button copies the configuration of a host, and the page confirms it', async () => {
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
   const { page, complaints } = await openTab(context, `${site.listener.url}/?host=codex`)
   await page.getByRole('button', { name: 'Copy the configuration of Codex' }).press('Enter')
@@ -48,16 +48,16 @@ test('a button copies the block, and shows that it is copied', async () => {
     await shoot(page, `home-${colorScheme}`)
   }
   await page.setViewportSize({ width: 320, height: 700 })
-  await fits(page)
+  await expectToFit(page)
   await context.close()
 })
 
-test('the API reference works under the strict policy, without requests to other sites', async () => {
+test('the API reference works under the strict Content-Security-Policy, without requests to other sites', async () => {
   const context = await browser.newContext({ viewport: { width: 360, height: 800 } })
   const { page, sent, complaints } = await openTab(context, `${site.listener.url}/docs`)
   await page.getByRole('link', { name: 'Issue a card' }).click()
   await page.getByText('Issues a card for one purchase').first().waitFor()
-  await fits(page)
+  await expectToFit(page)
   await shoot(page, 'docs')
   expect(complaints).toEqual([])
   expect(

@@ -41,7 +41,7 @@ async function get(path: string, headers: Record<string, string> = {}, service =
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-test('a person sees a description, the status, and links to all other pages', async () => {
+test('the home page shows a person a description, the status, and links to all other pages', async () => {
   const { status, headers, text } = await get('/', html)
   expect(status).toBe(200)
   expect(text).toContain('<span class="state good">Running</span>, sandbox, version 1.2.3')
@@ -64,7 +64,7 @@ test('a person sees a description, the status, and links to all other pages', as
   expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style=| on\w+=/i)
 })
 
-test('each host has its own block, for this address and for a command, and a link if it supports one', async () => {
+test('each host has its own configuration, by address and by command, and a link if it supports one', async () => {
   for (const name of hostNames) {
     const text = decoded((await get(`/?host=${name}`, html)).text)
     for (const reach of [{ url }, { start }]) {
@@ -77,7 +77,7 @@ test('each host has its own block, for this address and for a command, and a lin
   expect((await get('/?host=%3Cb%3E', html)).text).toContain('aria-current="true">Claude Code</a>')
 })
 
-test('paths on this machine are shown only on this machine', async () => {
+test('paths of this machine are shown only to visitors on this machine, and never in production', async () => {
   const away = { local: false, address: '192.0.2.1' }
   const answer = await serviceWith().fetch(new Request(`${here}/`, { headers: html }), away)
   expect(await answer.text()).not.toContain('/opt/')
@@ -86,7 +86,7 @@ test('paths on this machine are shown only on this machine', async () => {
   expect(production.text).not.toContain('Sandbox')
 })
 
-test('a program gets links, and each of them works', async () => {
+test('a program that reads the home page gets links as JSON, and each link works', async () => {
   const service = serviceWith()
   const { headers, text } = await get('/', { Accept: '*/*' }, service)
   expect(headers.get('content-type')).toBe('application/json')
@@ -97,7 +97,7 @@ test('a program gets links, and each of them works', async () => {
   }
 })
 
-test('other methods find nothing, and HEAD finds the same as GET', async () => {
+test('each public address answers HEAD with 200, and POST with 404', async () => {
   for (const path of [
     '/',
     '/favicon.ico',
@@ -111,7 +111,7 @@ test('other methods find nothing, and HEAD finds the same as GET', async () => {
   }
 })
 
-test('the banner shows the time of an advanced clock on every page, and never in production', async () => {
+test('the banner shows the time after the sandbox clock is advanced, but never in production', async () => {
   const moved = await createWorld(sqlite)
   const page = async () => (await moved.service.fetch(new Request(`${here}/sign-in`))).text()
   expect(await page()).toContain('<p class="sandbox">Sandbox: no real money</p>')
@@ -123,7 +123,7 @@ test('the banner shows the time of an advanced clock on every page, and never in
   await moved.drop()
 })
 
-test('the server card has the address and the way to connect, and can be cached', async () => {
+test('the server card states the address and the transport of the MCP server, and can be cached', async () => {
   const { headers, text } = await get('/mcp/server-card')
   expect(JSON.parse(text)).toEqual({
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',
@@ -166,7 +166,7 @@ test('the catalog of this site links to the server card and the API at the publi
     expect(identifier).toMatch(/^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$/)
 })
 
-test('the API reference has a page for each operation, which loads nothing from elsewhere', async () => {
+test('the API reference has a page for each operation, and no page loads anything from other sites', async () => {
   const { text } = await get('/docs', html)
   const service = serviceWith()
   const { paths } = JSON.parse((await get('/openapi.json', {}, service)).text) as { paths: Record<string, object> }
@@ -190,7 +190,7 @@ test('the API reference has a page for each operation, which loads nothing from 
   expect((await get('/docs/no-such-operation', html, service)).status).toBe(404)
 })
 
-test('llms.txt lists every tool of the environment, beginning with those that hosts are offered', async () => {
+test('llms.txt lists every tool of the environment, first the tools that the server offers to hosts', async () => {
   const toolsOf = async (change: Parameters<typeof serviceWith>[0]) => {
     const [first = '', others = ''] = (await get('/llms.txt', {}, serviceWith(change))).text.split('## Optional')
     const named = (text: string) => [...text.matchAll(/^- \[(\w+_\w+)\]/gm)].map(([, name]) => name)

@@ -5,9 +5,7 @@ import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser
 
 const elsewhere = 'https://evil.example'
 
-/**
- * Shop texts that would run a script, load a picture, navigate away, or send a form, if a browser took them for HTML.
- */
+/** Shop texts that would run a script, load an image, navigate away or submit a form if they were parsed as HTML. */
 const payloads = [
   '<script>window.hacked=1</script>',
   '<img src=x onerror="window.hacked=1">',
@@ -25,16 +23,16 @@ const payloads = [
   `![seen](${elsewhere}/seen.png) [pay](${elsewhere})`,
 ]
 const words = payloads.join('\n')
-/** A name has at most 100 characters. */
-const named = (index: number) => `${payloads[index]}`.slice(0, 100)
+/** Returns a payload, cut to the 100 characters that a name can have. */
+const payloadName = (index: number) => `${payloads[index]}`.slice(0, 100)
 
 const hostile = ShopDefinition.parse({
   id: 'hostile',
-  name: named(1),
+  name: payloadName(1),
   about: words,
   products: payloads.map((_, index) => ({
     id: `product-${index}`,
-    name: named(index),
+    name: payloadName(index),
     description: words,
     price: 100,
     hidden: words,
@@ -58,7 +56,7 @@ beforeAll(async () => {
       .execute()
   })
   browser = await startBrowser()
-  // Scripts are enabled, but none may run.
+  // JavaScript is enabled, so an injected script would run.
   const context = await browser.newContext({ viewport: { width: 800, height: 900 } })
   tab = await openTab(context, `${site.listener.url}/shops`)
   tab.page.on('dialog', async (dialog: Dialog) => {
@@ -71,23 +69,23 @@ afterAll(async () => {
   await site.close()
 })
 
-/** Runs in the browser: returns the elements that a shop could have injected. */
-const lookOf = new Function(`return {
+/** Runs in the browser: returns the traces that injected HTML would leave, and the origin of the page. */
+const traces = new Function(`return {
   hacked: 'hacked' in window,
   elements: [...document.querySelectorAll('script,iframe,object,embed,base,main svg,svg[onload],style,img,meta[http-equiv],[onerror],[onload],[onfocus]')].map((it) => it.outerHTML),
   away: [...document.querySelectorAll('[href],[src],form,[formaction]')].map((it) => it.href ?? it.src ?? it.formAction ?? it.action).filter((to) => typeof to === 'string' && new URL(to, location.href).origin !== location.origin),
   focus: document.activeElement?.getAttribute('onfocus') ?? null,
-  isHere: location.origin,
+  origin: location.origin,
 }`) as () => object
 
-async function expectHarmless(page: Page, shows: string): Promise<void> {
+async function expectHarmless(page: Page, shownText: string): Promise<void> {
   await page.waitForLoadState()
-  await expect.poll(() => page.locator('main').textContent()).toContain(shows)
-  const isHere = new URL(site.listener.url).origin
-  await expect.poll(() => page.evaluate(lookOf)).toEqual({ hacked: false, elements: [], away: [], focus: null, isHere })
+  await expect.poll(() => page.locator('main').textContent()).toContain(shownText)
+  const { origin } = new URL(site.listener.url)
+  await expect.poll(() => page.evaluate(traces)).toEqual({ hacked: false, elements: [], away: [], focus: null, origin })
   expect(tab.complaints).toEqual([])
   expect(dialogs).toEqual([])
-  expect(tab.sent.map(({ url }) => new URL(url).origin).filter((origin) => origin !== isHere)).toEqual([])
+  expect(tab.sent.map(({ url }) => new URL(url).origin).filter((target) => target !== origin)).toEqual([])
 }
 
 const post = async (path: string, attributes: object) => {
@@ -96,7 +94,7 @@ const post = async (path: string, attributes: object) => {
   return json.data
 }
 
-test('the texts of a hostile shop are shown as text, from the list of shops to the receipt', async () => {
+test('HTML in a hostile shop’s texts is shown as plain text, from the list of shops to the receipt', async () => {
   const { page } = tab
   const open = (path: string) => page.goto(site.listener.url + path)
   await expectHarmless(page, '<script>window.hacked=1</script>')
@@ -130,7 +128,7 @@ test('the texts of a hostile shop are shown as text, from the list of shops to t
   await expectHarmless(page, payloads[0] ?? '')
 })
 
-test('the policy of a shop’s page blocks injected scripts and requests', async () => {
+test('the Content-Security-Policy of a shop page blocks injected scripts and requests', async () => {
   const { page } = tab
   await page.goto(`${site.listener.url}/shops/hostile`)
   const before = tab.sent.length

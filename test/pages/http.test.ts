@@ -61,7 +61,7 @@ describe('the checkout over HTTP', () => {
     "base-uri 'none'",
   ]
 
-  test('the page has a strict policy, is not cached and cannot be framed', async () => {
+  test('the checkout page has a strict Content-Security-Policy, is not cached and cannot be framed', async () => {
     const { response } = await get(world, path)
     const policy = response.headers.get('content-security-policy')?.split('; ')
     expect(policy).toEqual(expect.arrayContaining([...strict, "frame-ancestors 'none'"]))
@@ -77,14 +77,14 @@ describe('the checkout over HTTP', () => {
     expect(response.headers.get('set-cookie')).toBeNull()
   })
 
-  test('the form has the same policy, but any page may frame it', async () => {
+  test('the card form has the same strict policy, but any page may frame it', async () => {
     const { response, text } = await get(world, '/checkout/form')
     const policy = response.headers.get('content-security-policy')?.split('; ')
     expect(policy).toEqual(expect.arrayContaining([...strict, 'frame-ancestors *']))
     expect(response.headers.get('x-frame-options')).toBeNull()
     expect(response.headers.get('cross-origin-resource-policy')).toBe('cross-origin')
     expect(response.headers.get('cross-origin-embedder-policy')).toBe('require-corp')
-    // The fields have no names, so without its script the browser sends nothing.
+    // The fields have no names, so if the script fails to load, the browser submits none of their values.
     expect(text).not.toMatch(/<input[^>]* name=/)
   })
 
@@ -96,7 +96,7 @@ describe('the checkout over HTTP', () => {
     ['styles/base.css', 'text/css; charset=utf-8', 'same-origin'],
     ['styles/checkout.css', 'text/css; charset=utf-8', 'same-origin'],
     ['styles/parts.css', 'text/css; charset=utf-8', 'same-origin'],
-  ])('serves %s', async (name, type, policy) => {
+  ])('%s is served with its content type and resource policy', async (name, type, policy) => {
     const { response, text } = await get(world, `/${name}`)
     expect(response.status).toBe(200)
     expect(text.length).toBeGreaterThan(100)
@@ -105,7 +105,7 @@ describe('the checkout over HTTP', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  test('no page has an inline script or style, or names another site', async () => {
+  test('no checkout page has an inline script or style, or mentions the address of another site', async () => {
     for (const one of [path, '/checkout/form', '/checkout/none']) {
       const { text } = await get(world, one)
       expect(text).not.toMatch(/<script(?![^>]* src="\/checkout\/)|<style| style=| on\w+=|https?:|javascript:/i)
@@ -123,7 +123,7 @@ describe('the checkout over HTTP', () => {
     },
   )
 
-  test('answers HEAD, and other methods with 404', async () => {
+  test('the checkout page supports GET and HEAD; any other method gets 404', async () => {
     expect((await get(world, path, 'HEAD')).response.status).toBe(200)
     for (const method of ['POST', 'PUT', 'DELETE']) {
       expect((await get(world, path, method)).response.status).toBe(404)
@@ -131,7 +131,7 @@ describe('the checkout over HTTP', () => {
     expect((await get(world, '/checkout/pay')).response.status).toBe(404)
   })
 
-  test('a secret opens its own checkout', async () => {
+  test('a client secret opens its own checkout', async () => {
     const answer = await ask(world, 'session', { clientSecret: secret })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -145,7 +145,7 @@ describe('the checkout over HTTP', () => {
     expect(answer.text).not.toContain(secret)
   })
 
-  test('any other secret gets the same answer to every request', async () => {
+  test('all wrong secrets are refused with the same message', async () => {
     const other = (await subscribe(world)).secret
     const [ownIntent] = secret.split('_secret_')
     const [, otherSeal] = other.split('_secret_')
@@ -172,7 +172,7 @@ describe('the checkout over HTTP', () => {
   })
 
   test.each(['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain', 'application/jsonp', ''])(
-    'refuses the content type %j, which a form of another site could send',
+    'a request is refused if its content type is not application/json: %j',
     async (type) => {
       const answer = await ask(world, 'session', { clientSecret: secret }, { 'Content-Type': type })
       expectRefusal(answer, 'invalid_value', { source: { header: 'Content-Type' } })
@@ -186,7 +186,7 @@ describe('the checkout over HTTP', () => {
     ['{"data":{}}', '/data/attributes'],
     ['{"data":{"attributes":{"clientSecret":"x","more":1}}}', '/data/attributes'],
     ['{"clientSecret":"x"}', ''],
-  ])('refuses the body %s', async (body, pointer) => {
+  ])('the malformed body %s is refused, and the error points to the fault', async (body, pointer) => {
     expectRefusal(await ask(world, 'session', body), 'invalid_value', { source: { pointer } })
   })
 
@@ -195,13 +195,13 @@ describe('the checkout over HTTP', () => {
     [{ clientSecret: 5, ...card }, 'clientSecret'],
     [{ clientSecret: 'x', ...card, number: 4242424242424242 }, 'number'],
     [{ clientSecret: 'x', ...card, cvv: '9'.repeat(101) }, 'cvv'],
-  ])('names the wrong attribute, and does not repeat its value', async (attributes, field) => {
+  ])('the error names the missing or invalid attribute, and does not repeat its value', async (attributes, field) => {
     const answer = await ask(world, 'pay', attributes)
     expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: `/data/attributes/${field}` } })
     expect(answer.text).not.toMatch(/4242|9{9}|\b987\b/)
   })
 
-  test('refuses a long body, with Content-Length or streamed', async () => {
+  test('a body that is too long is refused, sent as a whole or streamed', async () => {
     const long = JSON.stringify({ data: { attributes: { clientSecret: 'x'.repeat(17_000) } } })
     expectRefusal(await ask(world, 'session', long), 'invalid_value', { source: { pointer: '' } })
     const chunks = new ReadableStream({
@@ -219,13 +219,13 @@ describe('the checkout over HTTP', () => {
     [{ expiry: '13/34' }, 'expiry'],
     [{ expiry: '12/25' }, 'expiry'],
     [{ cvv: '12' }, 'cvv'],
-  ])('refuses the card with %j', async (wrong, field) => {
+  ])('a card with %j is refused, and the error does not repeat the card’s values', async (wrong, field) => {
     const answer = await ask(world, 'pay', { clientSecret: secret, ...card, ...wrong })
     expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: `/data/attributes/${field}` } })
     expect(answer.text).not.toMatch(/4242 |5555 |\b987\b/)
   })
 
-  test('describes the payment in words, with amounts that add up', async () => {
+  test('the page describes the payments in words, with amounts that add up to the total', async () => {
     const parts = { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 }
     const { text } = await get(world, (await subscribe(world, parts)).path)
     expect(text).toContain(
@@ -243,14 +243,14 @@ describe('the checkout over HTTP', () => {
     expect(words.agreement).toContain('$30.00 now, $30.00 on January 29, 2026 and $30.00 on February 12, 2026.')
   })
 
-  test('mentions no expiry if there is none', async () => {
+  test('the page mentions neither an expiration nor tax if there is none', async () => {
     const lasting = await subscribe(world, { expiresInMinutes: null, taxAmount: 0 })
     const { text } = await get(world, lasting.path)
     expect(text).toMatch(/id="expires" hidden/)
     expect(text).not.toContain('includes')
   })
 
-  test('escapes the merchant’s texts, which cannot reorder the page', async () => {
+  test('the merchant’s description is escaped, and cannot reverse the text around it', async () => {
     const description = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>\u202Egnp.exe`
     const odd = await subscribe(world, { description })
     const { text } = await get(world, odd.path)
@@ -261,7 +261,7 @@ describe('the checkout over HTTP', () => {
     expect(text).not.toContain('\u202E')
   })
 
-  test('the card is in no log and no database, the secret in no log', async () => {
+  test('no card number is logged or stored, and neither security code nor client secret is logged', async () => {
     const { id: paid, secret: clientSecret } = await subscribe(world)
     await ask(world, 'pay', { clientSecret, ...card, number: '4000000000000002' })
     await ask(world, 'pay', { clientSecret, ...card, number: '4242424242424241' })
@@ -281,7 +281,7 @@ describe('the checkout over HTTP', () => {
     }
   })
 
-  test('in production nothing mentions a sandbox or its cards', async () => {
+  test('in production, the checkout mentions neither a sandbox nor test cards', async () => {
     const production = await createWorld(sqlite, { environment: 'production' })
     const real = await subscribe(production)
     for (const one of [real.path, '/checkout/form']) {
@@ -292,7 +292,7 @@ describe('the checkout over HTTP', () => {
     await production.drop()
   })
 
-  test('a failing page reports the failure without internal details', async () => {
+  test('a checkout page that fails says so, without internal details', async () => {
     const brokenWorld = await createWorld(sqlite)
     const lost = await subscribe(brokenWorld)
     await brokenWorld.drop()
@@ -311,7 +311,7 @@ onEachDatabase('a checkout', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('does not open with the id of its subscription, or with the secret of another subscription', async () => {
+  test('a subscription’s id, a wrong token or another subscription’s token opens no checkout page', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const other = await subscribe(world)
     const token = path.split('/').at(-1)
@@ -325,15 +325,15 @@ onEachDatabase('a checkout', (database) => {
       `manage/${id}`,
       `manage/${token}`,
     ]
-    for (const way of [...wrong, `manage/${id}_manage_${token}`, `manage/${clientSecret}`]) {
-      const { response, text } = await get(world, `/checkout/${way}`)
-      expect(response.status, way).toBe(404)
-      expect(text, way).not.toMatch(/_secret_|_manage_|Gym|Sandbox Organization/)
+    for (const address of [...wrong, `manage/${id}_manage_${token}`, `manage/${clientSecret}`]) {
+      const { response, text } = await get(world, `/checkout/${address}`)
+      expect(response.status, address).toBe(404)
+      expect(text, address).not.toMatch(/_secret_|_manage_|Gym|Sandbox Organization/)
     }
     expect((await get(world, path)).text).toContain(clientSecret)
   })
 
-  test('shows after the payment only as much as the API, and only the payer can stop it', async () => {
+  test('after the payment, the page shows no secrets, and only the payer can stop future payments', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const { partyId } = await world.whoami(world.apiKey)
     const reader = await addKey(world, { partyId, agentId: null, scopes: ['payments.read'] })
@@ -368,7 +368,7 @@ onEachDatabase('a checkout', (database) => {
     expect(world.logged.join('\n')).not.toMatch(/_secret_|_manage_/)
   })
 
-  test('that is paid many times simultaneously is charged once', async () => {
+  test('eight simultaneous payments of one checkout are charged once', async () => {
     const { id, path, secret: clientSecret } = await subscribe(world)
     const before = await balance(world)
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(world, 'pay', { clientSecret, ...card })))
@@ -380,7 +380,7 @@ onEachDatabase('a checkout', (database) => {
     expect(text).toContain('The next payment of $20.00 is on February 15, 2026.')
   })
 
-  test('that the payer stops is canceled for good, and stopping it again changes nothing', async () => {
+  test('a subscription that the payer stops is canceled for good; stopping it again changes nothing', async () => {
     const { id, secret: clientSecret } = await subscribe(world)
     const { manageToken } = (await ask(world, 'pay', { clientSecret, ...card })).json.data.attributes
     for (let times = 0; times < 2; times++) {
@@ -394,7 +394,7 @@ onEachDatabase('a checkout', (database) => {
     expectRefusal(await ask(world, 'pay', { clientSecret, ...card }), 'conflict')
   })
 
-  test('ends when it is canceled, when it expires and when the agreement fails', async () => {
+  test('a checkout ends if it is canceled, if it expires, or if the bank refuses the agreement', async () => {
     const canceled = await subscribe(world)
     await world.post(`/subscriptions/${canceled.id}/cancel`, {})
     const refused = await subscribe(world)
