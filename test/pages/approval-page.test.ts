@@ -64,7 +64,7 @@ onEachDatabase('the page of an approval', (database) => {
     const signIn = `/sign-in?next=${encodeURIComponent(path)}`
     expect(await visitor.open(path)).toMatchObject({ status: 303, location: signIn, text: '' })
     await visitor.open(signIn)
-    expect(await visitor.send('/sign-in', await site.withPassword())).toMatchObject({ status: 303, location: path })
+    expect(await visitor.send('/sign-in', await site.signInFields())).toMatchObject({ status: 303, location: path })
     const page = await visitor.open(path)
     expect(page.status).toBe(200)
     for (const words of [

@@ -51,7 +51,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     const next = `/sign-in?next=${encodeURIComponent(path)}`
     expect(await visitor.open(path)).toMatchObject({ status: 303, location: next, text: '' })
     await visitor.open(next)
-    expect(await visitor.send('/sign-in', await site.withPassword())).toMatchObject({ status: 303, location: path })
+    expect(await visitor.send('/sign-in', await site.signInFields())).toMatchObject({ status: 303, location: path })
 
     const page = await visitor.open(path)
     expect(page.status).toBe(200)
@@ -230,7 +230,7 @@ describe.runIf(isDeep)('in a browser', () => {
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key)
     }
-    const { email, password } = await site.withPassword()
+    const { email, password } = await site.signInFields()
     await toContent(page)
     await press('Tab')
     await page.keyboard.type(email)

@@ -5,7 +5,7 @@ import { createAgent } from '../../src/service/store/agents.ts'
 import { defaultWallet } from '../../src/service/store/wallets.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { addParty } from '../support/world.ts'
-import { asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
+import { createConsentRequest, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
 
 const path = '/oauth/consent/uid-1'
 
@@ -20,8 +20,8 @@ onEachDatabase('the consent pages', (database) => {
   })
   afterAll(() => site.world.drop())
   beforeEach(() => {
-    site.consentRequest = asking({ uid: `uid-${++count}` })
-    site.answers.length = 0
+    site.consentRequest = createConsentRequest({ uid: `uid-${++count}` })
+    site.decisions.length = 0
   })
 
   const here = () => `/oauth/consent/uid-${count}`
@@ -50,7 +50,7 @@ onEachDatabase('the consent pages', (database) => {
     const allowed = await visitor.send(here(), { decision: 'allow', agent: 'new', agentName: 'Mine' })
     expect(allowed.status).toBe(403)
     expect(allowed.text).toContain('Nothing was changed')
-    expect(site.answers).not.toContainEqual(expect.stringContaining('allowed'))
+    expect(site.decisions).not.toContainEqual(expect.stringContaining('allowed'))
     await visitor.open(here())
     expect((await visitor.send(here(), { decision: 'deny' })).location).toContain('error=access_denied')
   })
@@ -71,7 +71,7 @@ onEachDatabase('the consent pages', (database) => {
     await visitor.open(here())
     site.consentRequest = undefined
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 400 })
-    expect(site.answers).toEqual([])
+    expect(site.decisions).toEqual([])
   })
 
   test('the page shows the application and its request; allowing it connects the chosen agent', async () => {
@@ -90,9 +90,9 @@ onEachDatabase('the consent pages', (database) => {
     expect(answer.headers.get('referrer-policy')).toBe('same-origin')
     const [connection] = await connectionsOf(user)
     expect(connection).toMatchObject({ clientName: 'Assistant', agentName: 'Sandbox shopper' })
-    expect(site.answers).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
+    expect(site.decisions).toEqual([`${user.id} allowed Assistant payments:read cards:agent by ${connection?.grantId}`])
     // If the same application asks again, the page marks the agent that is connected now.
-    site.consentRequest = asking({ uid: `uid-${++count}` })
+    site.consentRequest = createConsentRequest({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain('<p class="current">Connected now</p>')
   })
 
@@ -103,7 +103,7 @@ onEachDatabase('the consent pages', (database) => {
     const fields = { decision: 'allow', agent: 'new', agentName: `Twin ${user.id}` }
     const both = await Promise.all([visitor.send(here(), fields), visitor.send(here(), fields)])
     expect(both.map(({ status }) => status)).toEqual([303, 303])
-    expect(new Set(site.answers).size).toBe(1)
+    expect(new Set(site.decisions).size).toBe(1)
     expect(await connectionsOf(user)).toHaveLength(1)
   })
 
@@ -113,7 +113,7 @@ onEachDatabase('the consent pages', (database) => {
     await visitor.open(here())
     const answer = await visitor.send(here(), { decision: 'deny', agent: agentId })
     expect(answer.location).toBe('https://assistant.example/callback?error=access_denied')
-    expect(site.answers).toEqual(['denied'])
+    expect(site.decisions).toEqual(['denied'])
     expect(await connectionsOf(user)).toEqual([])
   })
 
@@ -129,7 +129,7 @@ onEachDatabase('the consent pages', (database) => {
     }
     expect(await visitor.send(here(), fields)).toMatchObject({ status: 303 })
     expect(await connectionsOf(user)).toMatchObject([{ agentName: 'Books' }])
-    site.consentRequest = asking({ uid: `uid-${++count}` })
+    site.consentRequest = createConsentRequest({ uid: `uid-${++count}` })
     expect((await visitor.open(here())).text).toContain(`<bdi>Buys ${'b'.repeat(495)}</bdi>`)
   })
 
@@ -156,7 +156,7 @@ onEachDatabase('the consent pages', (database) => {
     expect(text.match(/<(?:input|textarea)[^>]* autofocus/g)).toMatchObject([expect.stringContaining(focused)])
     if (agentFields.agentDescription.startsWith('For'))
       expect(text).toContain('\nFor &lt;b&gt; &amp; &quot;books&quot;</textarea>')
-    expect(site.answers).toEqual([])
+    expect(site.decisions).toEqual([])
   })
 
   test('a member whose party has no agents learns that the application acts as the member', async () => {
@@ -208,7 +208,7 @@ onEachDatabase('the consent pages', (database) => {
     }
     expect(await visitor.send(here(), { agent: agentId })).toMatchObject({ status: 403 })
     expect(await visitor.send(here(), { ...fields, more: 'x'.repeat(20_000) })).toMatchObject({ status: 400 })
-    expect(site.answers).toEqual([])
+    expect(site.decisions).toEqual([])
     expect(await visitor.send(here(), fields)).toMatchObject({ status: 303 })
   })
 })
@@ -220,8 +220,8 @@ describe('the self-description of an application', () => {
   })
   afterAll(() => site.world.drop())
 
-  async function pageFor(client: NonNullable<Parameters<typeof asking>[0]>['client'] = {}) {
-    site.consentRequest = asking(client === undefined ? {} : { client })
+  async function pageFor(client: NonNullable<Parameters<typeof createConsentRequest>[0]>['client'] = {}) {
+    site.consentRequest = createConsentRequest(client === undefined ? {} : { client })
     const visitor = createVisitor(site.app(), { session: await site.sessionOf(site.owner) })
     return visitor.open(path)
   }

@@ -11,7 +11,7 @@ import { isDeep } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
 import { arrive, expectFocus, openTab, shoot, startBrowser, type TestBrowser } from './browser.ts'
 import { expectContrast } from './contrast.ts'
-import { asking, createOAuthSite, type OAuthSite } from './oauth-site.ts'
+import { createConsentRequest, createOAuthSite, type OAuthSite } from './oauth-site.ts'
 
 let browser: TestBrowser
 let site: OAuthSite
@@ -52,9 +52,9 @@ afterAll(async () => {
 })
 
 beforeEach(() => {
-  site.answers.length = 0
+  site.decisions.length = 0
   const redirectUri = `${application.url}/callback`
-  site.consentRequest = asking({ uid: `uid-${++count}`, client: { redirectUri } })
+  site.consentRequest = createConsentRequest({ uid: `uid-${++count}`, client: { redirectUri } })
 })
 
 /** Opens a page in a browser in which the user is signed in. `null` means that nobody is signed in. */
@@ -97,7 +97,7 @@ test('by keyboard, without a script, a user signs in, creates an agent, allows, 
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
   expect(page.url()).toBe(`${application.url}/callback?code=1`)
-  expect(site.answers).toHaveLength(1)
+  expect(site.decisions).toHaveLength(1)
   await page.goto(`${listener.url}/connections`)
   const [connection] = await createConnections(site.world).list(site.owner)
   expect(connection).toMatchObject({ agentName: `Books ${count}` })
@@ -209,7 +209,7 @@ test('denying redirects back too', async () => {
   const { page, complaints, context } = await visit(consentPath())
   await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
-  expect(site.answers).toEqual(['denied'])
+  expect(site.decisions).toEqual(['denied'])
   expect(complaints).toEqual([])
   await context.close()
 })
@@ -226,7 +226,7 @@ test('another site can neither frame it nor send its form', async () => {
   const answered = foreign.waitForResponse((response) => response.request().method() === 'POST')
   await foreign.getByRole('button', { name: 'Win' }).click()
   expect((await answered).status()).toBe(403)
-  expect(site.answers).toEqual([])
+  expect(site.decisions).toEqual([])
   await context.close()
 })
 
@@ -289,7 +289,7 @@ describe.skipIf(!isDeep)('appearance', () => {
 
   test('the consent page has enough contrast and fits the screen', async () => {
     await look('consent', consentPath())
-    site.consentRequest = asking({
+    site.consentRequest = createConsentRequest({
       uid: `uid-${count}`,
       client: { id: 'a', name: long, redirectUri: 'com.example.app:/' },
     })
@@ -308,7 +308,10 @@ describe.skipIf(!isDeep)('appearance', () => {
     await look('connections-none', '/connections', user)
     const consent = createConsent(site.world)
     for (const [index, name] of ['Assistant', long].entries()) {
-      const request = asking({ uid: `${user.id} ${index}`, client: { id: `https://${name}.example/a`, name } })
+      const request = createConsentRequest({
+        uid: `${user.id} ${index}`,
+        client: { id: `https://${name}.example/a`, name },
+      })
       await consent.allow(user, request, { kind: 'new', name: `${name} ${index}`.slice(0, 100), description: null })
     }
     await look('connections', '/connections?done=narrowed', user)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { onEachDatabase, sqlite, type TestDatabase } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { addParty } from '../support/world.ts'
-import { address, asking, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
+import { address, createConsentRequest, createOAuthSite, createVisitor, type OAuthSite } from './oauth-site.ts'
 
 const password = 'correct horse battery staple'
 
@@ -15,7 +15,7 @@ function siteOn(database: TestDatabase) {
   afterAll(() => site.world.drop())
   beforeEach(() => {
     site.consentRequest = undefined
-    site.answers.length = 0
+    site.decisions.length = 0
   })
 }
 
@@ -182,10 +182,10 @@ onEachDatabase('connected applications', (database) => {
     expect((await visitor.open('/connections')).text).toContain('To connect one, add this service in the application')
   })
 
-  async function connected(client: Parameters<typeof asking>[0] = {}) {
+  async function connected(client: Parameters<typeof createConsentRequest>[0] = {}) {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
-    site.consentRequest = asking(client)
+    site.consentRequest = createConsentRequest(client)
     await visitor.open('/oauth/consent/uid-1')
     site.consentRequest = { ...site.consentRequest, uid: user.id }
     await visitor.open(`/oauth/consent/${user.id}`)

@@ -24,7 +24,7 @@ export interface OAuthSite {
   /** The authorization request of every browser, or `undefined` if there is none. */
   consentRequest: ConsentRequest | undefined
   /** The answers to authorization requests, in order. */
-  answers: string[]
+  decisions: string[]
   /** Returns an app with the pages. By default, its address is `address`, and its environment is the sandbox. */
   app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
   addUser(change?: Partial<UserRow>): Promise<UserRow>
@@ -44,7 +44,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
     signIn,
     owner,
     consentRequest: undefined,
-    answers: [],
+    decisions: [],
     app: ({ publicUrl = () => address, environment = 'sandbox' } = {}) => {
       const app = new Hono()
       const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
@@ -88,7 +88,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
 export const clientId = 'https://assistant.example/client.json'
 
 /** Returns an authorization request from an application at `redirectUri`. */
-export function asking({
+export function createConsentRequest({
   client = {},
   ...request
 }: { client?: Partial<ConsentRequest['client']> } & Partial<Omit<ConsentRequest, 'client'>> = {}): ConsentRequest {
@@ -113,11 +113,11 @@ function interactionsOf(site: OAuthSite): Interactions {
   return {
     request: async () => site.consentRequest,
     allow: async (_request, user, consentRequest, { id, scopes }) => {
-      site.answers.push(`${user.id} allowed ${consentRequest.client.name} ${scopes.join(' ')} by ${id}`)
+      site.decisions.push(`${user.id} allowed ${consentRequest.client.name} ${scopes.join(' ')} by ${id}`)
       return back('code=1')
     },
     deny: async () => {
-      site.answers.push('denied')
+      site.decisions.push('denied')
       return back('error=access_denied')
     },
   }

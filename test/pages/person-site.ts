@@ -12,7 +12,7 @@ export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser
    * Returns the fields of the owner's sign-in form. The first call sets the owner's password, which ends the owner's
    * sessions.
    */
-  withPassword(): Promise<{ email: string; password: string }>
+  signInFields(): Promise<{ email: string; password: string }>
 }
 
 export async function createPersonSite(database: TestDatabase, options: WorldOptions = {}): Promise<PersonSite> {
@@ -21,7 +21,7 @@ export async function createPersonSite(database: TestDatabase, options: WorldOpt
   let seeded: Promise<{ password: string | null }> | undefined
   return {
     world,
-    withPassword: async () => {
+    signInFields: async () => {
       seeded ??= world.service.seedPassword(undefined)
       return { email: owner.email, password: String((await seeded).password) }
     },
