@@ -9,7 +9,7 @@ const password = 'correct horse battery'
 onEachDatabase('the page of a party invitation', (database) => {
   let site: PersonSite
   let world: World
-  let people = 0
+  let invited = 0
 
   beforeAll(async () => {
     site = await createPersonSite(database)
@@ -18,7 +18,7 @@ onEachDatabase('the page of a party invitation', (database) => {
   afterAll(() => world.drop())
 
   const owner = () => ({ key: world.apiKey })
-  const invite = async (role = 'MEMBER', email = `member${people++}@example.com`) => {
+  const invite = async (role = 'MEMBER', email = `member${invited++}@example.com`) => {
     const answer = await world.post('/party-invitations', { invitations: [{ email, role }] }, owner())
     expect(answer.status, answer.text).toBe(201)
     const [{ id, attributes }] = answer.json.data
@@ -32,7 +32,7 @@ onEachDatabase('the page of a party invitation', (database) => {
       ({ attributes }: { attributes: Member }) => attributes,
     )
 
-  test('shows the inviting party, the address and the role, without a script', async () => {
+  test('the page shows the inviting party, the invited address and the role, and contains no script', async () => {
     const { path, email } = await invite('ADMIN')
     const page = await (await site.visitor()).open(path)
     expect(page.status).toBe(200)
@@ -58,15 +58,15 @@ onEachDatabase('the page of a party invitation', (database) => {
     await elsewhere.open('/sign-in')
     expect((await elsewhere.send('/sign-in', { email, password })).location).toBe('/console')
     const { data } = ok(await world.get('/activity?limit=100', owner())).json
-    const deeds = data.filter(({ attributes }: Deed) => attributes.operation === 'accept_party_invitation')
-    expect(deeds[0].attributes).toMatchObject({
+    const accepted = data.filter(({ attributes }: Entry) => attributes.operation === 'accept_party_invitation')
+    expect(accepted[0].attributes).toMatchObject({
       actorType: 'user',
       resourceIds: [id, expect.stringMatching(/^usr_/)],
     })
     expect(world.logged.join()).not.toContain(password)
   })
 
-  test('nobody joins a party while it is suspended', async () => {
+  test('nobody can join a suspended party', async () => {
     const { id, path } = await invite()
     const { partyId } = await world.whoami()
     const decide = async (status: string) =>
@@ -83,7 +83,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(await statusOf(id)).toBe('ACCEPTED')
   })
 
-  test('a double click makes one member', async () => {
+  test('submitting the form twice at once creates only one member', async () => {
     const { path, email } = await invite()
     const visitor = await site.visitor()
     await visitor.open(path)
@@ -93,7 +93,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await members()).filter((one) => one.email === email)).toHaveLength(1)
   })
 
-  test('wrong input is reported, and the form does not keep the password', async () => {
+  test('invalid input is reported, and the form does not repeat the password', async () => {
     const { id, path } = await invite()
     const visitor = await site.visitor()
     await visitor.open(path)
@@ -113,7 +113,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(await statusOf(id)).toBe('PENDING')
   })
 
-  test('that was declined lets nobody join', async () => {
+  test('after an invitation is declined, nobody can join with it; a revoked invitation’s page says that it was revoked', async () => {
     const { id, path, email } = await invite()
     const [visitor, anotherTab] = [await site.visitor(), await site.visitor()]
     await visitor.open(path)
@@ -128,15 +128,15 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await visitor.open(revoked.path)).text).toContain('revoked the invitation')
   })
 
-  test('an address that already belongs to a user can only decline', async () => {
-    const stranger = await site.addUser({
+  test('if the invited address already belongs to a user, the invitation can only be declined', async () => {
+    const existingUser = await site.addUser({
       partyId: await world.customerPartyId(),
       role: 'OWNER',
       name: 'Taken',
       email: 'taken@example.com',
     })
-    const { id, path } = await invite('MEMBER', stranger.email)
-    const visitor = await site.visitor(stranger)
+    const { id, path } = await invite('MEMBER', existingUser.email)
+    const visitor = await site.visitor(existingUser)
     const page = await visitor.open(path)
     expect(page.text).toContain('already belongs to an account')
     expect(page.text).not.toContain('name="password"')
@@ -147,7 +147,7 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect(await statusOf(id)).toBe('DECLINED')
   })
 
-  test('a visitor signed in as somebody else sees a note, and is then signed in as the new member', async () => {
+  test('a visitor signed in as another user sees a note, and accepting signs them in as the new member', async () => {
     const { path } = await invite()
     const visitor = await site.visitor(site.owner)
     expect((await visitor.open(path)).text).toContain('You are signed in as')
@@ -155,18 +155,18 @@ onEachDatabase('the page of a party invitation', (database) => {
     expect((await visitor.open('/connections')).text).toContain('<bdi>New</bdi>')
   })
 
-  test('a form from another site, for another invitation or without its token changes nothing', async () => {
+  test('a form sent from another site, or without the invitation’s own form token, changes nothing', async () => {
     const [one, two] = [await invite(), await invite()]
     const visitor = await site.visitor()
     const tokenOf = async (path: string) =>
       /name="formToken" value="([\w.]+)"/.exec((await visitor.open(path)).text)?.[1] ?? ''
     const [right, wrong] = [await tokenOf(one.path), await tokenOf(two.path)]
     const fields = { name: 'Mallory', password }
-    const own = {}
+    const sameOrigin = {}
     for (const [sent, headers] of [
-      [{ decision: 'accept', ...fields, formToken: wrong }, own],
-      [{ decision: 'accept', ...fields }, own],
-      [{ decision: 'decline', formToken: `1.${'f'.repeat(64)}` }, own],
+      [{ decision: 'accept', ...fields, formToken: wrong }, sameOrigin],
+      [{ decision: 'accept', ...fields }, sameOrigin],
+      [{ decision: 'decline', formToken: `1.${'f'.repeat(64)}` }, sameOrigin],
       [{ decision: 'accept', ...fields, formToken: right }, { 'Sec-Fetch-Site': 'cross-site' }],
       [
         { decision: 'decline', formToken: right },
@@ -186,6 +186,6 @@ interface Member {
   status: string
 }
 
-interface Deed {
+interface Entry {
   attributes: { operation: string }
 }

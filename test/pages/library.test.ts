@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { keepEach } from '../support/keep-each.ts'
 import { openTab, type Site, startBrowser, startSite, type Tab, type TestBrowser } from './browser.ts'
 
-/** A merchant's site on a different host from the service, with a strict content security policy. */
+/** A merchant's site, on a different host than the service, with a strict content security policy. */
 let shop: Server
 let shopUrl: string
-/** The shop's page and its script. */
+/** The page of the merchant's site, and the script of that page. */
 let served: { html: string; script: string }
 let site: Site
 let browser: TestBrowser
@@ -38,11 +38,11 @@ beforeEach(async () => {
   context = await browser.newContext()
 })
 
-async function visit(clientSecret: string, framed = ''): Promise<Tab> {
+async function visit(clientSecret: string, iframe = ''): Promise<Tab> {
   const library = `<script src="${site.listener.url}/checkout/library.js"></script>`
   served = {
-    html: `<!doctype html><html lang="en"><title>Shop</title><div id="card"></div>${framed || library}<script src="/shop.js"></script>`,
-    script: framed
+    html: `<!doctype html><html lang="en"><title>Shop</title><div id="card"></div>${iframe || library}<script src="/shop.js"></script>`,
+    script: iframe
       ? ''
       : `window.results = []
          const form = Payments.form({ clientSecret: ${JSON.stringify(clientSecret)}, onResult: (result) => results.push(result) })
@@ -60,8 +60,8 @@ async function pay({ form }: Tab, number: string): Promise<void> {
 
 const results = ({ page }: Tab) => page.evaluate('results') as Promise<{ result: string; detail: string }[]>
 
-describe("the library on another site's page", () => {
-  test('shows the payment, pays, and gives the page the results but no card data', async () => {
+describe("the payment form library on a merchant's page", () => {
+  test('the form shows the payment and charges the card, and the merchant’s page gets the results but no card data', async () => {
     const { id, clientSecret } = await site.subscribe()
     const tab = await visit(clientSecret)
     await tab.form.getByLabel('Card number').waitFor()
@@ -87,7 +87,7 @@ describe("the library on another site's page", () => {
     }
   })
 
-  test('fits its frame to the form', async () => {
+  test('the library makes its frame as tall as the form', async () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     await tab.form.getByText('Test cards').click()
     await expect
@@ -96,19 +96,19 @@ describe("the library on another site's page", () => {
   })
 
   test.each([
-    ['canceled', 'ended'],
-    ['of no subscription', 'ended'],
-    ['paid', 'paid'],
-  ])('reports a checkout that is %s', async (state, result) => {
+    ['a canceled checkout', 'ended'],
+    ['an invalid client secret', 'ended'],
+    ['a paid checkout', 'paid'],
+  ])('for %s, the library reports the result %j', async (state, result) => {
     const { id, clientSecret } = await site.subscribe()
-    if (state === 'canceled') await site.world.post(`/subscriptions/${id}/cancel`, {})
-    if (state === 'paid') await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
-    const tab = await visit(state === 'of no subscription' ? `${clientSecret}0` : clientSecret)
+    if (/canceled/.test(state)) await site.world.post(`/subscriptions/${id}/cancel`, {})
+    if (/paid/.test(state)) await site.world.post(`/simulations/subscriptions/${id}/checkout`, { card: 'approves' })
+    const tab = await visit(/invalid/.test(state) ? `${clientSecret}0` : clientSecret)
     await expect.poll(() => results(tab)).toEqual([{ result, detail: expect.stringMatching(/\S/) }])
     await expect.poll(() => tab.form.getByLabel('Card number').isVisible()).toBe(false)
   })
 
-  test('reports a failed agreement', async () => {
+  test('the library reports that the bank refused the agreement to future payments', async () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     await pay(tab, '4000 0000 0000 3063')
     await tab.form.getByText('did not accept the agreement').waitFor()
@@ -117,7 +117,7 @@ describe("the library on another site's page", () => {
       .toEqual([{ result: 'agreement_failed', detail: expect.stringContaining('agreement') }])
   })
 
-  test('accepts only one secret, and only from the page that frames it', async () => {
+  test('the form accepts only one client secret, and only from the page that frames the form', async () => {
     const [first, second] = [await site.subscribe(), await site.subscribe({ description: 'Another thing' })]
     const tab = await visit(first.clientSecret)
     await tab.form.getByLabel('Card number').waitFor()
@@ -127,16 +127,16 @@ describe("the library on another site's page", () => {
     await tab.form.getByRole('heading', { name: 'Paid. Thank you.' }).waitFor()
     expect((await site.read(second.id)).status).toBe('pending')
     expect(tab.sent.every(({ body }) => !body.includes(second.clientSecret))).toBe(true)
-    // A form that is opened directly accepts no secret.
-    const alone = await openTab(context, `${site.listener.url}/checkout/form`)
-    await alone.page.evaluate(
+    // Opened directly instead of in a frame, the form accepts no client secret.
+    const unframed = await openTab(context, `${site.listener.url}/checkout/form`)
+    await unframed.page.evaluate(
       `postMessage({ clientSecret: ${JSON.stringify(second.clientSecret)} }, '*', [new MessageChannel().port2])`,
     )
-    await alone.page.getByText('Loading the payment form').waitFor()
-    expect(alone.sent.filter(({ method }) => method === 'POST')).toEqual([])
+    await unframed.page.getByText('Loading the payment form').waitFor()
+    expect(unframed.sent.filter(({ method }) => method === 'POST')).toEqual([])
   })
 
-  test('reports mistakes in its calls', async () => {
+  test('invalid calls of the library throw errors that explain the problem', async () => {
     const tab = await visit((await site.subscribe()).clientSecret)
     const thrown = (code: string) =>
       tab.page.evaluate(`(() => { try { ${code} } catch (error) { return error.message } })()`)
@@ -150,7 +150,7 @@ describe("the library on another site's page", () => {
   keepEach(3)
 })
 
-test('the hosted page cannot be framed', async () => {
+test('the hosted checkout page cannot be framed', async () => {
   const { url } = await site.subscribe()
   const tab = await visit('', `<iframe src="${url}"></iframe>`)
   await expect.poll(() => tab.complaints.join('\n')).toMatch(/frame-ancestors|X-Frame-Options/)

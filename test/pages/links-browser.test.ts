@@ -13,24 +13,24 @@ afterAll(async () => {
   await site.close()
 })
 
-/** Returns a link that the service sent, with the address of this test's server. */
-const here = (url: string) => `${site.listener.url}${new URL(url).pathname}`
-const posted = async (path: string, attributes: object) => {
+/** Returns a link from the service, with its host replaced by this test's server. */
+const onThisServer = (url: string) => `${site.listener.url}${new URL(url).pathname}`
+const create = async (path: string, attributes: object) => {
   const answer = await site.world.post(path, attributes, { key: site.world.apiKey })
   expect(answer.status, answer.text).toBe(201)
   return answer.json.data
 }
-const ask = async (more: object = {}) => {
+const requestPayment = async (more: object = {}) => {
   const payer = { type: 'email', value: 'a-rather-long-name@a-rather-long-host-name.example.com' }
-  const { attributes } = await posted('/payment-requests', { amount: 1250, payer, description: 'Rent of May', ...more })
-  return here(attributes.paymentLinkUrl)
+  const { attributes } = await create('/payment-requests', { amount: 1250, payer, description: 'May rent', ...more })
+  return onThisServer(attributes.paymentLinkUrl)
 }
 
-test('a payment request is paid without a script, at 320 pixels', async () => {
+test('a payment request can be paid without JavaScript, on a screen 320 pixels wide', async () => {
   const context = await browser.newContext({ viewport: { width: 320, height: 700 }, javaScriptEnabled: false })
   const page = await context.newPage()
   const before = await site.balance()
-  await page.goto(await ask())
+  await page.goto(await requestPayment())
   await shoot(page, 'payment-request-phone')
   const { width } = (await page.locator('main').boundingBox()) ?? { width: 0 }
   expect(width).toBeLessThanOrEqual(320)
@@ -54,10 +54,10 @@ test('a payment request is paid without a script, at 320 pixels', async () => {
   await context.close()
 })
 
-test('a payment request can be declined, or left open', async () => {
+test('a payment request can be declined', async () => {
   const context = await browser.newContext()
   const page = await context.newPage()
-  await page.goto(await ask())
+  await page.goto(await requestPayment())
   await page.getByText('Test cards').click()
   await shoot(page, 'payment-request')
   await page.getByRole('button', { name: 'Decline' }).click()
@@ -66,7 +66,7 @@ test('a payment request can be declined, or left open', async () => {
   await context.close()
 })
 
-test('the payer signs in from the page, returns to it, and pays from a wallet', async () => {
+test('the payer signs in from the page of the payment request, returns to it, and pays from a wallet', async () => {
   const { world } = site
   const context = await browser.newContext()
   const page = await context.newPage()
@@ -76,7 +76,7 @@ test('the payer signs in from the page, returns to it, and pays from a wallet', 
     { key: (await addParty(world)).apiKey },
   )
   expect(paymentRequest.status, paymentRequest.text).toBe(201)
-  await page.goto(here(paymentRequest.json.data.attributes.paymentLinkUrl))
+  await page.goto(onThisServer(paymentRequest.json.data.attributes.paymentLinkUrl))
   await page.getByRole('link', { name: 'sign in' }).click()
   const { email, password } = await world.service.seedPassword('a password of the owner')
   await page.getByLabel('Email').fill(String(email))
@@ -91,12 +91,12 @@ test('the payer signs in from the page, returns to it, and pays from a wallet', 
   await context.close()
 })
 
-test('an invitation to a party is accepted by keyboard, without a script', async () => {
+test('a party invitation can be accepted by keyboard and without JavaScript', async () => {
   const context = await browser.newContext({ viewport: { width: 320, height: 700 }, javaScriptEnabled: false })
   const page = await context.newPage()
   const email = 'ada@example.com'
-  const [{ attributes }] = await posted('/party-invitations', { invitations: [{ email, role: 'ADMIN' }] })
-  await page.goto(here(attributes.url))
+  const [{ attributes }] = await create('/party-invitations', { invitations: [{ email, role: 'ADMIN' }] })
+  await page.goto(onThisServer(attributes.url))
   await shoot(page, 'party-invitation-phone')
   await page.getByLabel('Your name').focus()
   await page.keyboard.type('Ada Lovelace')
@@ -111,7 +111,7 @@ test('an invitation to a party is accepted by keyboard, without a script', async
   await page.keyboard.press('Enter')
   await page.getByText('Ada Lovelace').waitFor()
   expect(new URL(page.url()).pathname).toBe('/connections')
-  await page.goto(here(attributes.url))
+  await page.goto(onThisServer(attributes.url))
   await arrive(page, 'You joined')
   await shoot(page, 'party-invitation-accepted')
   await context.close()

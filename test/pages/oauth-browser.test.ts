@@ -16,7 +16,7 @@ import { createConsentRequest, createOAuthSite, type OAuthSite } from './oauth-s
 let browser: TestBrowser
 let site: OAuthSite
 let listener: Listener
-/** The application, which is another site. */
+/** The site of the application that asks to connect. Its origin differs from that of the OAuth pages. */
 let application: Listener
 let count = 0
 
@@ -38,10 +38,10 @@ beforeAll(async () => {
     }
     return c.html(pages[c.req.query('page') as keyof typeof pages], 200, devicePages.headers)
   })
-  const here = { host: '127.0.0.1', port: 0, system: realSystem, log }
-  listener = await listen({ ...here, fetch: async (request) => app.fetch(request) })
+  const listenOptions = { host: '127.0.0.1', port: 0, system: realSystem, log }
+  listener = await listen({ ...listenOptions, fetch: async (request) => app.fetch(request) })
   const answer = '<title>Application</title><h1>Back at the application</h1>'
-  application = await listen({ ...here, fetch: async () => new Response(answer, { headers: html }) })
+  application = await listen({ ...listenOptions, fetch: async () => new Response(answer, { headers: html }) })
 })
 
 afterAll(async () => {
@@ -57,7 +57,7 @@ beforeEach(() => {
   site.consentRequest = createConsentRequest({ uid: `uid-${++count}`, client: { redirectUri } })
 })
 
-/** Opens a page in a browser in which the user is signed in. `null` means that nobody is signed in. */
+/** Opens a page as the given user, or signed out if `user` is null. JavaScript is off unless `options` enable it. */
 async function visit(path: string, user: UserRow | null = site.owner, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options })
   if (user !== null) {
@@ -78,7 +78,7 @@ async function tabTo(page: Page, role: 'button' | 'radio' | 'textbox' | 'checkbo
   throw new Error(`Tab does not reach ${name}.`)
 }
 
-test('by keyboard, without a script, a user signs in, creates an agent, allows, limits, disconnects and signs out', async () => {
+test('by keyboard and without JavaScript, a user can sign in, connect an application to a new agent, limit it, disconnect it and sign out', async () => {
   const { page, complaints, context } = await visit(consentPath(), null)
   const { email, password } = await site.signIn.seedPassword('a password of the owner')
   await tabTo(page, 'textbox', 'Email')
@@ -119,7 +119,7 @@ test('by keyboard, without a script, a user signs in, creates an agent, allows, 
   await context.close()
 })
 
-test('a mistake is announced first, and the focus is where it can be corrected', async () => {
+test('if a field is invalid, the page shows an alert and focuses the field', async () => {
   const { page, context } = await visit(consentPath())
   await page.getByRole('radio', { name: 'Create a new agent' }).check()
   await page.getByRole('textbox', { name: 'Description' }).fill('Buys books')
@@ -129,13 +129,13 @@ test('a mistake is announced first, and the focus is where it can be corrected',
   await expectFocus(name)
   await expect.poll(() => page.getByRole('textbox', { name: 'Description' }).inputValue()).toBe('Buys books')
   await page.keyboard.type(`Mended ${count}`)
-  // Allow is the form's first button.
+  // Enter presses the form's first button, which is Allow.
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
   await context.close()
 })
 
-test('a screen reader announces the pages as intended', async () => {
+test('a screen reader announces the facts, choices and buttons of the consent page', async () => {
   const { partyId } = await addParty(site.world)
   const { page, context } = await visit(
     consentPath(),
@@ -180,7 +180,7 @@ test('a screen reader announces the pages as intended', async () => {
   await context.close()
 })
 
-test('the fields of a new agent appear when the new agent is chosen', async () => {
+test('the name field for a new agent appears when “Create a new agent” is chosen', async () => {
   const { page, context } = await visit(consentPath())
   const name = page.getByRole('textbox', { name: 'Name' })
   await expect.poll(() => name.isVisible()).toBe(false)
@@ -189,7 +189,7 @@ test('the fields of a new agent appear when the new agent is chosen', async () =
   await context.close()
 })
 
-test('a double click or a second tab does not decide again', async () => {
+test('neither a double click on Allow nor a second tab creates another connection', async () => {
   const user = await site.addUser({ role: 'ADMIN' })
   const { page, context } = await visit(consentPath(), user)
   const second = await openTab(context, page.url())
@@ -205,7 +205,7 @@ test('a double click or a second tab does not decide again', async () => {
   await context.close()
 })
 
-test('denying redirects back too', async () => {
+test('after Deny, the browser returns to the application', async () => {
   const { page, complaints, context } = await visit(consentPath())
   await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByRole('heading', { name: 'Back at the application' }).waitFor()
@@ -214,7 +214,7 @@ test('denying redirects back too', async () => {
   await context.close()
 })
 
-test('another site can neither frame it nor send its form', async () => {
+test('a page from another origin can neither frame the consent page nor send its form', async () => {
   const { page, context } = await visit(consentPath(), site.owner, { javaScriptEnabled: true })
   const url = page.url()
   const formToken = await page.locator(`form[action="${consentPath()}"] [name=formToken]`).getAttribute('value')
@@ -230,9 +230,9 @@ test('another site can neither frame it nor send its form', async () => {
   await context.close()
 })
 
-test('the form redirects only to the application', async () => {
+test('the browser blocks a redirect from the consent form to any address but the application’s', async () => {
   const { page, complaints, context } = await visit(consentPath())
-  // The answer redirects to another address than the page expected.
+  // The server now redirects to an address that the policy of the open page does not allow.
   if (site.consentRequest !== undefined)
     site.consentRequest.client.redirectUri = `http://localhost:${new URL(application.url).port}/`
   await page.getByRole('button', { name: 'Deny' }).click()
@@ -241,7 +241,7 @@ test('the form redirects only to the application', async () => {
   await context.close()
 })
 
-test('an application that opened the page in a window gets the result from that window', async () => {
+test('if an application opens the consent page in a popup, the popup keeps its opener after the redirect', async () => {
   const { page, context } = await visit('/styles/parts.css', site.owner, { javaScriptEnabled: true })
   await page.goto(application.url)
   const opened = context.waitForEvent('page')
@@ -256,7 +256,7 @@ test('an application that opened the page in a window gets the result from that 
 const long = 'Long'.repeat(40)
 
 describe.skipIf(!isDeep)('appearance', () => {
-  async function look(
+  async function checkLook(
     name: string,
     path: string,
     user: UserRow | null = site.owner,
@@ -264,7 +264,7 @@ describe.skipIf(!isDeep)('appearance', () => {
   ) {
     const { page, context } = await visit(path, user)
     await act?.(page)
-    // Waits for the style sheets too, even after a redirect.
+    // Waits until the style sheets are loaded, even after a redirect.
     await page.waitForLoadState('load')
     for (const width of [320, 360, 1280]) {
       await page.setViewportSize({ width, height: 800 })
@@ -279,8 +279,8 @@ describe.skipIf(!isDeep)('appearance', () => {
   }
 
   test('the sign-in page has enough contrast and fits the screen', async () => {
-    await look('sign-in', '/sign-in', null)
-    await look('sign-in-problem', '/sign-in', null, async (page) => {
+    await checkLook('sign-in', '/sign-in', null)
+    await checkLook('sign-in-problem', '/sign-in', null, async (page) => {
       await page.getByRole('textbox', { name: 'Email' }).fill('me@example.com')
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.getByRole('alert').waitFor()
@@ -288,39 +288,37 @@ describe.skipIf(!isDeep)('appearance', () => {
   })
 
   test('the consent page has enough contrast and fits the screen', async () => {
-    await look('consent', consentPath())
+    await checkLook('consent', consentPath())
     site.consentRequest = createConsentRequest({
       uid: `uid-${count}`,
       client: { id: 'a', name: long, redirectUri: 'com.example.app:/' },
     })
-    await look('consent-problem', consentPath(), site.owner, async (page) => {
+    await checkLook('consent-problem', consentPath(), site.owner, async (page) => {
       await page.getByRole('radio', { name: 'Create a new agent' }).check()
       await page.getByRole('button', { name: 'Allow' }).click()
       await page.getByRole('alert').waitFor()
     })
     const partyId = await partyWithoutAgents()
-    await look('consent-new', consentPath(), await site.addUser({ partyId, role: 'OWNER' }))
-    await look('consent-user', consentPath(), await site.addUser({ partyId }))
+    await checkLook('consent-new', consentPath(), await site.addUser({ partyId, role: 'OWNER' }))
+    await checkLook('consent-user', consentPath(), await site.addUser({ partyId }))
   })
 
-  test('the page of connected applications has enough contrast and fits the screen', async () => {
+  test('the page that lists connected applications has enough contrast and fits the screen', async () => {
     const user = await site.addUser({ name: long, role: 'ADMIN' })
-    await look('connections-none', '/connections', user)
+    await checkLook('connections-none', '/connections', user)
     const consent = createConsent(site.world)
     for (const [index, name] of ['Assistant', long].entries()) {
-      const request = createConsentRequest({
-        uid: `${user.id} ${index}`,
-        client: { id: `https://${name}.example/a`, name },
-      })
+      const client = { id: `https://${name}.example/a`, name }
+      const request = createConsentRequest({ uid: `${user.id} ${index}`, client })
       await consent.allow(user, request, { kind: 'new', name: `${name} ${index}`.slice(0, 100), description: null })
     }
-    await look('connections', '/connections?done=narrowed', user)
-    await look('connections-problem', '/connections?done=none_kept', user)
+    await checkLook('connections', '/connections?done=narrowed', user)
+    await checkLook('connections-problem', '/connections?done=none_kept', user)
   })
 
-  test('the pages for devices have enough contrast and fit the screen', async () => {
+  test('the pages for signing in on a device have enough contrast and fit the screen', async () => {
     for (const page of ['enter', 'confirm', 'done', 'failed'])
-      await look(`device-${page}`, `/oauth/device?page=${page}`)
+      await checkLook(`device-${page}`, `/oauth/device?page=${page}`)
   })
 })
 

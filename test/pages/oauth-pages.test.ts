@@ -8,7 +8,7 @@ const password = 'correct horse battery staple'
 
 let site: OAuthSite
 
-function siteOn(database: TestDatabase) {
+function useSite(database: TestDatabase) {
   beforeAll(async () => {
     site = await createOAuthSite(database)
   })
@@ -19,15 +19,15 @@ function siteOn(database: TestDatabase) {
   })
 }
 
-const stranger = () => createVisitor(site.app())
+const newVisitor = () => createVisitor(site.app())
 const visitorAs = async (user = site.owner) => createVisitor(site.app(), { session: await site.sessionOf(user) })
 
 describe('signing in', () => {
-  siteOn(sqlite)
+  useSite(sqlite)
   beforeAll(() => site.signIn.seedPassword(password))
 
-  test('a page for signed-in users redirects to the sign-in and back, with one click in the sandbox', async () => {
-    const visitor = stranger()
+  test('a page for signed-in users redirects to the sign-in page; in the sandbox, one click there signs in and leads back', async () => {
+    const visitor = newVisitor()
     expect(await visitor.open('/connections')).toMatchObject({
       status: 303,
       location: '/sign-in?next=%2Fconnections',
@@ -38,7 +38,7 @@ describe('signing in', () => {
     const signedIn = await visitor.send('/sign-in', { as: 'owner' })
     expect(signedIn).toMatchObject({ status: 303, location: '/connections' })
     expect(await visitor.open('/connections')).toMatchObject({ status: 200 })
-    // A user who signed in this way can still prove their identity, and is then not asked again.
+    // A user who signed in with one click can still enter the password. After that, the sign-in page redirects at once.
     const proof = await visitor.open('/sign-in?next=/connections')
     expect(proof.text).toContain('Confirm that it is you')
     expect(proof.text).not.toContain('Continue as')
@@ -46,8 +46,8 @@ describe('signing in', () => {
     expect(await visitor.open('/sign-in?next=/connections')).toMatchObject({ status: 303, location: '/connections' })
   })
 
-  test('works by password; after a wrong password, the form keeps only the email address', async () => {
-    const visitor = stranger()
+  test('a user signs in with a password; after a wrong password, the form keeps only the email address', async () => {
+    const visitor = newVisitor()
     await visitor.open('/sign-in')
     const wrong = await visitor.send('/sign-in', { email: site.owner.email, password: 'wRong-Secret' })
     expect(wrong.status).toBe(401)
@@ -64,17 +64,17 @@ describe('signing in', () => {
     expect(site.world.logged.join()).not.toContain(password)
   })
 
-  // Hashing so many passwords is slow. In every run, test/oauth/sign-in.test.ts tests the limit of wrong passwords.
-  test.runIf(isDeep)('too many wrong passwords are explained in words', async () => {
+  // Hashing so many passwords is slow. test/oauth/sign-in.test.ts tests the limit without the page, in every test run.
+  test.runIf(isDeep)('after too many wrong passwords, the page says how long to wait', async () => {
     const { email } = await site.addUser()
-    for (let count = 0; count < 10; count++) await stranger().post('/sign-in', { email, password: 'wrong' })
-    const refused = await stranger().post('/sign-in', { email, password })
+    for (let count = 0; count < 10; count++) await newVisitor().post('/sign-in', { email, password: 'wrong' })
+    const refused = await newVisitor().post('/sign-in', { email, password })
     expect(refused.status).toBe(429)
     expect(refused.text).toContain('Wait 15 minutes')
   })
 
-  test('sets a cookie that is hidden from scripts and other sites, and ends the earlier session', async () => {
-    const visitor = stranger()
+  test('signing in sets an HttpOnly, SameSite cookie and ends the previous session', async () => {
+    const visitor = newVisitor()
     const { headers } = await visitor.post('/sign-in', { as: 'owner' })
     const cookies = headers.getSetCookie()
     const session = cookies.find((line) => line.startsWith('payments_session='))
@@ -88,10 +88,10 @@ describe('signing in', () => {
     expect(await site.signIn.of(before)).toBeUndefined()
   })
 
-  test('over https sets a cookie that is bound to the host and never sent unencrypted', async () => {
+  test('signing in over https sets a cookie that is bound to the host and never sent unencrypted', async () => {
     const app = site.app({ publicUrl: () => 'https://pay.example' })
     const visitor = createVisitor(app, { origin: 'https://pay.example', session: await site.sessionOf(site.owner) })
-    // Without this prefix, a neighboring host could set the cookie.
+    // The visitor's cookie has no `__Host-` prefix, so another host of the domain could have set it. It is ignored.
     expect(await visitor.open('/connections')).toMatchObject({ status: 303 })
     const { headers } = await visitor.post('/sign-in', { email: site.owner.email, password })
     const cookie = headers.getSetCookie().find((line) => line.startsWith('__Host-payments_session='))
@@ -100,11 +100,11 @@ describe('signing in', () => {
   })
 
   test.each([
-    ['another name of the service in the address', { origin: 'http://pay.example:4010' }],
-    ['a service that others can reach', { publicUrl: () => 'https://pay.example' }],
-    ['production', { environment: 'production' as const }],
+    ['under another host name', { origin: 'http://pay.example:4010' }],
+    ['on a service with a public address', { publicUrl: () => 'https://pay.example' }],
+    ['in production', { environment: 'production' as const }],
   ])(
-    'one click does not exist with %s',
+    'one-click sign-in is unavailable %s',
     async (_, {
       origin = address,
       ...options
@@ -121,8 +121,8 @@ describe('signing in', () => {
     { 'Sec-Fetch-Site': 'same-site' },
     { Origin: 'https://evil.example' },
     { Origin: 'null' },
-  ])('a form from another site signs nobody in: %o', async (headers) => {
-    const visitor = stranger()
+  ])('a form sent with the headers %j signs nobody in', async (headers) => {
+    const visitor = newVisitor()
     expect(await visitor.post('/sign-in', { as: 'owner' }, headers)).toMatchObject({ status: 403 })
     expect([...visitor.cookies]).toEqual([])
   })
@@ -133,8 +133,8 @@ describe('signing in', () => {
     '/oauth/device',
     '/oauth/device/Ab_1-z',
     '/oauth/device?user_code=BCDF-GHJK',
-  ])('goes on to %s', async (next) => {
-    expect(await stranger().post('/sign-in', { as: 'owner', next })).toMatchObject({ status: 303, location: next })
+  ])('signing in leads on to the address %s', async (next) => {
+    expect(await newVisitor().post('/sign-in', { as: 'owner', next })).toMatchObject({ status: 303, location: next })
   })
 
   test.each([
@@ -148,13 +148,13 @@ describe('signing in', () => {
     '/oauth/device?user_code=x&next=//evil.example',
     'javascript:alert(1)',
     '',
-  ])('does not redirect to another site: %j', async (next) => {
-    const visitor = stranger()
+  ])('signing in does not redirect to the address %j', async (next) => {
+    const visitor = newVisitor()
     expect((await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`)).text).not.toContain('evil')
     expect(await visitor.post('/sign-in', { as: 'owner', next })).toMatchObject({ location: '/console' })
   })
 
-  test('signing out ends the session, but only from a form of the same session', async () => {
+  test('signing out ends the session, but only with a form from the same session', async () => {
     const visitor = await visitorAs()
     const other = await visitorAs()
     const session = visitor.cookies.get('payments_session')
@@ -174,15 +174,15 @@ describe('signing in', () => {
 })
 
 onEachDatabase('connected applications', (database) => {
-  siteOn(database)
+  useSite(database)
 
-  test('if there is none, the page explains how to connect an application', async () => {
+  test('if no application is connected, the page explains how to connect one', async () => {
     const { partyId } = await addParty(site.world)
     const visitor = await visitorAs(await site.addUser({ partyId }))
     expect((await visitor.open('/connections')).text).toContain('To connect one, add this service in the application')
   })
 
-  async function connected(client: Parameters<typeof createConsentRequest>[0] = {}) {
+  async function connectApplication(client: Parameters<typeof createConsentRequest>[0] = {}) {
     const user = await site.addUser()
     const visitor = await visitorAs(user)
     site.consentRequest = createConsentRequest(client)
@@ -198,8 +198,8 @@ onEachDatabase('connected applications', (database) => {
     return { visitor, page, path, user }
   }
 
-  test('shows the agent, the permissions and the last use of each application, and removes permissions', async () => {
-    const { visitor, page, path } = await connected()
+  test('the page shows the agent, permissions and last use of an application, and its form removes permissions', async () => {
+    const { visitor, page, path } = await connectApplication()
     expect(page.text).toContain('<bdi>Assistant</bdi></h2>')
     expect(page.text).toContain('<bdi>Sandbox shopper</bdi>')
     expect(page.text).toContain('<dt>Last used</dt><dd>Never</dd>')
@@ -217,8 +217,8 @@ onEachDatabase('connected applications', (database) => {
     expect((await visitor.open(String(none.location))).text).toContain('role="alert">Nothing was saved.')
   })
 
-  test('disconnects; a double click does no harm', async () => {
-    const { visitor, path } = await connected()
+  test('an application can be disconnected, and sending the form twice does no harm', async () => {
+    const { visitor, path } = await connectApplication()
     for (const _ of ['once', 'twice']) {
       expect(await visitor.send(path, { action: 'revoke' })).toMatchObject({
         status: 303,
@@ -231,13 +231,13 @@ onEachDatabase('connected applications', (database) => {
     expect((await visitor.open('/connections?done=constructor')).text).not.toContain('role="status"')
   })
 
-  test('changes a connection only from its own user’s page, in the session that showed the page', async () => {
-    const { visitor, path, user } = await connected()
+  test('a connection can be changed only by its own user, with a form from the same session', async () => {
+    const { visitor, path, user } = await connectApplication()
     const token = /name="formToken" value="([0-9a-f]{64})"/
     const mine = (await visitor.open('/connections')).text.split(path)[1]?.match(token)?.[1] ?? ''
     const other = await visitorAs()
     const otherSession = await visitorAs(user)
-    for (const someone of [other, otherSession, stranger()]) {
+    for (const someone of [other, otherSession, newVisitor()]) {
       const { status } = await someone.post(path, { action: 'revoke', formToken: mine })
       expect(status).toBe(someone.cookies.size === 0 ? 303 : 403)
     }

@@ -16,20 +16,20 @@ import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const address = 'http://127.0.0.1:4010'
 
-/** The OAuth pages, on a real world. Only the authorization request is simulated. */
+/** The OAuth pages with a real database. Only the authorization requests are simulated. */
 export interface OAuthSite {
   world: World
   signIn: SignIn
   owner: UserRow
-  /** The authorization request of every browser, or `undefined` if there is none. */
+  /** The pending authorization request, the same in every browser; undefined if there is none. */
   consentRequest: ConsentRequest | undefined
-  /** The answers to authorization requests, in order. */
+  /** The recorded decisions on authorization requests, oldest first. */
   decisions: string[]
-  /** Returns an app with the pages. By default, its address is `address`, and its environment is the sandbox. */
+  /** Creates an app that serves the pages. By default, its address is `address`, and its environment is the sandbox. */
   app(options?: { publicUrl?: () => string; environment?: Environment }): Hono
   addUser(change?: Partial<UserRow>): Promise<UserRow>
   deleteAgent(agentId: string): Promise<void>
-  /** Returns the secret of a new session of the user. */
+  /** Creates a session for the user, and returns its secret, which is the value of the session cookie. */
   sessionOf(user: UserRow): Promise<string>
 }
 
@@ -38,7 +38,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
   const { store, system } = world
   const signIn = new SignIn({ store, system })
   const owner = await signIn.owner()
-  if (owner === undefined) throw new Error('The seed has an owner.')
+  if (owner === undefined) throw new Error('The seeded party has no owner.')
   const site: OAuthSite = {
     world,
     signIn,
@@ -52,7 +52,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
       const dependencies = { environment, publicUrl, store, system, log, signIn }
       mountAssets(app)
       mountSignIn(app, dependencies)
-      mountConsent(app, { ...dependencies, interactions: interactionsOf(site) })
+      mountConsent(app, { ...dependencies, interactions: simulatedInteractions(site) })
       mountConnections(app, dependencies)
       return app
     },
@@ -87,7 +87,7 @@ export async function createOAuthSite(database: TestDatabase, options: WorldOpti
 
 export const clientId = 'https://assistant.example/client.json'
 
-/** Returns an authorization request from an application at `redirectUri`. */
+/** Creates an authorization request from the application Assistant, with the given changes. */
 export function createConsentRequest({
   client = {},
   ...request
@@ -101,8 +101,8 @@ export function createConsentRequest({
   }
 }
 
-/** Answers with a redirect to the application and a cookie, like the authorization server. */
-function interactionsOf(site: OAuthSite): Interactions {
+/** Simulates the authorization server: records a decision, redirects to the application and sets cookies. */
+function simulatedInteractions(site: OAuthSite): Interactions {
   const back = (query: string) => {
     const to = site.consentRequest?.client.redirectUri ?? `${address}/oauth/device/uid-1`
     const headers = new Headers({ Location: `${to}?${query}` })
@@ -131,17 +131,17 @@ export interface PageAnswer {
   location: string | null
 }
 
-/** A headless browser. It keeps cookies, and sends the headers that name a form's origin. */
+/** An HTTP client that acts like a browser: it stores cookies, and its forms send `Origin` and `Sec-Fetch-Site`. */
 export interface Visitor {
   cookies: Map<string, string>
   open(path: string): Promise<PageAnswer>
-  /** Sends the last page's form for `action`, with these fields instead of its own. */
+  /** Submits the last opened page's form for `action`, with its hidden fields and the given fields. */
   send(
     action: string,
     fields?: Record<string, string | string[]>,
     headers?: Record<string, string>,
   ): Promise<PageAnswer>
-  /** Sends these fields without a form. */
+  /** Sends only the given fields, without the hidden fields of a form. */
   post(action: string, fields: Record<string, string | string[]>, headers?: Record<string, string>): Promise<PageAnswer>
 }
 
@@ -155,7 +155,7 @@ export function createVisitor(
     const headers = new Headers(init.headers)
     headers.set('Cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
     const response = await app.fetch(new Request(origin + path, { ...init, headers }))
-    for (const line of response.headers.getSetCookie()) keep(cookies, line)
+    for (const line of response.headers.getSetCookie()) storeCookie(cookies, line)
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, location: response.headers.get('location') }
   }
@@ -177,16 +177,16 @@ export function createVisitor(
   }
 }
 
-function keep(cookies: Map<string, string>, line: string): void {
+function storeCookie(cookies: Map<string, string>, line: string): void {
   const [, name = '', value = ''] = line.match(/^([^=]+)=([^;]*)/) ?? []
   if (value === '' || /max-age=0/i.test(line)) cookies.delete(name)
   else cookies.set(name, value)
 }
 
 function hiddenFields(page: string, action: string): Record<string, string> {
-  // The bar has a sign-out form. The page's own form comes after the bar.
+  // The bar at the top may have a form with the same action. The page's own form comes after it.
   const form = page.split('<form ').findLast((part) => part.includes(`action="${action}"`))
-  if (form === undefined) throw new Error(`No form of the page goes to ${action}.`)
+  if (form === undefined) throw new Error(`The page has no form with the action ${action}.`)
   const inside = form.slice(0, form.indexOf('</form>'))
   const hidden = inside.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)
   return Object.fromEntries([...hidden].map(([, name, value]) => [name, value]))

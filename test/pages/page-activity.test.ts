@@ -8,7 +8,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 
 const card = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
 
-onEachDatabase('the actions of people on pages', (database) => {
+onEachDatabase('the activity entries for actions on pages', (database) => {
   let site: PersonSite
 
   beforeAll(async () => {
@@ -17,7 +17,7 @@ onEachDatabase('the actions of people on pages', (database) => {
   afterAll(() => site.world.drop())
 
   /** Returns the newest entry of the party's activity. */
-  async function last() {
+  async function lastEntry() {
     const { json } = await site.world.get('/activity?limit=1', { key: site.world.apiKey })
     const { operation, actorType, userId, keyId, resourceIds, result } = json.data[0].attributes
     return { operation, actorType, userId, keyId, resourceIds, status: result.httpStatus }
@@ -33,60 +33,60 @@ onEachDatabase('the actions of people on pages', (database) => {
       }),
     )
 
-  test('a sign-in is listed', async () => {
+  test('a sign-in is listed in the activity', async () => {
     const visitor = await site.visitor()
     await visitor.open('/sign-in')
     await visitor.send('/sign-in', { as: 'owner' })
-    expect(await last()).toEqual({ ...byUser(), operation: 'sign_in', resourceIds: [site.owner.id] })
+    expect(await lastEntry()).toEqual({ ...byUser(), operation: 'sign_in', resourceIds: [site.owner.id] })
   })
 
-  test('showing the number of a card is listed, without the number', async () => {
+  test('showing a card number is listed in the activity, without the number', async () => {
     const cardId = await site.world.issueCard()
     const pageLink = await site.world.post(`/agent-cards/${cardId}/details-page`, {})
     const path = new URL(pageLink.json.data.attributes.url).pathname
     const visitor = await site.visitor(site.owner)
     await visitor.open(path)
     expect((await visitor.send(path)).status).toBe(200)
-    expect(await last()).toEqual({ ...byUser(), operation: 'show_agent_card', resourceIds: [cardId] })
+    expect(await lastEntry()).toEqual({ ...byUser(), operation: 'show_agent_card', resourceIds: [cardId] })
     expect((await site.world.get('/activity', { key: site.world.apiKey })).text).not.toContain('4242')
   })
 
-  test('setting up an authenticator app, and a check of its code, are listed', async () => {
+  test('setting up an authenticator app is listed in the activity, without its secret or code', async () => {
     const visitor = await site.visitor(site.owner)
     const secret = await setUpApp(visitor, site.world.system)
-    expect(await last()).toEqual({ ...byUser(), operation: 'enrol_second_factor', resourceIds: [site.owner.id] })
+    expect(await lastEntry()).toEqual({ ...byUser(), operation: 'enrol_second_factor', resourceIds: [site.owner.id] })
     const activity = await site.world.get('/activity', { key: site.world.apiKey })
     expect(activity.text).not.toContain(secret)
     expect(activity.text).not.toContain(codeAt(secret, site.world.system.now() - 30_000))
   })
 
-  test('the actions of a payer at the checkout are listed under the subscription', async () => {
+  test('a payer’s actions at the checkout are listed in the activity, with the id of the subscription', async () => {
     const shop = merchant(site.world)
     const id = await shop.create()
     const { clientSecret } = await shop.read(id)
     const declined = await send('/checkout/pay', { clientSecret, ...card, number: '4000000000000002' })
     expect(declined.status).toBe(200)
-    expect(await last()).toEqual({ ...byVisitor(id), operation: 'pay_checkout', status: 402 })
+    expect(await lastEntry()).toEqual({ ...byVisitor(id), operation: 'pay_checkout', status: 402 })
     const paid = await send('/checkout/pay', { clientSecret, ...card })
     const { manageToken } = ((await paid.json()) as { data: { attributes: { manageToken: string } } }).data.attributes
-    expect(await last()).toEqual({ ...byVisitor(id), operation: 'pay_checkout' })
+    expect(await lastEntry()).toEqual({ ...byVisitor(id), operation: 'pay_checkout' })
     expect((await send('/checkout/stop', { manageToken })).status).toBe(200)
-    expect(await last()).toEqual({ ...byVisitor(id), operation: 'stop_subscription' })
+    expect(await lastEntry()).toEqual({ ...byVisitor(id), operation: 'stop_subscription' })
     const activity = (await site.world.get('/activity', { key: site.world.apiKey })).text
     for (const secret of [clientSecret, manageToken]) expect(activity).not.toContain(secret)
   })
 
-  test.each(['accept', 'decline'] as const)('the answer to an invitation is listed: %s', async (decision) => {
+  test.each(['accept', 'decline'] as const)('the decision to %s an invitation is in the activity', async (decision) => {
     const us = await inviters(site.world)
     const { id, url } = await us.pending()
     const visitor = await site.visitor()
     const { pathname } = new URL(url)
     await visitor.open(pathname)
     expect((await visitor.send(pathname, { decision })).status).toBe(303)
-    expect(await last()).toEqual({ ...byVisitor(id), operation: `${decision}_customer_invitation` })
+    expect(await lastEntry()).toEqual({ ...byVisitor(id), operation: `${decision}_customer_invitation` })
   })
 
-  test('all of these actions are in one chain', async () => {
+  test('the hash chain of the party’s activity is intact', async () => {
     const { partyId } = await site.world.whoami()
     expect(await site.world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
   })

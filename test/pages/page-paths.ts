@@ -5,9 +5,9 @@ import { lastOf } from '../runs/stored-entries.ts'
 
 export type GetRoute = PageRoute & `GET ${string}`
 
-/** Creates records to show, and returns an address for each page. A new page does not compile without an entry. */
-export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> {
-  const { links, paths, site } = on
+/** Creates records to show, and returns a path for each page. The type requires an entry for every page route. */
+export async function pagePaths(grounds: Grounds): Promise<Record<GetRoute, string>> {
+  const { links, paths, site } = grounds
   const { world } = site
   const instanceId = 'run 1'
   const cardId = await world.issueCard({ maximumAmount: 700 }, { instanceId })
@@ -17,11 +17,11 @@ export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> 
   const { runId, id: entryId, supportId } = await lastOf(world, instanceId)
   const { json } = await world.get('/wallets')
   const { pathname, search } = new URL((await authorizationUrl(await createApplication(world))).url)
-  const once = new URL(String(await world.service.signInLink('/console')))
+  const signInLink = new URL(String(await world.service.signInLink('/console')))
   return {
     'GET /': '/',
     'GET /sign-in': '/sign-in',
-    'GET /sign-in/once/:code': once.pathname + once.search,
+    'GET /sign-in/once/:code': signInLink.pathname + signInLink.search,
     'GET /checkout/form': '/checkout/form',
     'GET /checkout/manage/:manageToken': links.manage,
     'GET /checkout/:subscriptionId/:pageToken': links.checkout,
@@ -41,7 +41,7 @@ export async function pagePaths(on: Grounds): Promise<Record<GetRoute, string>> 
     'GET /approvals/:approvalId/review': paths.approval,
     'GET /decisions': '/decisions',
     'GET /decide/:decisionId': paths.decision,
-    // This authorization request leads to the consent page.
+    // An authorization request, which redirects to the consent page.
     'GET /oauth/consent/:uid': pathname + search,
     'GET /connections': '/connections',
     'GET /connections/new/application': '/connections/new/application',

@@ -10,7 +10,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 const good = { number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
 const declining = { ...good, number: '4000000000000002' }
 
-/** Returns the address of the sign-in page. A decision redirects there if it needs a signed-in person. */
+/** Returns the path of a sign-in page that leads back to `path`. */
 const signInAt = (path: string) => `/sign-in?next=${encodeURIComponent(path)}`
 
 onEachDatabase('the page of a payment request', (database) => {
@@ -19,7 +19,7 @@ onEachDatabase('the page of a payment request', (database) => {
   let money: Payer
   let other: OtherParty
   let payersUser: Visitor
-  let people = 0
+  let payers = 0
 
   beforeAll(async () => {
     site = await createPersonSite(database)
@@ -30,43 +30,43 @@ onEachDatabase('the page of a payment request', (database) => {
   })
   afterAll(() => world.drop())
 
-  const ask = async (who: object, more: object = {}) => {
+  const requestFrom = async (who: object, more: object = {}) => {
     const answer = await world.post('/payment-requests', { amount: 1250, payer: who, ...more }, { key: world.apiKey })
     expect(answer.status, answer.text).toBe(201)
     const { id, attributes } = answer.json.data
     return { id: id as string, path: new URL(attributes.paymentLinkUrl).pathname }
   }
-  const unknown = () => ({ type: 'email', value: `stranger${people++}@example.com` })
-  const askOther = () => ask({ type: 'party_id', value: other.partyId })
+  const unknownPayer = () => ({ type: 'email', value: `stranger${payers++}@example.com` })
+  const requestFromOther = () => requestFrom({ type: 'party_id', value: other.partyId })
   const read = async (id: string, key = world.apiKey) =>
     ok(await world.get(`/payment-requests/${id}`, { key })).json.data
   const statusOf = async (id: string) => (await read(id)).attributes.status as string
   const total = async (key = world.apiKey) => (await money.balance({ key })).total
-  const nobody = () => site.visitor()
+  const signedOutVisitor = () => site.visitor()
   const payByCard = async (visitor: Visitor, path: string, card: object = good) => {
     await visitor.open(path)
     return visitor.send(path, { decision: 'card', ...card })
   }
 
-  test('shows the requester, the payer, the amount, the purpose and the expiry, without a script', async () => {
-    const { path } = await ask(unknown(), { description: 'Rent of May', payerName: 'Bob' })
-    const page = await (await nobody()).open(path)
+  test('the page shows the requester, payer, amount, purpose and expiry, and contains no script', async () => {
+    const { path } = await requestFrom(unknownPayer(), { description: 'May rent', payerName: 'Bob' })
+    const page = await (await signedOutVisitor()).open(path)
     expect(page.status).toBe(200)
-    for (const words of ['Sandbox Organization', '$12.50', 'Rent of May', 'Bob', 'February 14, 2026']) {
+    for (const words of ['Sandbox Organization', '$12.50', 'May rent', 'Bob', 'February 14, 2026']) {
       expect(page.text).toContain(words)
     }
     expect(page.text).not.toContain('<script')
     expect(page.headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'")
     expect(page.headers.get('Cache-Control')).toBe('no-store')
-    const wrong = await (await nobody()).open(`/request/${'0'.repeat(64)}`)
+    const wrong = await (await signedOutVisitor()).open(`/request/${'0'.repeat(64)}`)
     expect(wrong.status).toBe(404)
   })
 
-  test('an unknown payer pays by card, joins by paying, and pays once even after several clicks', async () => {
-    const who = unknown()
-    const { id, path } = await ask(who)
+  test('a payer without an account pays by card, gets an account by paying, and pays only once despite several clicks', async () => {
+    const who = unknownPayer()
+    const { id, path } = await requestFrom(who)
     const before = await total()
-    const [visitor, anotherTab] = [await nobody(), await nobody()]
+    const [visitor, anotherTab] = [await signedOutVisitor(), await signedOutVisitor()]
     await anotherTab.open(path)
     expect((await visitor.open(path)).text).toContain('an account is created for them')
     const clicks = await Promise.all([1, 2, 3].map(() => visitor.send(path, { decision: 'card', ...good })))
@@ -83,7 +83,7 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(await total()).toBe(before + 1250)
   })
 
-  describe('a card that does not pay', () => {
+  describe('cards that cannot pay', () => {
     const outcomes: Record<string, string> = {
       declines: 'The card was declined.',
       blocked: 'The bank has blocked that card.',
@@ -94,11 +94,11 @@ onEachDatabase('the page of a payment request', (database) => {
     }
 
     test.each(Object.entries(outcomes))(
-      '%s: the page explains the problem, and nothing is paid',
+      'if the test card has the behavior %s, the page explains the problem, and nothing is paid',
       async (behavior, words) => {
-        const { id, path } = await ask(unknown())
+        const { id, path } = await requestFrom(unknownPayer())
         const [number = ''] = Object.entries(testCards).find(([, one]) => one === behavior) ?? []
-        const visitor = await nobody()
+        const visitor = await signedOutVisitor()
         expect((await payByCard(visitor, path, { ...good, number })).status).toBe(303)
         const page = await visitor.open(path)
         expect(page.text).toContain(words)
@@ -110,9 +110,9 @@ onEachDatabase('the page of a payment request', (database) => {
       },
     )
 
-    test('with wrong fields gets errors at the fields, without the input', async () => {
-      const { id, path } = await ask(unknown())
-      const visitor = await nobody()
+    test('invalid card fields are marked with errors, and the page does not repeat the input', async () => {
+      const { id, path } = await requestFrom(unknownPayer())
+      const visitor = await signedOutVisitor()
       for (const [wrong, words] of [
         [{ number: '4242424242424243' }, 'check its digits'],
         [{ number: '5555555555554444' }, 'never enter a real card'],
@@ -129,17 +129,17 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(await statusOf(id)).toBe('OPEN')
     })
 
-    test('blocks cards for a while after many tries and for good after twice as many; a wallet can still pay', async () => {
-      const { id, path } = await askOther()
+    test('after 10 declines, cards are refused for 15 minutes, and after 20 for good; a wallet can still pay', async () => {
+      const { id, path } = await requestFromOther()
       const visitor = payersUser
-      const wear = async (times: number) => {
+      const tryDeclinedCard = async (times: number) => {
         for (let time = 0; time < times; time++) await payByCard(visitor, path, declining)
       }
-      await wear(declinesBeforeWait)
+      await tryDeclinedCard(declinesBeforeWait)
       const waiting = await payByCard(visitor, path)
       expect([waiting.status, waiting.text.includes('Too many cards were declined')]).toEqual([429, true])
       world.system.pass(declinesWaitMs)
-      await wear(maxDeclines - declinesBeforeWait)
+      await tryDeclinedCard(maxDeclines - declinesBeforeWait)
       const over = await visitor.open(path)
       expect(over.text).toContain('can no longer be paid by card')
       expect((await visitor.send(path, { decision: 'card', ...good })).status).toBe(409)
@@ -151,9 +151,9 @@ onEachDatabase('the page of a payment request', (database) => {
     })
   })
 
-  describe('signed in', () => {
-    test('the payer pays from a wallet, once, and the activity lists it as the payer’s act', async () => {
-      const { id, path } = await askOther()
+  describe('paying from a wallet', () => {
+    test('a signed-in payer pays only once despite a double click, and the activity lists the payment as the user’s action', async () => {
+      const { id, path } = await requestFromOther()
       const before = await total(other.apiKey)
       const page = await payersUser.open(path)
       expect(page.text).toContain('Pay from a wallet')
@@ -166,8 +166,8 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(activity.attributes).toMatchObject({ operation: 'fulfill_payment_request', actorType: 'user' })
     })
 
-    test('a payment above a limit waits for a decision, and the page links to the decision', async () => {
-      const { id, path } = await askOther()
+    test('a payment above the payer’s limit waits for approval, and only the payer’s page links to the approval', async () => {
+      const { id, path } = await requestFromOther()
       await money.setLimits('parties', other.partyId, { perTransaction: 100 })
       const page = await payersUser.open(path)
       const [walletId = ''] = /wal_[0-9a-f]{32}/.exec(page.text) ?? []
@@ -177,11 +177,11 @@ onEachDatabase('the page of a payment request', (database) => {
       const waiting = await payersUser.open(path)
       expect(waiting.text).toContain('needs the payer’s approval')
       expect(waiting.text).toMatch(/href="\/approvals\/apr_[0-9a-f]{32}\/review"/)
-      expect((await (await nobody()).open(path)).text).not.toContain('/approvals/')
+      expect((await (await signedOutVisitor()).open(path)).text).not.toContain('/approvals/')
     })
 
-    test('a wallet that cannot pay gets the reason', async () => {
-      const { id, path } = await ask({ type: 'party_id', value: other.partyId }, { amount: 99_999_999 })
+    test('if a payment from the wallet is refused, the page says that nothing was paid', async () => {
+      const { id, path } = await requestFrom({ type: 'party_id', value: other.partyId }, { amount: 99_999_999 })
       const page = await payersUser.open(path)
       const [walletId = ''] = /wal_[0-9a-f]{32}/.exec(page.text) ?? []
       const refused = await payersUser.send(path, { decision: 'wallet', walletId })
@@ -190,24 +190,24 @@ onEachDatabase('the page of a payment request', (database) => {
       expect(await statusOf(id)).toBe('OPEN')
     })
 
-    test('the requester, or a third party, is offered no wallet, and cannot pay from one', async () => {
-      const { id, path } = await askOther()
-      const unknown = await nobody()
-      for (const visitor of [await site.visitor(site.owner), unknown]) {
+    test('the requester and signed-out visitors are offered no wallet, and cannot pay from one', async () => {
+      const { id, path } = await requestFromOther()
+      const signedOut = await signedOutVisitor()
+      for (const visitor of [await site.visitor(site.owner), signedOut]) {
         const page = await visitor.open(path)
         expect(page.text).not.toContain('Pay from a wallet')
         expect(page.text).toMatch(/(can|to) pay or decline this/)
         expect(page.text).not.toContain(`action="${path}"`)
         const sent = await visitor.post(path, { decision: 'wallet', walletId: other.walletId })
-        expect([sent.status, sent.location]).toEqual(visitor === unknown ? [303, signInAt(path)] : [403, null])
+        expect([sent.status, sent.location]).toEqual(visitor === signedOut ? [303, signInAt(path)] : [403, null])
       }
       expect(await statusOf(id)).toBe('OPEN')
     })
   })
 
-  test('is declined by anyone with the link, or by the signed-in payer', async () => {
-    const [first, second] = [await ask(unknown()), await askOther()]
-    const visitor = await nobody()
+  test('anyone with the link can decline a request to an unknown payer; a signed-in user can decline a request to their party', async () => {
+    const [first, second] = [await requestFrom(unknownPayer()), await requestFromOther()]
+    const visitor = await signedOutVisitor()
     await visitor.open(first.path)
     await visitor.send(first.path, { decision: 'decline' })
     await payersUser.open(second.path)
@@ -220,9 +220,9 @@ onEachDatabase('the page of a payment request', (database) => {
     }
   })
 
-  test('reports that the request is canceled or expired, and an old form changes nothing', async () => {
-    const [canceled, expired] = [await ask(unknown()), await ask(unknown())]
-    const [one, two] = [await nobody(), await nobody()]
+  test('the page says that the request was canceled or has expired, and a form opened earlier changes nothing', async () => {
+    const [canceled, expired] = [await requestFrom(unknownPayer()), await requestFrom(unknownPayer())]
+    const [one, two] = [await signedOutVisitor(), await signedOutVisitor()]
     await one.open(canceled.path)
     await two.open(expired.path)
     expect((await world.send('POST', `/payment-requests/${canceled.id}/cancel`, { key: world.apiKey })).status).toBe(
@@ -237,9 +237,9 @@ onEachDatabase('the page of a payment request', (database) => {
     expect(await total()).toBe(before)
   })
 
-  test('a form from another site, for another request or without its token changes nothing', async () => {
-    const [one, two] = [await ask(unknown()), await ask(unknown())]
-    const visitor = await nobody()
+  test('a form sent from another site, or without the request’s own form token, changes nothing', async () => {
+    const [one, two] = [await requestFrom(unknownPayer()), await requestFrom(unknownPayer())]
+    const visitor = await signedOutVisitor()
     const tokenOf = async (path: string) =>
       /name="formToken" value="([\w.]+)"/.exec((await visitor.open(path)).text)?.[1]
     const formToken = (await tokenOf(two.path)) ?? ''

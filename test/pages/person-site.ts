@@ -4,14 +4,11 @@ import type { TestDatabase } from '../support/databases.ts'
 import type { WorldOptions } from '../support/world.ts'
 import { createOAuthSite, createVisitor, type OAuthSite, type Visitor } from './oauth-site.ts'
 
-/** The whole service, and people who use it in headless browsers. */
+/** The whole service, and visitors that act like browsers. */
 export interface PersonSite extends Pick<OAuthSite, 'world' | 'owner' | 'addUser' | 'sessionOf'> {
-  /** Returns a browser in which the user is signed in. Without `user`, nobody is signed in. */
+  /** Creates a visitor that is signed in as the user, or signed out if `user` is omitted. */
   visitor(user?: UserRow): Promise<Visitor>
-  /**
-   * Returns the fields of the owner's sign-in form. The first call sets the owner's password, which ends the owner's
-   * sessions.
-   */
+  /** Returns the owner's sign-in fields. The first call sets the owner's password, which ends the owner's sessions. */
   signInFields(): Promise<{ email: string; password: string }>
 }
 

@@ -16,7 +16,7 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 beforeAll(async () => {
   browser = await startBrowser()
   site = await createPersonSite(sqlite)
-  // With a second agent, the person has to choose one.
+  // Because there are two agents, the forms require the person to choose one of them.
   await site.world.post('/agents', { name: 'Night buyer' }, { key: site.world.apiKey })
   const { fetch } = site.world.service
   listener = await listen({ fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
@@ -34,7 +34,7 @@ async function visit(path: string, options = {}) {
   return { context, ...(await openTab(context, listener.url + path)) }
 }
 
-test('without a script: the first problem has the focus, and Enter registers the application', async () => {
+test('without JavaScript, the first invalid field of the application form has the focus, and Enter submits the form', async () => {
   const { page, complaints, context } = await visit('/connections', { javaScriptEnabled: false })
   await page.getByRole('link', { name: 'Register an application' }).click()
   await arrive(page, 'Register an application')
@@ -60,7 +60,7 @@ test('without a script: the first problem has the focus, and Enter registers the
   await context.close()
 })
 
-test('without a script: adding a rule keeps the input, and Enter trusts the provider', async () => {
+test('without JavaScript, adding a rule to the provider form keeps the input, and Enter submits the form', async () => {
   const { page, complaints, context } = await visit('/connections/new/identity-provider', { javaScriptEnabled: false })
   await page.getByLabel('Name of the AI host').fill(trust.name)
   await page.getByLabel('Issuer').fill(trust.issuer)
@@ -86,14 +86,14 @@ test('without a script: adding a rule keeps the input, and Enter trusts the prov
 })
 
 test.each(axeLooks)(
-  'axe finds no fault on forms with problems or on their answers: $name',
+  'axe finds nothing wrong with forms that show errors, or with the pages that follow them: $name',
   async ({ name, options }) => {
     const found: string[] = []
     const check = async (page: Awaited<ReturnType<typeof visit>>['page'], state: string) => {
       await page.waitForLoadState()
       found.push(...(await axeViolations(page)).map((text) => `${state}: ${text}`))
-      const sideways = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
-      if (sideways > 0) found.push(`${state}: scrolls sideways by ${sideways}`)
+      const overflow = (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number
+      if (overflow > 0) found.push(`${state}: scrolls sideways by ${overflow} pixels`)
       await shoot(page, `${name} ${state}`)
     }
     const { page, context } = await visit('/connections/new/application', options)

@@ -12,7 +12,7 @@ import { createPersonSite, type PersonSite } from './person-site.ts'
 const application = '/connections/new/application'
 const provider = '/connections/new/identity-provider'
 
-/** Returns the errors that a form shows next to its fields, by the id of the field. */
+/** Returns the errors that a form shows next to its fields. The keys are the ids of the fields. */
 function problemsIn({ text }: PageAnswer): Record<string, string> {
   const found = text.matchAll(/<p class="problem" id="([\w-]+)-problem">([^<]+)<\/p>/g)
   return Object.fromEntries([...found].map(([, field = '', problem = '']) => [field, unescaped(problem)]))
@@ -20,9 +20,9 @@ function problemsIn({ text }: PageAnswer): Record<string, string> {
 
 const unescaped = (text: string) => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
 
-/** Returns the value that the page shows for a name. */
-function factIn({ text }: PageAnswer, name: string): string {
-  const [, value = ''] = new RegExp(`<dt>${name}</dt><dd><(?:code|bdi)>([^<]*)</`).exec(text) ?? []
+/** Returns the value that the page shows next to a label. */
+function factIn({ text }: PageAnswer, label: string): string {
+  const [, value = ''] = new RegExp(`<dt>${label}</dt><dd><(?:code|bdi)>([^<]*)</`).exec(text) ?? []
   return value
 }
 
@@ -30,12 +30,12 @@ onEachDatabase('the forms that register applications and trust identity provider
   let site: PersonSite
   let visitor: Visitor
   let agentId: string
-  let published: object[]
+  let publishedKeys: object[]
 
   beforeEach(async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
-    published = []
-    const publicFetch = (async () => Response.json({ keys: published })) as unknown as typeof fetch
+    publishedKeys = []
+    const publicFetch = (async () => Response.json({ keys: publishedKeys })) as unknown as typeof fetch
     site = await createPersonSite(database, { system: dateSystem(), publicFetch })
     visitor = await site.visitor(site.owner)
     agentId = String((await site.world.whoami()).agentId)
@@ -45,10 +45,10 @@ onEachDatabase('the forms that register applications and trust identity provider
     await site.world.drop()
   })
 
-  const worker = (change: Record<string, string | string[]> = {}) => ({
+  const appFields = (change: Record<string, string | string[]> = {}) => ({
     ...{ name: 'Nightly orders', agentId, scope: ['payments:read', 'cards:agent'], proof: 'secret', ...change },
   })
-  const company = (change: Record<string, string | string[]> = {}) => ({
+  const providerFields = (change: Record<string, string | string[]> = {}) => ({
     ...{ ...trust, claim: 'sub', value: 'clerk', agentId, scope: ['payments:read', 'cards:agent'], ...change },
   })
   const send = async (path: string, fields: Record<string, string | string[]>, by = visitor) => {
@@ -56,7 +56,7 @@ onEachDatabase('the forms that register applications and trust identity provider
     return by.send(path, fields)
   }
 
-  const token = async (form: Record<string, string>, secret?: { id: string; secret: string }) => {
+  const requestToken = async (form: Record<string, string>, secret?: { id: string; secret: string }) => {
     const headers = secret && { authorization: `Basic ${btoa(`${secret.id}:${secret.secret}`)}` }
     const init = { method: 'POST', body: new URLSearchParams(form), ...(headers && { headers }) }
     const answer = await site.world.service.fetch(new Request(`${address}/oauth/token`, init))
@@ -64,18 +64,18 @@ onEachDatabase('the forms that register applications and trust identity provider
   }
   const listed = async (path: string) =>
     ok(await site.world.get(path, { key: site.world.apiKey })).json.data as { id: string; attributes: object }[]
-  const nothingMade = async () =>
+  const expectNothingCreated = async () =>
     expect([...(await listed('/applications')), ...(await listed('/trusted-issuers'))]).toEqual([])
 
-  test('a registered application signs in with the secret that was shown once, and can be ended on /connections', async () => {
-    const made = await send(application, worker())
+  test('a registered application signs in with the secret that the page showed once, until it is disconnected on /connections', async () => {
+    const made = await send(application, appFields())
     expect(made.status).toBe(201)
     expect(made.headers.get('cache-control')).toBe('no-store')
     const id = factIn(made, 'Client id')
     const secret = factIn(made, 'Client secret')
     expect(made.text).toContain(`--client-id ${id} \\\n  --proof-file secret.txt --base-url ${address}</pre>`)
-    const asked = { grant_type: 'client_credentials' }
-    const { access_token: key = '', scope } = await token(asked, { id, secret })
+    const tokenRequest = { grant_type: 'client_credentials' }
+    const { access_token: key = '', scope } = await requestToken(tokenRequest, { id, secret })
     expect(scope).toBe('payments:read cards:agent')
     const { data } = ok(await site.world.get('/whoami', { key })).json
     expect(data.attributes).toMatchObject({ actorType: 'agent', agentId })
@@ -85,16 +85,16 @@ onEachDatabase('the forms that register applications and trust identity provider
     expect(site.world.logged.join('\n')).not.toContain(secret)
     const [{ id: grantId = '' } = {}] = await listed('/applications')
     await visitor.send(`/connections/${grantId}`, { action: 'revoke' })
-    expect((await token(asked, { id, secret })).error).toBe('invalid_client')
+    expect((await requestToken(tokenRequest, { id, secret })).error).toBe('invalid_client')
     expect((await site.world.get('/whoami', { key })).status).toBe(401)
   })
 
-  test('an application with a pasted key signs in by private_key_jwt', async () => {
+  test('an application registered with a public key signs in with private_key_jwt', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-    // Programs that export keys add members that are ignored here.
+    // Some programs export keys with additional members like these. They are ignored.
     const key = { ...(await exportJWK(publicKey)), key_ops: ['verify'], ext: true }
     for (const pasted of [key, { keys: [key] }, [key]]) {
-      const made = await send(application, worker({ proof: 'key', keys: JSON.stringify(pasted, null, 2) }))
+      const made = await send(application, appFields({ proof: 'key', keys: JSON.stringify(pasted, null, 2) }))
       expect(made.status).toBe(201)
       expect(made.text).not.toContain('Client secret')
       const id = factIn(made, 'Client id')
@@ -103,21 +103,21 @@ onEachDatabase('the forms that register applications and trust identity provider
       const client_assertion = await new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign(privateKey)
       const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
       const form = { grant_type: 'client_credentials', client_assertion, client_assertion_type }
-      expect(await token(form)).toMatchObject({ access_token: expect.any(String) })
+      expect(await requestToken(form)).toMatchObject({ access_token: expect.any(String) })
     }
   })
 
-  test('a private key is refused, and neither shown again nor logged', async () => {
+  test('a pasted private key is refused, and neither shown again nor logged', async () => {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true })
     const key = await exportJWK(privateKey)
-    const refused = await send(application, worker({ proof: 'key', keys: JSON.stringify({ keys: [key] }) }))
+    const refused = await send(application, appFields({ proof: 'key', keys: JSON.stringify({ keys: [key] }) }))
     expect(refused.status).toBe(422)
     expect(problemsIn(refused)).toEqual({ keys: expect.stringContaining('This is a private key.') })
     expect(refused.text + site.world.logged.join('\n')).not.toContain(key.d)
-    await nothingMade()
+    await expectNothingCreated()
   })
 
-  test('each problem is shown next to its field, and the form keeps the input', async () => {
+  test('each problem in the application form is shown next to its field, and the form keeps the input', async () => {
     const other = await addParty(site.world)
     const cases: [Record<string, string | string[]>, Record<string, string>][] = [
       [{ name: ' ' }, { name: 'Enter a name.' }],
@@ -135,7 +135,7 @@ onEachDatabase('the forms that register applications and trust identity provider
       ],
     ]
     for (const [change, expected] of cases) {
-      const refused = await send(application, worker(change))
+      const refused = await send(application, appFields(change))
       const problems = Object.fromEntries(
         Object.entries(expected).map(([field, text]) => [field, expect.stringContaining(text)]),
       )
@@ -147,27 +147,27 @@ onEachDatabase('the forms that register applications and trust identity provider
       expect(refused.text).toContain('role="alert">Nothing was changed. Check the marked fields.')
       expect(refused.text).toContain(`<title>Error: `)
     }
-    const kept = await send(application, worker({ name: 'Kept', agentId: '', scope: ['payments:read'] }))
+    const kept = await send(application, appFields({ name: 'Kept', agentId: '', scope: ['payments:read'] }))
     expect(kept.text).toContain('value="Kept"')
     expect(kept.text.match(/name="scope" value="[\w:-]+" checked/g)).toEqual([
       'name="scope" value="payments:read" checked',
     ])
-    await nothingMade()
+    await expectNothingCreated()
   })
 
-  test('a trusted provider signs its people in with the secret that was shown once, and can be ended on /connections', async () => {
+  test('a trusted provider’s assertion gets a token with the client secret that the page showed once, until the trust is revoked on /connections', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-    published = [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256' }]
+    publishedKeys = [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256' }]
     await visitor.open(provider)
-    const first = company({ claim: 'groups', value: 'buyers' })
+    const first = providerFields({ claim: 'groups', value: 'buyers' })
     const more = await visitor.send(provider, { ...first, action: 'add' })
     expect(more.status).toBe(200)
     for (const kept of ['value="groups"', 'value="buyers"', 'value="https://idp.example"', 'id="claim-1"']) {
       expect(more.text).toContain(kept)
     }
-    await nothingMade()
+    await expectNothingCreated()
     const rules = { claim: ['groups', 'sub', ''], value: ['buyers', 'clerk', ''], agentId: [agentId, agentId, agentId] }
-    const made = await send(provider, company({ ...rules, action: 'trust' }))
+    const made = await send(provider, providerFields({ ...rules, action: 'trust' }))
     expect(made.status).toBe(201)
     const id = factIn(made, 'Client id')
     const secret = factIn(made, 'Client secret')
@@ -186,15 +186,15 @@ onEachDatabase('the forms that register applications and trust identity provider
         .sign(privateKey)
     const grant_type = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
     const form = async () => ({ grant_type, assertion: await assertion() })
-    expect(await token(await form(), { id, secret })).toMatchObject({ access_token: expect.any(String) })
+    expect(await requestToken(await form(), { id, secret })).toMatchObject({ access_token: expect.any(String) })
     const page = await visitor.open('/connections')
     expect(page.text).toContain(`<bdi>${trust.issuer}</bdi>`)
     expect(page.text + site.world.logged.join('\n')).not.toContain(secret)
     await visitor.send(`/connections/${issuer?.id}`, { action: 'revoke' })
-    expect((await token(await form(), { id, secret })).error).toBe('invalid_client')
+    expect((await requestToken(await form(), { id, secret })).error).toBe('invalid_client')
   })
 
-  test('each problem with a provider is shown next to its field', async () => {
+  test('each problem in the provider form is shown next to its field', async () => {
     const other = await addParty(site.world)
     const cases: [Record<string, string | string[]>, Record<string, string>][] = [
       [{ name: '' }, { name: 'Enter a name.' }],
@@ -209,24 +209,24 @@ onEachDatabase('the forms that register applications and trust identity provider
       [{ scope: [] }, { scopes: 'Choose at least one permission.' }],
     ]
     for (const [change, expected] of cases) {
-      const refused = await send(provider, company(change))
+      const refused = await send(provider, providerFields(change))
       const problems = Object.fromEntries(
         Object.entries(expected).map(([field, text]) => [field, expect.stringContaining(text)]),
       )
       const seen = { change, status: refused.status, problems: problemsIn(refused) }
       expect(seen).toEqual({ change, status: 422, problems })
     }
-    await nothingMade()
+    await expectNothingCreated()
   })
 
-  test('only owners and administrators can register, from this site and in their own session', async () => {
+  test('only owners and administrators can submit the forms, and only from this site’s pages in their own session', async () => {
     const [admin, member] = [await site.addUser({ role: 'ADMIN' }), await site.addUser({ role: 'MEMBER' })]
     const signIn = new SignIn(site.world)
     const asMember = await site.visitor(member)
     expect((await asMember.open('/connections')).text).not.toContain('/connections/new/')
     for (const [path, fields] of [
-      [application, worker()],
-      [provider, company()],
+      [application, appFields()],
+      [provider, providerFields()],
     ] as const) {
       expect((await asMember.open(path)).status).toBe(403)
       const tokenOf = async (by: Visitor) =>
@@ -244,17 +244,17 @@ onEachDatabase('the forms that register applications and trust identity provider
       ] as const) {
         expect((await visitor.post(path, { ...fields, ...change }, headers)).status).toBe(403)
       }
-      // A key of any scope does not count as a session.
+      // Neither an agent's key nor the party's key replaces a session.
       for (const key of [site.world.agentKey, site.world.apiKey]) {
         const nobody = await site.visitor()
         const sent = await nobody.post(path, { ...fields, formToken }, { Authorization: `Bearer ${key}` })
         expect(sent).toMatchObject({ status: 303, location: `/sign-in?next=${encodeURIComponent(path)}` })
       }
     }
-    await nothingMade()
+    await expectNothingCreated()
     const byAdmin = await site.visitor(admin)
     expect((await byAdmin.open('/connections')).text).toContain(`href="${application}"`)
-    expect((await send(application, worker(), byAdmin)).status).toBe(201)
-    expect((await send(provider, company(), byAdmin)).status).toBe(201)
+    expect((await send(application, appFields(), byAdmin)).status).toBe(201)
+    expect((await send(provider, providerFields(), byAdmin)).status).toBe(201)
   })
 })

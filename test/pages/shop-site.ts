@@ -13,14 +13,14 @@ export interface PageAnswer {
 
 type Fields = Record<string, string | string[]>
 
-/** The headers that a browser sends with a form of this site. */
+/** The headers that a browser sends with a form from this site. */
 export const sameOriginHeaders = { Origin: address, 'Sec-Fetch-Site': 'same-origin' }
 
-/** A world, and a visitor who uses its shops in a headless browser. */
+/** A test world, and an HTTP client that uses its shops as a browser does. */
 export interface ShopSite {
   world: World
   open(path: string): Promise<PageAnswer>
-  /** Sends the page's form that has the button, with these fields instead of its own. */
+  /** Submits the form that has a button beginning with `button`. The given fields replace fields of the form. */
   send(page: PageAnswer, button: string, fields?: Fields, headers?: Record<string, string>): Promise<PageAnswer>
   post(path: string, fields: Fields, headers?: Record<string, string>): Promise<PageAnswer>
   /** Follows the redirect of an answer. */
@@ -48,7 +48,7 @@ export async function createShopSite(database: TestDatabase, options: WorldOptio
       return ask(path, { method: 'POST', body, headers })
     },
     follow: ({ location, text }) => {
-      if (location === null) throw new Error(`It leads nowhere:\n${text}`)
+      if (location === null) throw new Error(`The response is not a redirect:\n${text}`)
       return ask(location)
     },
   }
