@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSyn
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { entryPoints, examplesOf } from '../../scripts/api-reference.ts'
-import { type Installed, installPackage, root } from './installed.ts'
+import { type InstalledPackage, installPackage, root } from './installed.ts'
 
-let installed: Installed
+let installed: InstalledPackage
 
 beforeAll(() => {
   installed = installPackage()

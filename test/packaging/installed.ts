@@ -8,7 +8,7 @@ import { buildPackage } from '../../scripts/build.ts'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The package that users get: packed by npm, and installed by npm in an empty folder. */
-export interface Installed {
+export interface InstalledPackage {
   folder: string
   /** The paths of the files in the package. */
   files: string[]
@@ -17,7 +17,7 @@ export interface Installed {
   remove(): void
 }
 
-export function installPackage(): Installed {
+export function installPackage(): InstalledPackage {
   const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-package-'))
   const [staging, folder, home] = ['staging', 'folder', 'home'].map((name) => join(directory, name)) as Places
   const env = {

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { everyTool } from '../../src/mcp/dependencies.ts'
 import { toolList } from '../../src/mcp/tools/definitions.ts'
 import { commandsOf, configurations, exampleAddress, type Launch, type Remote } from './host-configurations.ts'
-import { type Installed, installPackage, root } from './installed.ts'
+import { type InstalledPackage, installPackage, root } from './installed.ts'
 import { type Served, serve } from './served.ts'
 
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -17,7 +17,7 @@ const hosts = read('docs/hosts.md')
 const found = configurations(hosts)
 const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
 
-let installed: Installed
+let installed: InstalledPackage
 let served: Served
 
 beforeAll(async () => {

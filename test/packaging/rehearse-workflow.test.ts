@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Installed, installPackage, root } from './installed.ts'
+import { type InstalledPackage, installPackage, root } from './installed.ts'
 
 const chapter = readFileSync(join(root, 'docs/rehearse.md'), 'utf8').split('\n## In CI\n')[1]?.split('\n## ')[0] ?? ''
 const [, workflow = ''] = /^```yaml\n(# \.github\/workflows\/rehearse\.yml\n[\s\S]*?)^```$/m.exec(chapter) ?? []
@@ -41,7 +41,7 @@ const honest = agent(
 const boasting = agent("console.log('I paid ' + payee + ' ' + dollars + ' dollars.')")
 const idle = "console.log('I paid.')"
 
-let installed: Installed
+let installed: InstalledPackage
 let isRegistryThere: boolean
 beforeAll(() => {
   installed = installPackage()
