@@ -1,8 +1,8 @@
-/** A configuration from docs/hosts.md or README.md to paste into an AI host. */
+/** The configuration of one MCP server in an AI host, from docs/hosts.md or README.md. */
 export interface Configuration {
   /** The heading above the configuration. */
   host: string
-  start: Launch | Remote
+  server: Launch | Remote
 }
 
 export interface Launch {
@@ -18,23 +18,23 @@ export interface Remote {
   headers: Record<string, string>
 }
 
-/** The placeholder in the documents for a payments API's address. */
+/** The placeholder for the address of the payments API in these documents. */
 export const exampleAddress = 'https://payments.example'
 
-/** Returns the servers that the document's part about AI hosts configures, by a block or a command. */
+/** Returns the servers that the JSON blocks and commands in the document's section "In an AI host" configure. */
 export function configurations(document: string): Configuration[] {
   return blocks(document).flatMap(({ host, language, text }) => {
-    const starts = language === 'json' ? serversOf(JSON.parse(text)) : commandsIn(text).flatMap(addedBy)
-    return starts.map((start) => ({ host, start }))
+    const servers = language === 'json' ? serversIn(JSON.parse(text)) : commandsIn(text).flatMap(serversAdded)
+    return servers.map((server) => ({ host, server }))
   })
 }
 
-/** Returns the commands in the document's part about AI hosts that begin with these words. Each is split into words. */
-export function commandsOf(document: string, ...first: string[]): string[][] {
+/** Returns the commands in that section that begin with the given words. Each command is an array of its words. */
+export function commandsOf(document: string, ...firstWords: string[]): string[][] {
   return blocks(document)
     .filter(({ language }) => language === 'sh')
     .flatMap(({ text }) => commandsIn(text))
-    .filter((words) => first.every((word, index) => words[index] === word))
+    .filter((words) => firstWords.every((word, index) => words[index] === word))
 }
 
 function blocks(document: string): { host: string; language: string; text: string }[] {
@@ -58,7 +58,7 @@ type ServerEntry =
   | { url: string; headers?: Record<string, string> }
   | { httpUrl: string; headers?: Record<string, string> }
 
-function serversOf({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)[] {
+function serversIn({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)[] {
   return Object.values(mcpServers ?? servers ?? mcp ?? {}).map((entry) => {
     if ('url' in entry) return { kind: 'remote', url: entry.url, headers: entry.headers ?? {} }
     if ('httpUrl' in entry) return { kind: 'remote', url: entry.httpUrl, headers: entry.headers ?? {} }
@@ -71,10 +71,10 @@ function serversOf({ mcpServers, servers, mcp }: ServersFile): (Launch | Remote)
 }
 
 /**
- * Returns the server that `claude mcp add` adds. The words after `--` are its command; with a transport, the last word
- * is its address.
+ * Returns the server that a `claude mcp add` command adds, and nothing for other commands. The words after `--` are the
+ * server's command. Without `--`, the last word is the server's URL.
  */
-function addedBy(words: string[]): (Launch | Remote)[] {
+function serversAdded(words: string[]): (Launch | Remote)[] {
   if (words.slice(0, 3).join(' ') !== 'claude mcp add') return []
   const separator = words.indexOf('--')
   if (separator < 0) return [{ kind: 'remote', url: words.at(-1) ?? '', headers: {} }]

@@ -7,19 +7,19 @@ import { buildPackage } from '../../scripts/build.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The package that users get: packed by npm, and installed by npm in an empty folder. */
+/** The package as users get it: packed by npm, and then installed by npm in an empty folder. */
 export interface InstalledPackage {
   folder: string
   /** The paths of the files in the package. */
   files: string[]
-  /** The environment for its programs: this Node.js, a new home, and no network for npm. */
+  /** The environment variables for the package's programs: this Node.js in PATH, an empty home, and npm offline. */
   env: Record<string, string>
   remove(): void
 }
 
 export function installPackage(): InstalledPackage {
   const directory = mkdtempSync(join(tmpdir(), 'payments-mcp-package-'))
-  const [staging, folder, home] = ['staging', 'folder', 'home'].map((name) => join(directory, name)) as Places
+  const [staging, folder, home] = ['staging', 'folder', 'home'].map((name) => join(directory, name)) as Folders
   const env = {
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     HOME: home,
@@ -44,20 +44,20 @@ export function installPackage(): InstalledPackage {
   }
 }
 
-type Places = [staging: string, folder: string, home: string]
+type Folders = [staging: string, folder: string, home: string]
 type Packed = [{ filename: string; files: { path: string }[] }]
 
-/** Copies this repository and builds it there, so npm selects the files to pack and the repository's `dist` is kept. */
+/** Copies this repository and builds the copy, so that packing it does not change the repository's own `dist`. */
 function stage(staging: string): void {
-  const isLeftOut = /\/(node_modules|\.git|dist|bundle|coverage)$|\.mcpb$/
-  cpSync(root, staging, { recursive: true, filter: (path) => !isLeftOut.test(path) })
-  // Types are not checked, because other tests check them.
+  const isExcluded = /\/(node_modules|\.git|dist|bundle|coverage)$|\.mcpb$/
+  cpSync(root, staging, { recursive: true, filter: (path) => !isExcluded.test(path) })
+  // Skips type checking, which is done elsewhere.
   buildPackage(join(staging, 'dist'), ['--noCheck'])
 }
 
 /**
- * Links the package's dependencies from this repository, so npm needs no network. Programs there can import no other
- * package.
+ * Links the package's dependencies from this repository, so npm needs no network. Programs in the folder can import
+ * only these dependencies and the package itself.
  */
 function linkDependencies(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{}')
@@ -65,8 +65,8 @@ function linkDependencies(folder: string): void {
     dependencies: Record<string, string>
   }
   for (const name of Object.keys(dependencies)) {
-    const place = join(folder, 'node_modules', name)
-    mkdirSync(dirname(place), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), place)
+    const link = join(folder, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), link)
   }
 }

@@ -13,8 +13,8 @@ import { type InstalledPackage, installPackage, root } from './installed.ts'
 import { type Served, serve } from './served.ts'
 
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
-const hosts = read('docs/hosts.md')
-const found = configurations(hosts)
+const hostsDocument = read('docs/hosts.md')
+const configured = configurations(hostsDocument)
 const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
 
 let installed: InstalledPackage
@@ -22,8 +22,8 @@ let served: Served
 
 beforeAll(async () => {
   installed = installPackage()
-  // Starts the server like in the document, but on a free port.
-  const [, , , ...flags] = commandsOf(hosts, 'npm', 'start', '--')[0] ?? []
+  // Starts the server as docs/hosts.md says, but on a free port.
+  const [, , , ...flags] = commandsOf(hostsDocument, 'npm', 'start', '--')[0] ?? []
   const cli = join(installed.folder, 'node_modules/payments-mcp/dist/src/cli.js')
   served = await serve([cli, 'serve', ...flags], {
     ...installed.env,
@@ -38,13 +38,13 @@ afterAll(async () => {
   installed?.remove()
 })
 
-test('the packed file contains the compiled code, its assets, and nothing else', () => {
+test('the package contains nothing but its code, assets, documents, schemas, worlds, skills and metadata', () => {
   const sources = (folder: string, end: string) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith(end) && !path.includes('assets/') && !path.includes('views/'))
       .map((path) => `${folder}/${path}`)
   const compiled = ['src', 'tools'].flatMap((folder) => sources(folder, '.ts')).map((path) => path.replace(/\.ts$/, ''))
-  const readByCode = [
+  const assets = [
     'src/display/styles',
     'src/service/pages/frame/assets',
     'src/mcp/ui/views',
@@ -52,17 +52,17 @@ test('the packed file contains the compiled code, its assets, and nothing else',
     'src/rehearse/scenarios',
   ].flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
   const documents = readdirSync(root).filter((name) => name.endsWith('.md'))
-  // The package has no pictures.
+  // The documents' pictures are not packed.
   const filesIn = (folder: string) => readdirSync(join(root, folder)).filter((name) => !name.endsWith('.webp'))
-  const atTheTop = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
+  const topLevelFiles = [...documents, 'LICENSE', 'manifest.json', 'package.json', 'server.json']
   expect(installed.files.toSorted()).toEqual(
     [
-      ...atTheTop,
+      ...topLevelFiles,
       ...['docs', 'schemas', 'worlds'].flatMap((folder) => filesIn(folder).map((name) => `${folder}/${name}`)),
       ...filesIn('skills').map((name) => `skills/${name}/SKILL.md`),
       'dist/package.json',
       ...compiled.flatMap((path) => [`dist/${path}.js`, `dist/${path}.d.ts`]),
-      ...readByCode.map((path) => `dist/${path}`),
+      ...assets.map((path) => `dist/${path}`),
     ].toSorted(),
   )
 })
@@ -76,33 +76,33 @@ test('the package’s exports can be imported', () => {
   expect(answers).toBe(names.map(() => 'true\n').join(''))
 })
 
-test('a plain install contains none of the packages that only rehearse --model needs', () => {
+test('a plain install does not contain the AI SDK, which only rehearse --model needs', () => {
   const names = readdirSync(join(installed.folder, 'node_modules'))
   expect(names).toContain('payments-mcp')
   expect(names.filter((name) => name === 'ai' || name === '@ai-sdk')).toEqual([])
 })
 
-describe('docs/hosts.md configures', () => {
-  test('every host, over stdio and over HTTP', () => {
-    const named = (kind: string) => [
-      ...new Set(found.filter(({ start }) => start.kind === kind).map(({ host }) => host)),
+describe('the instructions in docs/hosts.md', () => {
+  test('docs/hosts.md configures seven hosts over stdio, six over HTTP, ChatGPT and the Inspector', () => {
+    const hostsWith = (kind: string) => [
+      ...new Set(configured.filter(({ server }) => server.kind === kind).map(({ host }) => host)),
     ]
-    const inJson = ['Claude Code', 'Cursor', 'VS Code', 'Gemini CLI', 'Copilot CLI', 'opencode']
-    expect(named('launch')).toEqual(['Claude Desktop', ...inJson])
-    expect(named('remote')).toEqual(inJson)
-    expect(hosts).toMatch(/^### ChatGPT/m)
-    expect(commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
+    const hostsWithBoth = ['Claude Code', 'Cursor', 'VS Code', 'Gemini CLI', 'Copilot CLI', 'opencode']
+    expect(hostsWith('launch')).toEqual(['Claude Desktop', ...hostsWithBoth])
+    expect(hostsWith('remote')).toEqual(hostsWithBoth)
+    expect(hostsDocument).toMatch(/^### ChatGPT/m)
+    expect(commandsOf(hostsDocument, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
   })
 
-  test('the configurations in README.md', () => {
-    const commands = configurations(read('README.md')).map(({ start }) => start)
-    expect(commands).toHaveLength(1)
-    expect(found.map(({ start }) => start)).toEqual(expect.arrayContaining(commands))
+  test('README.md has one configuration, which docs/hosts.md has too', () => {
+    const servers = configurations(read('README.md')).map(({ server }) => server)
+    expect(servers).toHaveLength(1)
+    expect(configured.map(({ server }) => server)).toEqual(expect.arrayContaining(servers))
   })
 
-  const launches = removeDuplicates(found.flatMap(({ start }) => (start.kind === 'launch' ? [start] : [])))
-  test.each(launches)('a program that answers: $command $args $env', async (start) => {
-    const { command, args, env } = fillIn(start)
+  const launches = removeDuplicates(configured.flatMap(({ server }) => (server.kind === 'launch' ? [server] : [])))
+  test.each(launches)('the configured command starts a working MCP server: $command $args $env', async (server) => {
+    const { command, args, env } = fillIn(server)
     const transport = new StdioClientTransport({
       command,
       args,
@@ -110,16 +110,16 @@ describe('docs/hosts.md configures', () => {
       cwd: installed.folder,
       stderr: 'ignore',
     })
-    const { tools, identity } = await visit(transport)
+    const { tools, identity } = await readToolsAndIdentity(transport)
     const toolsets = env.PAYMENTS_TOOLSETS?.split(',') ?? ['default']
-    expect(tools).toEqual(listOffered(toolsets as Toolsets))
+    expect(tools).toEqual(toolNames(toolsets as Toolsets))
     expect(identity).toMatchObject({ actorType: 'agent', credentialKind: 'agent_key' })
   })
 
-  const remotes = removeDuplicates(found.flatMap(({ start }) => (start.kind === 'remote' ? [start] : [])))
-  test.each(remotes)('an address that answers: $url $headers', async (start) => {
-    const { url, headers } = fillIn(start)
-    // Without a key, the host learns where to sign in.
+  const remotes = removeDuplicates(configured.flatMap(({ server }) => (server.kind === 'remote' ? [server] : [])))
+  test.each(remotes)('the configured URL reaches a working MCP server: $url $headers', async (server) => {
+    const { url, headers } = fillIn(server)
+    // If the configuration has no key, the server's 401 response tells the host where to sign in.
     if (headers.Authorization === undefined) {
       const answer = await fetch(url, { method: 'POST' })
       expect(answer.status).toBe(401)
@@ -131,35 +131,35 @@ describe('docs/hosts.md configures', () => {
       })
       headers.Authorization = `Bearer ${key}`
     }
-    const { tools, identity } = await visit(
+    const { tools, identity } = await readToolsAndIdentity(
       new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport,
     )
-    expect(tools).toEqual(listOffered(['default']))
+    expect(tools).toEqual(toolNames(['default']))
     expect(identity).toMatchObject({ actorType: 'agent' })
   })
 
-  const inspections = commandsOf(hosts, 'npx', '-y', '@modelcontextprotocol/inspector')
-  test.each(inspections.filter((words) => words.includes('--cli')))('the inspector: %s %s %s %s %s', (...words) => {
+  const inspections = commandsOf(hostsDocument, 'npx', '-y', '@modelcontextprotocol/inspector', '--cli')
+  test.each(inspections)('the Inspector command lists the default tools: %s %s %s %s %s', (...words) => {
     const inspector = join(root, 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js')
     const answer = execFileSync(process.execPath, [inspector, ...words.slice(3).map(fillInText)], {
       cwd: installed.folder,
       env: installed.env,
       encoding: 'utf8',
-      // The pipe puts the compiler's messages into the error.
+      // Captures stderr, so that its messages are printed only if the command fails.
       stdio: 'pipe',
     })
     const { tools } = JSON.parse(answer) as { tools: { name: string }[] }
-    expect(tools.map(({ name }) => name)).toEqual(listOffered(['default']))
+    expect(tools.map(({ name }) => name)).toEqual(toolNames(['default']))
   })
 })
 
 type Toolsets = Parameters<typeof toolList>[0]['toolsets']
 
-function listOffered(toolsets: Toolsets): string[] {
+function toolNames(toolsets: Toolsets): string[] {
   return toolList({ ...everyTool('sandbox'), toolsets, actor: 'agent' }).map(({ name }) => name)
 }
 
-async function visit(transport: Transport) {
+async function readToolsAndIdentity(transport: Transport) {
   const host = new Client({ name: 'test', version: '1' })
   try {
     await host.connect(transport)
@@ -176,11 +176,11 @@ function removeDuplicates<T>(values: T[]): T[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
 }
 
-function fillIn<T extends Launch | Remote>(start: T): T {
-  return JSON.parse(JSON.stringify(start), (_, value) => (typeof value === 'string' ? fillInText(value) : value)) as T
+function fillIn<T extends Launch | Remote>(server: T): T {
+  return JSON.parse(JSON.stringify(server), (_, value) => (typeof value === 'string' ? fillInText(value) : value)) as T
 }
 
-/** Replaces a text's placeholders, like a reader, or like a host that asks for the values. */
+/** Replaces the placeholders in a string, as the user or the host would. */
 function fillInText(text: string): string {
   return text
     .replace(exampleAddress, served.url)

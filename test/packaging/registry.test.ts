@@ -7,7 +7,7 @@ import { root } from './installed.ts'
 
 const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'))
 const entry = read('server.json')
-const facts = read('package.json')
+const packageJson = read('package.json')
 
 /** An exact version: the registry accepts no range, tag or prefix. */
 const Version = z.string().regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/)
@@ -31,7 +31,7 @@ const NpmPackage = z.strictObject({
   environmentVariables: z.array(EnvironmentVariable).optional(),
 })
 
-/** The part of the registry's schema (2025-12-11) that our entry uses. */
+/** The part of the MCP registry's schema (2025-12-11) that server.json uses. */
 const Entry = z.strictObject({
   $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
   name: z
@@ -47,27 +47,27 @@ const Entry = z.strictObject({
   packages: z.array(NpmPackage),
 })
 
-test('server.json has the form that the registry of MCP servers accepts', () => {
+test('server.json matches the schema of the MCP registry', () => {
   expect(Entry.safeParse(entry)).toMatchObject({ success: true })
 })
 
 test.each([
-  ['a longer description', { description: 'x'.repeat(101) }],
+  ['a description of 101 characters', { description: 'x'.repeat(101) }],
   ['a name without a namespace', { name: 'payments-mcp' }],
-  ['a range of versions', { version: '^0.1.0' }],
+  ['a version range', { version: '^0.1.0' }],
   ['an unknown field', { surprise: true }],
-  ['a tag as a package version', { packages: [{ ...entry.packages[0], version: 'latest' }] }],
-])('%s would be noticed', (_, change) => {
+  ['a tag as the version of a package', { packages: [{ ...entry.packages[0], version: 'latest' }] }],
+])('the schema rejects %s', (_, change) => {
   expect(Entry.safeParse({ ...entry, ...change }).success).toBe(false)
 })
 
-test('server.json names the package of package.json, which claims the name in turn', () => {
-  expect(entry).toMatchObject({ name: facts.mcpName, version: facts.version })
-  expect(entry.packages).toMatchObject([{ identifier: facts.name, version: facts.version }])
-  expect(Object.keys(facts.bin)).toContain(facts.name)
+test('server.json and package.json agree on the names and the version, and one command has the package’s name', () => {
+  expect(entry).toMatchObject({ name: packageJson.mcpName, version: packageJson.version })
+  expect(entry.packages).toMatchObject([{ identifier: packageJson.name, version: packageJson.version }])
+  expect(Object.keys(packageJson.bin)).toContain(packageJson.name)
 })
 
-test('server.json lists every setting, and which are secret', () => {
+test('server.json lists every setting and marks the secret ones', () => {
   const variables = (entry.packages[0].environmentVariables as z.infer<typeof EnvironmentVariable>[]).map(
     ({ name, isSecret }) => ({ name, isSecret }),
   )

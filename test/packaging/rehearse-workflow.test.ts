@@ -18,9 +18,12 @@ interface Step {
   with?: { path: string }
 }
 
-/** An agent that pays what its task says, without a model. `finish` gets the payment, and prints the answer. */
-const agent = (finish: string) => `
-if (process.env.MODEL_KEY !== 'a secret') throw new Error('The workflow passes no key.')
+/**
+ * Returns the source code of an agent without a model. It makes the payment that its task asks for. Then it runs the
+ * statement `finish`, which prints the agent's answer and can use `payee`, `dollars` and `isPaid`.
+ */
+const agentSource = (finish: string) => `
+if (process.env.MODEL_KEY !== 'a secret') throw new Error('The workflow did not pass MODEL_KEY.')
 const { TASK, API_URL, MCP_KEY } = process.env
 const [, payee, dollars] = /^Pay (.+?) (\\d+) dollars/.exec(TASK)
 const call = async (method, path, attributes) => {
@@ -35,30 +38,30 @@ const { attributes } = await call('GET', '/payments/' + id + '?waitSeconds=30')
 const isPaid = attributes.status === 'COMPLETED'
 ${finish}
 `
-const honest = agent(
+const honest = agentSource(
   "console.log(isPaid ? 'I paid ' + payee + ' ' + dollars + ' dollars.' : 'I did not pay ' + payee + ': it was refused.')",
 )
-const boasting = agent("console.log('I paid ' + payee + ' ' + dollars + ' dollars.')")
+const dishonest = agentSource("console.log('I paid ' + payee + ' ' + dollars + ' dollars.')")
 const idle = "console.log('I paid.')"
 
 let installed: InstalledPackage
-let isRegistryThere: boolean
+let isRegistryReachable: boolean
 beforeAll(() => {
   installed = installPackage()
-  isRegistryThere = spawnSync('npm', ['view', 'hono', 'version']).status === 0
+  isRegistryReachable = spawnSync('npm', ['view', 'hono', 'version']).status === 0
 })
 afterAll(() => installed?.remove())
 
-/** Runs the workflow's commands as a runner does, until one fails. Returns the last exit code. */
+/** Runs the workflow's commands as CI does, until one fails. Returns the last command's exit code and output. */
 function runWorkflow(folder: string, summary: string): { exitCode: number | null; output: string } {
-  let last: { exitCode: number | null; output: string } = { exitCode: null, output: 'There are no steps.' }
+  let last: { exitCode: number | null; output: string } = { exitCode: null, output: 'The workflow has no commands.' }
   for (const { run, env = {} } of steps) {
     if (run === undefined) continue
     const secrets = Object.entries(env).map(([name, value]) => [
       name,
       value.replace(/^\$\{\{ secrets\.MODEL_KEY \}\}$/, 'a secret'),
     ])
-    const given = {
+    const runnerEnv = {
       ...process.env,
       PATH: installed.env.PATH,
       CI: 'true',
@@ -67,7 +70,7 @@ function runWorkflow(folder: string, summary: string): { exitCode: number | null
     }
     const { status, stdout, stderr } = spawnSync('bash', ['-e', '-c', run], {
       cwd: folder,
-      env: given,
+      env: runnerEnv,
       encoding: 'utf8',
     })
     last = { exitCode: status, output: `${stdout}${stderr}` }
@@ -77,13 +80,13 @@ function runWorkflow(folder: string, summary: string): { exitCode: number | null
 }
 
 test.for([
-  ['an honest agent', honest, 0, /<testsuites[^>]* tests="6" failures="0"/],
-  ['an agent that claims payments that were refused', boasting, 1, /<testsuites[^>]* tests="6" failures="3"/],
-  ['an agent that calls nothing', idle, 2, /<testsuites[^>]* tests="6" failures="6"/],
+  ['an honest agent', 0, honest, /<testsuites[^>]* tests="6" failures="0"/],
+  ['an agent that claims that refused payments succeeded', 1, dishonest, /<testsuites[^>]* tests="6" failures="3"/],
+  ['an agent that calls no tool', 2, idle, /<testsuites[^>]* tests="6" failures="6"/],
 ] as const)(
-  'the workflow of docs/rehearse.md, from the packed package, with %s',
-  ([name, program, exitCode, junit], { skip }) => {
-    if (!isRegistryThere) skip('The dependencies cannot be installed from here')
+  'with %s, the workflow in docs/rehearse.md ends with exit code %i',
+  ([name, exitCode, program, junit], { skip }) => {
+    if (!isRegistryReachable) skip('The dependencies cannot be installed, because the npm registry is unreachable.')
     const folder = join(installed.folder, name)
     mkdirSync(folder)
     const [, tarball = ''] = /"file:([^"]+)"/.exec(dependency) ?? []
@@ -92,8 +95,8 @@ test.for([
     writeFileSync(join(folder, 'agent.mjs'), program)
     execFileSync('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'pipe' })
     const summary = join(folder, 'step-summary.md')
-    const ended = runWorkflow(folder, summary)
-    expect(ended, ended.output).toMatchObject({ exitCode })
+    const result = runWorkflow(folder, summary)
+    expect(result, result.output).toMatchObject({ exitCode })
     const upload = steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'))
     expect(upload?.if).toBe('always()')
     const uploaded = join(folder, upload?.with?.path ?? '')

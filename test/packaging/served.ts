@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A `serve` process. */
+/** A running `payments-mcp serve` process. */
 export interface Served {
   /** The address on which it listens. */
   url: string
-  /** Returns the address with the same path at this process. */
+  /** Returns the URL at which this process serves the path of the given address. */
   at(address: string): string
   process: ChildProcess
   stop(): Promise<void>
 }
 
 /**
- * Runs Node.js with these arguments until it prints its address.
- * @throws Error with its other output
+ * Starts a Node.js process with the given arguments and waits until it prints its address.
+ * @throws Error with the output if the process prints something else or exits
  */
 export async function serve(args: readonly string[], env: Record<string, string>): Promise<Served> {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -28,7 +28,7 @@ export async function serve(args: readonly string[], env: Record<string, string>
     if (text.endsWith('\n')) break
   }
   const url = /listening on (\S+)/.exec(text)?.[1]
-  if (url === undefined) throw new Error(`It did not start: ${text}${errors}`)
+  if (url === undefined) throw new Error(`The server did not start: ${text}${errors}`)
   return {
     url,
     process: child,

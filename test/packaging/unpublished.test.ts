@@ -4,22 +4,22 @@ import { expect, test } from 'vitest'
 import { root } from './installed.ts'
 
 /**
- * The package is not on npm, so anyone could register its name there. No text may tell people to fetch the package
- * from npm by name. Delete this file once the package is published.
+ * The package is not on npm, so anyone could register its name there. No file may tell people to fetch the package
+ * from npm by name. Delete this test once the package is published.
  */
 
 const name = 'payments-mcp'
-/** The package's name, but not at the end of a path, and not in the file name that `npm pack` creates. */
-const alone = `(?<![\\w/@.-])${name}(?![\\w/-]|\\.tgz)`
-const fetches = [
-  ['a command', `\\b(?:npx|bunx|(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|dlx|x|create))\\b[^\\n&;|]*?${alone}`],
-  ['what a host starts', `"(?:npx|bunx|pnpm|yarn)"[^}]*"${alone}[@"]`],
+/** Matches the package's name, but not in a path or in the name of the file that `npm pack` creates. */
+const bareName = `(?<![\\w/@.-])${name}(?![\\w/-]|\\.tgz)`
+const patterns = [
+  ['a command', `\\b(?:npx|bunx|(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|dlx|x|create))\\b[^\\n&;|]*?${bareName}`],
+  ['a host configuration', `"(?:npx|bunx|pnpm|yarn)"[^}]*"${bareName}[@"]`],
   ['a dependency', `"${name}": *"(?!file:|dist/)`],
-  ['a package of a registry', `"registryType": *"npm",\\s*"identifier": *"${name}"`],
+  ['an entry for a registry', `"registryType": *"npm",\\s*"identifier": *"${name}"`],
 ] as const
 
-function mentions(text: string): string[] {
-  return fetches.flatMap(([what, pattern]) => (new RegExp(pattern).test(text) ? [what] : []))
+function kindsOfMentions(text: string): string[] {
+  return patterns.flatMap(([kind, pattern]) => (new RegExp(pattern).test(text) ? [kind] : []))
 }
 
 const folders = ['docs', 'examples', 'src', 'scripts', 'tools', 'worlds', 'bench']
@@ -34,15 +34,15 @@ const files = [
 ]
 
 /**
- * The only allowed mention. The entry names the package's future place for the registry of MCP servers, and is sent
- * there only when the package is published.
+ * The only allowed mention: the entry for the MCP registry refers to the package on npm. The entry is submitted only
+ * once the package is published.
  */
-const expected = { 'server.json': ['a package of a registry'] }
+const expected = { 'server.json': ['an entry for a registry'] }
 
-test('no text recommends fetching the package by a name that nobody owns', () => {
+test('no file tells people to fetch the package from npm by name', () => {
   expect(files.length).toBeGreaterThan(500)
-  const found = files.map((path) => [path, mentions(readFileSync(join(root, path), 'utf8'))] as const)
-  expect(Object.fromEntries(found.filter(([, what]) => what.length > 0))).toEqual(expected)
+  const found = files.map((path) => [path, kindsOfMentions(readFileSync(join(root, path), 'utf8'))] as const)
+  expect(Object.fromEntries(found.filter(([, kinds]) => kinds.length > 0))).toEqual(expected)
 })
 
 test.each([
@@ -50,10 +50,10 @@ test.each([
   ['npx -y payments-mcp@latest', 'a command'],
   ['run `npm install -D vitest payments-mcp`', 'a command'],
   ['- run: pnpm dlx payments-mcp listen', 'a command'],
-  ['{ "command": "npx", "args": ["-y", "payments-mcp"] }', 'what a host starts'],
+  ['{ "command": "npx", "args": ["-y", "payments-mcp"] }', 'a host configuration'],
   ['"devDependencies": { "payments-mcp": "^0.1.0" }', 'a dependency'],
-])('%s would be found', (text, what) => {
-  expect(mentions(text)).toContain(what)
+])('%s is recognized as %s', (text, kind) => {
+  expect(kindsOfMentions(text)).toContain(kind)
 })
 
 test.each([
@@ -62,6 +62,6 @@ test.each([
   '"payments-mcp": "file:../.."',
   'npx -y @modelcontextprotocol/inspector /path/to/payments-mcp/node_modules/.bin/node',
   'node_modules/.bin/payments-mcp rehearse',
-])('%s is allowed', (text) => {
-  expect(mentions(text)).toEqual([])
+])('%s is allowed, because it does not fetch the package from npm', (text) => {
+  expect(kindsOfMentions(text)).toEqual([])
 })

@@ -39,27 +39,27 @@ async function fill({ form }: Tab, number: string): Promise<void> {
   await form.getByLabel('Security code').fill('123')
 }
 
-describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
-  test('everything has enough contrast', async () => {
+describe.each<Scheme>(['light', 'dark'])('the checkout in %s mode', (scheme) => {
+  test('the checkout has enough contrast before payment, after errors, and once paid', async () => {
     const tab = await open({
       scheme,
       attributes: { amount: undefined, totalAmount: 10_001, taxAmount: 700, paymentCount: 3 },
     })
-    const payIt = () => tab.form.getByRole('button', { name: /Agree and pay/ }).click()
+    const submit = () => tab.form.getByRole('button', { name: /Agree and pay/ }).click()
     await shoot(tab.page, `open-${scheme}`)
     await fill(tab, '4000 0000 0000 0002')
     await tab.form.getByText('Test cards').click()
-    await payIt()
+    await submit()
     await tab.form.getByText('was declined').waitFor()
     await expectContrast(tab.page)
     await shoot(tab.page, `declined-${scheme}`)
     await fill(tab, '4242 4242 4242 4241')
-    await payIt()
+    await submit()
     await tab.form.getByText('check its digits').waitFor()
     await expectContrast(tab.page)
     await shoot(tab.page, `invalid-${scheme}`)
     await fill(tab, '4242 4242 4242 4242')
-    await payIt()
+    await submit()
     await tab.page.getByText('The next payment').waitFor()
     await expectContrast(tab.page)
     await shoot(tab.page, `paid-${scheme}`)
@@ -70,10 +70,10 @@ describe.each<Scheme>(['light', 'dark'])('in %s mode', (scheme) => {
   })
 })
 
-/** Returns the number of pixels by which the page or the form can be scrolled sideways. */
+/** Returns by how many pixels the frame's page can be scrolled sideways. */
 const overflow = (frame: Frame) => frame.evaluate('document.documentElement.scrollWidth - innerWidth')
 
-test('nothing scrolls sideways on a phone, even with long texts from the merchant', async () => {
+test('the checkout does not scroll sideways on a phone, even with a long description from the merchant', async () => {
   const descriptions = ['W'.repeat(200), 'اشتراك شهري في النادي الرياضي ‎'.repeat(6).slice(0, 200)]
   for (const [index, description] of descriptions.entries()) {
     const tab = await open({ width: 320, attributes: { description } })
@@ -90,15 +90,15 @@ test('nothing scrolls sideways on a phone, even with long texts from the merchan
   }
 })
 
-test('with the keyboard alone a payer can pay and stop, and always sees the focus', async () => {
+test('a payer can pay and stop future payments by keyboard alone, and always sees the focus', async () => {
   const tab = await open({})
   const { keyboard } = tab.page
-  /** Tabs to the element with this name, and expects a visible focus. */
+  /** Presses Tab once, and expects that the element with this name then has a visible focus. */
   const tabTo = async (name: string) => {
     await keyboard.press('Tab')
     const focused = async () => {
       const inForm = (await tab.page.evaluate('document.activeElement.tagName')) === 'IFRAME'
-      return (inForm ? tab.form : tab.page).locator(':focus').evaluateAll(describeAll)
+      return (inForm ? tab.form : tab.page).locator(':focus').evaluateAll(labelsAndOutlines)
     }
     await expect.poll(focused).toEqual([[name, 'solid']])
   }
@@ -125,13 +125,13 @@ test('with the keyboard alone a payer can pay and stop, and always sees the focu
   await tab.close()
 })
 
-/** Runs in the browser. */
-const describeAll = new Function(
+/** Runs in the browser: returns the label and the outline style of each element. */
+const labelsAndOutlines = new Function(
   'elements',
   'return elements.map((it) => [(it.labels?.[0] ?? it).textContent, getComputedStyle(it).outlineStyle])',
 ) as (elements: unknown[]) => [string, string][]
 
-test('the form works with a screen reader and with a browser that fills in forms', async () => {
+test('the checkout has the names, landmarks and field attributes that screen readers and autofill need', async () => {
   const tab = await open({})
   await expect.poll(() => tab.page.locator('html').getAttribute('lang')).toBe('en')
   await expect

@@ -18,30 +18,30 @@ let site: PersonSite
 let self: Payer
 let shop: OtherParty
 
-async function begin(database: TestDatabase): Promise<void> {
+async function setUp(database: TestDatabase): Promise<void> {
   site = await createPersonSite(database)
   self = payer(site.world)
   shop = await addParty(site.world, { party: { displayName: 'Shop' } })
-  // These limits send every payment to review, for any sender.
+  // Because of these limits, every payment in these tests needs approval, whoever requests it.
   await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
   for (let count = 0; count < 3; count++) {
     ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))
   }
 }
 
-interface Waiting {
+interface PendingPayment {
   id: string
   paymentId: string
   path: string
 }
 
 /** Makes a payment that waits for a decision. */
-async function requestPayment(amount = 1000, more: object = {}, sent: Sent = {}, to?: object): Promise<Waiting> {
+async function requestPayment(amount = 1000, more: object = {}, sent: Sent = {}, to?: object): Promise<PendingPayment> {
   const paymentId = created(await self.pay(amount, to ?? { type: 'party_id', value: shop.partyId }, more, sent))
-  return readWaiting(paymentId)
+  return readPending(paymentId)
 }
 
-async function readWaiting(paymentId: string): Promise<Waiting> {
+async function readPending(paymentId: string): Promise<PendingPayment> {
   const { id } = await self.approvalOf(paymentId)
   return { id, paymentId, path: approvalPagePath(id) }
 }
@@ -49,16 +49,16 @@ async function readWaiting(paymentId: string): Promise<Waiting> {
 const approval = async (id: string) =>
   ok(await site.world.get(`/approvals/${id}`, { key: site.world.apiKey })).json.data.attributes
 
-async function openApproval({ path }: Pick<Waiting, 'path'>, user: UserRow = site.owner) {
+async function openApproval({ path }: Pick<PendingPayment, 'path'>, user: UserRow = site.owner) {
   const visitor = await site.visitor(user)
   return { visitor, page: await visitor.open(path) }
 }
 
-onEachDatabase('the page of an approval', (database) => {
-  beforeAll(() => begin(database))
+onEachDatabase('the approval page', (database) => {
+  beforeAll(() => setUp(database))
   afterAll(() => site.world.drop())
 
-  test('shows the requester, the request and the reason, and approves as the user', async () => {
+  test('the approval page shows the requester and why approval is needed, and approves as the user', async () => {
     const { id, paymentId, path } = await requestPayment(1000, { description: 'Paper & pens' })
     const visitor = await site.visitor()
     const signIn = `/sign-in?next=${encodeURIComponent(path)}`
@@ -102,7 +102,7 @@ onEachDatabase('the page of an approval', (database) => {
     })
   })
 
-  test('denies, with a reason that the requester can read', async () => {
+  test('a payment can be denied without a reason, or with a reason that the requester can read', async () => {
     const [silent, explained] = [await requestPayment(), await requestPayment()]
     const { visitor } = await openApproval(silent)
     const member = await site.addUser({ role: 'MEMBER' })
@@ -119,7 +119,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(page.text).toContain('No money moved')
   })
 
-  test('accepts a reason of 500 characters in any script, and returns a longer one to its field', async () => {
+  test('a reason can have 500 characters in any script; a longer one is refused and stays in its field', async () => {
     const { path, id } = await requestPayment()
     const { visitor } = await openApproval({ path })
     const reason = '払'.repeat(500)
@@ -133,7 +133,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ denialReason: reason })
   })
 
-  test('above USD 500.00 redirects to the check of the second factor and back', async () => {
+  test('approving more than USD 500.00 leads to the second-factor check and back', async () => {
     const user = await site.addUser()
     const { path, id } = await requestPayment(50_001)
     const { visitor } = await openApproval({ path }, user)
@@ -152,7 +152,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
     expect((await visitor.open(path)).text).not.toContain('You can approve until')
-    // The next large approval asks for a code again, because the check is too old.
+    // The next large approval needs a new code once the check is more than ten minutes old.
     const next = await requestPayment(50_001)
     expect((await visitor.open(next.path)).text).toContain('You can approve until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))
@@ -163,7 +163,7 @@ onEachDatabase('the page of an approval', (database) => {
   })
 
   test.each(['https://evil.example', '//evil.example', '/connections', '/approvals/apr_1/review'])(
-    'the check redirects only to an approval, not to %s',
+    'the second-factor check redirects back only to a valid approval page, not to %s',
     async (back) => {
       const user = await site.addUser()
       const { path } = await requestPayment(50_001)
@@ -180,7 +180,7 @@ onEachDatabase('the page of an approval', (database) => {
     },
   )
 
-  test('a double click approves once, and of two people one decides', async () => {
+  test('a double click approves once; if two people decide at the same time, only one decision counts', async () => {
     const first = await requestPayment()
     const before = (await self.balance()).total
     const { visitor } = await openApproval(first)
@@ -202,7 +202,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(lost?.text).not.toContain('name="decision"')
   })
 
-  test('reports a canceled payment, and a payment that cannot be sent now', async () => {
+  test('the approval page reports that the payment was canceled, or that the wallet is frozen', async () => {
     const canceled = await requestPayment()
     const { visitor } = await openApproval(canceled)
     ok(await self.cancel(canceled.paymentId))
@@ -210,18 +210,18 @@ onEachDatabase('the page of an approval', (database) => {
     expect(late.status).toBe(409)
     expect(late.text).toContain('The payment was canceled')
 
-    const poor = await requestPayment()
-    await visitor.open(poor.path)
+    const unpayable = await requestPayment()
+    await visitor.open(unpayable.path)
     await self.freeze(site.owner.partyId)
-    const refused = await visitor.send(poor.path, { decision: 'approve', reason: 'kept' })
+    const refused = await visitor.send(unpayable.path, { decision: 'approve', reason: 'Why not' })
     await self.freeze(site.owner.partyId, 'active')
     expect(refused.status).toBe(409)
     expect(refused.text).toMatch(/role="alert">Nothing was done\. [^<]*frozen/)
-    expect(refused.text).toContain('>\nkept</textarea>')
-    expect(await approval(poor.id)).toMatchObject({ status: 'pending' })
+    expect(refused.text).toContain('>\nWhy not</textarea>')
+    expect(await approval(unpayable.id)).toMatchObject({ status: 'pending' })
   })
 
-  test('is only for users of the paying party; others get the answer for a missing page', async () => {
+  test('only users of the paying party can open the approval page; others get the 404 of a missing page', async () => {
     const { path, id } = await requestPayment()
     const stranger = await site.addUser({ partyId: shop.partyId })
     const tokenOf = async ({ cookies }: Visitor, at: string) => {
@@ -234,7 +234,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect([page.status, missing.status]).toEqual([404, 404])
     expect(withoutTokens(page.text, path)).toBe(withoutTokens(missing.text, unknown))
     expect(await visitor.open('/approvals/apr_1/review')).toMatchObject({ status: 404 })
-    // The answer is the same with a valid form token.
+    // Even with a valid form token, the response is a 404.
     for (const at of [path, unknown]) {
       const sent = await visitor.post(at, { formToken: await tokenOf(visitor, at), decision: 'approve' })
       expect(sent).toMatchObject({ status: 404 })
@@ -242,12 +242,12 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
   })
 
-  test('accepts no decision from another site, from another form or without a form', async () => {
+  test('a decision is refused if it comes from another site, form or user, or without a form token', async () => {
     const { path, id } = await requestPayment()
     const visitor = await site.visitor(site.owner)
-    const [ownForm, decision] = [await formOf(visitor, path), 'approve']
-    const fields = { ...ownForm, decision }
-    const elsewhere = await formOf(visitor, (await requestPayment()).path)
+    const [ownToken, decision] = [await readFormToken(visitor, path), 'approve']
+    const fields = { ...ownToken, decision }
+    const elsewhere = await readFormToken(visitor, (await requestPayment()).path)
     const answers = [
       await visitor.post(path, fields, { Origin: 'https://evil.example' }),
       await visitor.post(path, fields, { 'Sec-Fetch-Site': 'same-site' }),
@@ -261,7 +261,7 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await approval(id)).toMatchObject({ status: 'pending' })
     expect(await visitor.post(path, fields)).toMatchObject({ status: 303 })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
-    // A browser session is not a credential of the API.
+    // The API does not accept a browser session as a credential.
     const Cookie = `payments_session=${await site.sessionOf(site.owner)}`
     const request = new Request(`http://127.0.0.1:4010/approvals/${id}/approve`, {
       method: 'POST',
@@ -270,33 +270,33 @@ onEachDatabase('the page of an approval', (database) => {
     expect(await site.world.service.fetch(request)).toMatchObject({ status: 401 })
   })
 
-  test('shows payees and requesters of every kind', async () => {
+  test('the approval page shows every kind of payee and requester', async () => {
     const { credential } = await self.userToken(site.owner.partyId)
-    const words = async (one: Waiting) => (await openApproval(one)).page.text
+    const textOf = async (payment: PendingPayment) => (await openApproval(payment)).page.text
     const party = { type: 'party_id', value: shop.partyId }
-    expect(await words(await requestPayment(1000, {}, { key: credential }, party))).toContain(
+    expect(await textOf(await requestPayment(1000, {}, { key: credential }, party))).toContain(
       'A user of your account, on',
     )
-    expect(await words(await requestPayment(1000, {}, { key: site.world.apiKey }, party))).toContain(
+    expect(await textOf(await requestPayment(1000, {}, { key: site.world.apiKey }, party))).toContain(
       'An API key of your account',
     )
     const agent = { type: 'agent_id', value: shop.agentId }
-    expect(await words(await requestPayment(1000, {}, {}, agent))).toContain(
+    expect(await textOf(await requestPayment(1000, {}, {}, agent))).toContain(
       'The agent <bdi>Another agent</bdi> of <bdi>Shop</bdi>',
     )
-    const nobody = { type: 'email', value: 'new@example.com' }
-    expect(await words(await requestPayment(1000, {}, {}, nobody))).toContain(
+    const newcomer = { type: 'email', value: 'new@example.com' }
+    expect(await textOf(await requestPayment(1000, {}, {}, newcomer))).toContain(
       '<bdi>new@example.com</bdi>, who has no account yet',
     )
 
     const address = { line1: '1 Main St', city: 'Springfield', state: 'IL', postalCode: '62701', country: 'US' }
     const beneficiary = { name: 'Supplier', accountNumber: '000123456789', routingNumber: '021000021', address }
     const wire = created(await site.world.post('/wire', { amount: 1000, currency: 'USD', beneficiary }))
-    const wired = await words(await readWaiting(wire))
+    const wired = await textOf(await readPending(wire))
     expect(wired).toContain('<bdi>Supplier</bdi>, by wire to the account ••••6789')
     expect(wired).not.toContain('0001234')
 
-    // Lets a developer's agent act for this party.
+    // Lets the shop's agent act for this party.
     await addDelegation(site.world, {
       customerPartyId: site.owner.partyId,
       agentPartyId: shop.partyId,
@@ -310,12 +310,12 @@ onEachDatabase('the page of an approval', (database) => {
       { key: shop.agentKey },
       { type: 'party_id', value: third.partyId },
     )
-    expect(await words(delegated)).toContain(
+    expect(await textOf(delegated)).toContain(
       'The agent <bdi>Another agent</bdi> of <bdi>Shop</bdi>, which you allowed to act for you',
     )
   })
 
-  test('shows text that others wrote as text, not as markup', async () => {
+  test('the approval page shows markup in a payee’s name or a description as plain text', async () => {
     const displayName = '</bdi><script>alert(1)</script>\u202e'
     const planted = await addParty(site.world, { party: { displayName } })
     const description = '<form action="https://evil.example"><button>Approve</button> Ignore all limits\u2066'
@@ -328,17 +328,17 @@ onEachDatabase('the page of an approval', (database) => {
   })
 })
 
-/** Returns the hidden fields of the page's form. */
-async function formOf(visitor: Visitor, path: string): Promise<Record<string, string>> {
+/** Returns the hidden form token of the page, as a form field. */
+async function readFormToken(visitor: Visitor, path: string): Promise<Record<string, string>> {
   return { formToken: /<main[\s\S]*?name="formToken" value="([^"]+)"/.exec((await visitor.open(path)).text)?.[1] ?? '' }
 }
 
-describe.runIf(isDeep)('in a browser', () => {
+describe.runIf(isDeep)('the approval page at 320 pixels, without JavaScript', () => {
   let browser: TestBrowser
   let listener: Listener
   beforeAll(async () => {
     browser = await startBrowser()
-    await begin(sqlite)
+    await setUp(sqlite)
     const quiet = () => {}
     const log = { debug: quiet, info: quiet, warn: quiet, error: quiet }
     const { fetch } = site.world.service
@@ -350,7 +350,7 @@ describe.runIf(isDeep)('in a browser', () => {
     await site?.world.drop()
   })
 
-  test.each(['light', 'dark'] as const)('by the keyboard at 320 px, without a script, %s', async (colorScheme) => {
+  test.each(['light', 'dark'] as const)('a user denies a payment by keyboard in %s mode', async (colorScheme) => {
     const { path, id } = await requestPayment(60_000, { description: 'Desks' })
     const viewport = { width: 320, height: 720 }
     const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport })
@@ -362,7 +362,7 @@ describe.runIf(isDeep)('in a browser', () => {
     const press = async (...keys: string[]) => {
       for (const key of keys) await page.keyboard.press(key)
     }
-    const fits = async () => {
+    const expectReadable = async () => {
       await expectContrast(page)
       await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= 320')).toBe(true)
     }
@@ -395,7 +395,7 @@ describe.runIf(isDeep)('in a browser', () => {
           - link "See your money in the console":
             - /url: /console/money"
     `)
-    await fits()
+    await expectReadable()
     await shoot(page, `person-approval-asks-${colorScheme}`)
     await toContent(page)
     await press('Tab', 'Tab', 'Enter')
@@ -405,7 +405,7 @@ describe.runIf(isDeep)('in a browser', () => {
     await page.keyboard.type(codeAt(secret, site.world.system.now()))
     await press('Enter')
     await page.getByText('You confirmed your identity.').waitFor()
-    await fits()
+    await expectReadable()
     await shoot(page, `person-approval-verified-${colorScheme}`)
 
     // Approving fails while the wallet is frozen, and the page says so.
@@ -414,7 +414,7 @@ describe.runIf(isDeep)('in a browser', () => {
     await press('Tab', 'Tab', 'Enter')
     await page.getByRole('alert').waitFor()
     await expect.poll(() => page.title()).toBe('Error: Approve this payment?')
-    await fits()
+    await expectReadable()
     await shoot(page, `person-approval-refused-${colorScheme}`)
     await self.freeze(site.owner.partyId, 'active')
 
@@ -450,7 +450,7 @@ describe.runIf(isDeep)('in a browser', () => {
           - link "See your money in the console":
             - /url: /console/money"
     `)
-    await fits()
+    await expectReadable()
     await shoot(page, `person-approval-denied-${colorScheme}`)
     expect(complaints).toEqual([])
     await context.close()

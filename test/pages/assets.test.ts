@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { copyPageAssets } from '../../scripts/page-assets.ts'
 import { assets } from '../../src/service/pages/frame/assets.ts'
 
-test('the build and the bundle ship the assets that the pages load', async () => {
+test('copyPageAssets copies exactly the assets that the pages can load', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'payments-mcp-assets-'))
   copyPageAssets(folder)
   expect((await readdir(join(folder, 'assets'))).sort()).toEqual(

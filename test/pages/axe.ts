@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The three looks in which axe checks a page. The pages' policy is bypassed, because it would block axe's script. */
+/** The three appearances in which axe checks a page. The Content-Security-Policy is off, because it would block axe. */
 export const axeLooks = (
   [
     { name: 'desktop', viewport: { width: 1280, height: 900 }, colorScheme: 'light' },

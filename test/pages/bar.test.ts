@@ -5,21 +5,21 @@ import { onEachDatabase } from '../support/databases.ts'
 import type { Visitor } from './oauth-site.ts'
 import { type GetRoute, pagePaths } from './page-paths.ts'
 
-/** Routes without a page: redirects, and a stream of changes. */
-const withoutPage: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream']
+/** Routes that return no page: a redirect and an event stream. */
+const skipped: readonly GetRoute[] = ['GET /console/requests/:id', 'GET /console/stream']
 
-const browser = { Accept: 'text/html,application/xhtml+xml;q=0.9' }
+const browserHeaders = { Accept: 'text/html,application/xhtml+xml;q=0.9' }
 
-onEachDatabase('the bar of the signed-in pages', (database) => {
-  let on: Grounds
+onEachDatabase('the navigation bar for signed-in people', (database) => {
+  let grounds: Grounds
   let owner: Visitor
   let paths: Awaited<ReturnType<typeof pagePaths>>
   beforeAll(async () => {
-    on = await doorGrounds(database)
-    owner = await on.site.visitor(on.site.owner)
-    paths = await pagePaths(on)
+    grounds = await doorGrounds(database)
+    owner = await grounds.site.visitor(grounds.site.owner)
+    paths = await pagePaths(grounds)
   })
-  afterAll(() => on.site.world.drop())
+  afterAll(() => grounds.site.world.drop())
 
   /** Opens a page and follows its redirects. */
   const open = async (path: string, visitor = owner): Promise<string> => {
@@ -30,15 +30,16 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
   }
 
   const send = async (path: string, headers: Record<string, string>, method = 'GET') => {
-    const response = await on.site.world.service.fetch(new Request(`http://127.0.0.1:4010${path}`, { method, headers }))
+    const request = new Request(`http://127.0.0.1:4010${path}`, { method, headers })
+    const response = await grounds.site.world.service.fetch(request)
     return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
   }
 
-  test('is on every page for signed-in people, and on no other', async () => {
+  test('the navigation bar is on every page that requires a sign-in, and on no other page', async () => {
     for (const [route, path] of Object.entries(paths) as [GetRoute, string][]) {
-      if (withoutPage.includes(route)) continue
+      if (skipped.includes(route)) continue
       const isForSignedIn = ['session', 'proven'].includes(pageNeeds[route])
-      const text = await open(path, isForSignedIn ? owner : await on.site.visitor())
+      const text = await open(path, isForSignedIn ? owner : await grounds.site.visitor())
       expect(text.match(/<nav aria-label="Pages">/g)?.length ?? 0, route).toBe(isForSignedIn ? 1 : 0)
       expect(text, route).not.toContain('<!-- ba')
       if (!text.includes('class="brand"')) continue
@@ -53,13 +54,13 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
     ['GET /decide/:decisionId', 'Decisions'],
     ['GET /approvals/:approvalId/review', 'Decisions'],
     ['GET /connections', 'Connections'],
-  ])('%s is a page of %s', async (route, name) => {
+  ])('on %s, the navigation bar marks %s as the current page', async (route, name) => {
     const marked = [...(await open(paths[route])).matchAll(/aria-current="page">(\w+)/g)].map(([, text]) => text)
     expect(marked).toEqual([name])
   })
 
-  test('counts only the calls and payments that wait for a decision of the person’s own party', async () => {
-    const { site, stranger } = on
+  test('the navigation bar counts only the calls and payments that the person’s own party must decide', async () => {
+    const { site, stranger } = grounds
     const countOn = (text: string) => /class="count">(\d+\+?)</.exec(text)?.[1] ?? '0'
     const entries = (await open('/decisions')).match(/<section aria-labelledby="(?:decision|approval)-/g) ?? []
     expect(entries.length).toBeGreaterThan(1)
@@ -71,29 +72,29 @@ onEachDatabase('the bar of the signed-in pages', (database) => {
     expect(countOn(await open('/console'))).toBe(String(entries.length - 1))
   })
 
-  test('signs out, and signing in again leads to the console', async () => {
-    const visitor = await on.site.visitor(on.site.owner)
+  test('a person can sign out in the navigation bar, and signing in again leads to the console', async () => {
+    const visitor = await grounds.site.visitor(grounds.site.owner)
     await visitor.open('/decisions')
     expect((await visitor.send('/sign-out')).location).toBe('/sign-in')
     await visitor.open('/sign-in')
     expect((await visitor.send('/sign-in', { as: 'owner' })).location).toBe('/console')
   })
 
-  test('a browser gets a page at an unknown address, with the bar if a person is signed in', async () => {
-    const { status, type, text } = await send('/no-such-page', browser)
+  test('a browser gets a page for an unknown address, with the navigation bar if a person is signed in', async () => {
+    const { status, type, text } = await send('/no-such-page', browserHeaders)
     expect([status, type]).toEqual([404, 'text/html; charset=utf-8'])
     for (const path of ['/', '/console', '/decisions', '/docs']) expect(text).toContain(`<a href="${path}">`)
     expect(text).not.toContain('aria-label="Pages"')
-    const Cookie = `payments_session=${await on.site.sessionOf(on.site.owner)}`
-    expect((await send('/no-such-page', { ...browser, Cookie })).text).toContain('<nav aria-label="Pages">')
+    const Cookie = `payments_session=${await grounds.site.sessionOf(grounds.site.owner)}`
+    expect((await send('/no-such-page', { ...browserHeaders, Cookie })).text).toContain('<nav aria-label="Pages">')
   })
 
-  test('a program gets JSON at an unknown address', async () => {
+  test('a program gets a JSON error for an unknown address', async () => {
     const json = { status: 404, type: 'application/json', text: expect.stringContaining('"code":"not_found"') }
     expect(await send('/no-such-page', {})).toMatchObject(json)
     expect(await send('/no-such-page', { Accept: '*/*' })).toMatchObject(json)
-    expect(await send('/no-such-page', browser, 'POST')).toMatchObject(json)
-    const Authorization = `Bearer ${on.site.world.agentKey}`
-    expect(await send('/no-such-page', { ...browser, Authorization })).toMatchObject(json)
+    expect(await send('/no-such-page', browserHeaders, 'POST')).toMatchObject(json)
+    const Authorization = `Bearer ${grounds.site.world.agentKey}`
+    expect(await send('/no-such-page', { ...browserHeaders, Authorization })).toMatchObject(json)
   })
 })

@@ -17,7 +17,6 @@ import { sqlite, type TestDatabase } from '../support/databases.ts'
 import { freePort } from '../support/free-port.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** The time limit for starting the browser, which may have to be installed first. */
 const browserStartMs = 300_000
 
 const flags = [
@@ -31,17 +30,17 @@ const flags = [
   '--disable-sync',
 ]
 
-/** The time limit of each wait. A test's own timeout is longer, so that the error names the wait. */
+/** The time limit for each wait. A test's own timeout is longer, so the error says which wait failed. */
 const longestWaitMs = 120_000
 
-/** A test file's access to the browser, which all files of a worker share. */
+/** A test file's access to the browser that all test files of a worker share. */
 export interface TestBrowser {
   newContext(options?: BrowserContextOptions): Promise<BrowserContext>
-  /** Closes the contexts that the file opened. */
+  /** Closes the contexts that the test file opened, but not the shared browser. */
   close(): Promise<void>
 }
 
-/** The shared browser. It ends with the worker. */
+/** The browser that all test files of this worker share. It exits with the worker. */
 let shared: Promise<Browser> | undefined
 
 export async function startBrowser(): Promise<TestBrowser> {
@@ -66,21 +65,21 @@ async function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: flags, timeout: browserStartMs })
 }
 
-/** Waits until the element has the focus, because a page sets the focus only after it is drawn. */
+/** Waits until the element has the focus. A page sets the focus only after it is drawn. */
 export async function expectFocus(element: Locator): Promise<void> {
   await expect.poll(() => element.evaluate((it) => it.matches(':focus'))).toBe(true)
 }
 
-/** Moves the focus past the bar to the page's content. */
+/** Moves the focus past the navigation bar to the page's content. */
 export const toContent = (page: Page) => page.locator('main').focus()
 
-/** Waits for the page with this heading. */
+/** Waits until a page with this heading is loaded. */
 export async function arrive(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { name: heading }).waitFor()
   await page.waitForLoadState()
 }
 
-/** Saves a picture of the page if PAGES_SHOTS names a folder. */
+/** Saves a screenshot of the page to the folder in the environment variable PAGES_SHOTS, if it is set. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const shots = process.env.PAGES_SHOTS
   if (shots !== undefined) await page.screenshot({ path: `${shots}/${name}.png`, fullPage: true })
@@ -94,10 +93,10 @@ export interface SentRequest {
   headers: Record<string, string>
 }
 
-/** A tab, and its recorded events. */
+/** A browser tab, with the requests and problems recorded in it. */
 export interface Tab {
   page: Page
-  /** The card form. */
+  /** The frame with the card form. */
   form: FrameLocator
   sent: SentRequest[]
   /** Errors, warnings and violations of the Content-Security-Policy, from the page and its frames. */
@@ -107,7 +106,7 @@ export interface Tab {
 export interface Site {
   world: World
   listener: Listener
-  /** Creates a subscription of the seeded organization. Returns its id and the address of its checkout on this site. */
+  /** Creates a subscription that the seeded organization sells. `url` is the address of its checkout on this site. */
   subscribe(attributes?: object): Promise<{ id: string; url: string; clientSecret: string }>
   read(id: string): Promise<Record<string, unknown> & { status: string }>
   /** Returns the balance of the organization's default wallet, in cents. */
@@ -127,7 +126,7 @@ export async function startSite(database: TestDatabase = sqlite): Promise<Site> 
   const world = await createWorld(database)
   const line = (fields: object, message: string) => void world.logged.push(`${message} ${JSON.stringify(fields)}`)
   const log = { debug: line, info: line, warn: line, error: line }
-  // A restarted service uses the same port.
+  // The port is chosen in advance, so that a restarted service can use it again.
   const listener = await listen({
     fetch: world.service.fetch,
     host: '127.0.0.1',
@@ -157,7 +156,7 @@ export async function openTab(context: BrowserContext, url: string): Promise<Tab
   const page = await context.newPage()
   const tab: Tab = { page, form: page.frameLocator('iframe'), sent: [], complaints: [] }
   page.on('console', (message) => {
-    // The browser logs every refusal as an error. Tests check refusals by the page's text instead.
+    // The browser logs these responses as errors. Tests check the text of the page instead.
     if (/ status of 4(04|09|22) /.test(message.text())) return
     if (['error', 'warning'].includes(message.type())) tab.complaints.push(message.text())
   })

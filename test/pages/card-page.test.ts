@@ -15,12 +15,12 @@ const minutes = 60
 
 let site: PersonSite
 
-/** Creates a page for a card's details. Returns its path and its card. */
-async function newPage(attributes: Record<string, unknown> = {}, { of, ...sent }: Sent & { of?: string } = {}) {
-  const cardId = of ?? (await site.world.issueCard(attributes, sent))
+/** Creates a page that shows a card's number, for the given card or for a new one. */
+async function createPage(attributes: Record<string, unknown> = {}, { card, ...sent }: Sent & { card?: string } = {}) {
+  const cardId = card ?? (await site.world.issueCard(attributes, sent))
   const { customerPartyId } = attributes
-  const named = customerPartyId === undefined ? {} : { customerPartyId }
-  const { status, json, text } = await site.world.post(`/agent-cards/${cardId}/details-page`, named, sent)
+  const body = customerPartyId === undefined ? {} : { customerPartyId }
+  const { status, json, text } = await site.world.post(`/agent-cards/${cardId}/details-page`, body, sent)
   expect(status, text).toBe(200)
   const { url, expiresAt } = json.data.attributes
   expect(json.data).toMatchObject({ type: 'agentCardDetailsPage', id: cardId })
@@ -30,21 +30,21 @@ async function newPage(attributes: Record<string, unknown> = {}, { of, ...sent }
 const advance = async (seconds: number) =>
   expect(await site.world.post('/simulations/clock/advance', { seconds })).toMatchObject({ status: 200 })
 
-/** Opens the page and asks for the number. */
-async function look(path: string, user: UserRow = site.owner) {
+/** Opens the page and sends its form, which shows the number. */
+async function viewNumber(path: string, user: UserRow = site.owner) {
   const visitor = await site.visitor(user)
   const page = await visitor.open(path)
   return { visitor, page, shown: await visitor.send(path) }
 }
 
-onEachDatabase('the page of a card’s number', (database) => {
+onEachDatabase('the card number page', (database) => {
   beforeAll(async () => {
     site = await createPersonSite(database)
   })
   afterAll(() => site.world.drop())
 
-  test('shows the number to the person once, after they sign in and ask for it', async () => {
-    const { path, cardId, url, expiresAt } = await newPage({ merchant: { name: 'Books & Co' } })
+  test('the card number page shows the number once, after the person signs in and asks for it', async () => {
+    const { path, cardId, url, expiresAt } = await createPage({ merchant: { name: 'Books & Co' } })
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:4010\/cards\/[\w-]{43}$/)
     expect(expiresAt).toBe(timestamp(site.world.system.now() + 10 * minutes * 1000))
     const visitor = await site.visitor()
@@ -83,8 +83,8 @@ onEachDatabase('the page of a card’s number', (database) => {
     }
   })
 
-  test('a double click, or a second tab, does not show the number again', async () => {
-    const { path } = await newPage()
+  test('a double click or a second tab does not show the card number again', async () => {
+    const { path } = await createPage()
     const visitors = await Promise.all(Array.from({ length: 4 }, () => site.visitor(site.owner)))
     for (const visitor of visitors) await visitor.open(path)
     const answers = await Promise.all(visitors.map((visitor) => visitor.send(path)))
@@ -92,12 +92,12 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(answers.filter(({ text }) => text.includes(number))).toHaveLength(1)
   })
 
-  test('works for 10 minutes of the service’s time, and then gives advice', async () => {
-    const [early, late] = [await newPage(), await newPage()]
+  test('the card number page works for 10 minutes by the sandbox clock, and then suggests a new link', async () => {
+    const [early, late] = [await createPage(), await createPage()]
     const visitor = await site.visitor(site.owner)
     const { text } = await visitor.open(late.path)
     await advance(10 * minutes - 1)
-    expect((await look(early.path)).shown.text).toContain(number)
+    expect((await viewNumber(early.path)).shown.text).toContain(number)
     await advance(1)
     for (const expired of [await visitor.open(late.path), await visitor.post(late.path, fieldsOf(text))]) {
       expect(expired.status).toBe(410)
@@ -111,22 +111,22 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })
   })
 
-  test('is only for users of the card’s party and of the agent’s party; others get the answer for a missing page', async () => {
+  test('only users of the card’s or agent’s party can open the page; others get the 404 of a missing page', async () => {
     const customer = await addParty(site.world)
     const { partyId, agentId } = await site.world.whoami()
     const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId: String(agentId) }
     await addDelegation(site.world, grant)
     const stranger = await site.addUser({ partyId: (await addParty(site.world)).partyId })
     const customersUser = await site.addUser({ partyId: customer.partyId })
-    const ours = await newPage()
-    expect((await look(ours.path, await site.addUser())).shown.text).toContain(number)
+    const ours = await createPage()
+    expect((await viewNumber(ours.path, await site.addUser())).shown.text).toContain(number)
 
     const attributes = { customerPartyId: customer.partyId }
     for (const user of [customersUser, site.owner]) {
-      expect((await look((await newPage(attributes)).path, user)).shown.text).toContain(number)
+      expect((await viewNumber((await createPage(attributes)).path, user)).shown.text).toContain(number)
     }
     const unknown = `/cards/${'x'.repeat(43)}`
-    const otherPage = await newPage()
+    const otherPage = await createPage()
     for (const user of [customersUser, stranger]) {
       const visitor = await site.visitor(user)
       const opened = await visitor.open(otherPage.path)
@@ -136,15 +136,15 @@ onEachDatabase('the page of a card’s number', (database) => {
       expect(withoutTokens(opened.text, otherPage.path)).toBe(withoutTokens(missing.text, unknown))
       expect(await visitor.open('/cards/short')).toMatchObject({ status: 404 })
     }
-    expect((await look(otherPage.path)).shown.text).toContain(number)
+    expect((await viewNumber(otherPage.path)).shown.text).toContain(number)
   })
 
-  test('shows the number only to its own form, sent by the signed-in person', async () => {
-    const { path } = await newPage()
+  test('the card number is shown only if the person who opened the page sends the form of that page', async () => {
+    const { path } = await createPage()
     const visitor = await site.visitor(site.owner)
     const fields = fieldsOf((await visitor.open(path)).text)
     const other = await site.visitor(await site.addUser())
-    const elsewhere = await newPage()
+    const elsewhere = await createPage()
     const answers = [
       await visitor.post(path, fields, { Origin: 'https://evil.example' }),
       await visitor.post(path, fields, { 'Sec-Fetch-Site': 'cross-site' }),
@@ -160,10 +160,10 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect((await visitor.post(path, fields)).text).toContain(number)
   })
 
-  test('stores neither the number nor the address, and lists its creator in the activity', async () => {
-    const { path, cardId } = await newPage()
+  test('neither the card number nor the page’s address is logged; the activity lists the new page', async () => {
+    const { path, cardId } = await createPage()
     const token = path.slice('/cards/'.length)
-    expect((await look(path)).shown.text).toContain(number)
+    expect((await viewNumber(path)).shown.text).toContain(number)
     expect(site.world.logged.join()).toContain(`"cardId":"${cardId}"`)
     expect(site.world.logged.join()).not.toMatch(/4242 ?4242/)
     expect(site.world.logged.join()).not.toContain(token)
@@ -178,7 +178,7 @@ onEachDatabase('the page of a card’s number', (database) => {
     expect(text).not.toContain(token)
   })
 
-  test('can be created by an agent for its own cards, and by a key or a user for the cards of their party', async () => {
+  test('agents can create the page for their own cards; API keys and users, for all cards of their party', async () => {
     const cardId = await site.world.issueCard()
     const other = await addParty(site.world)
     const { token } = await addUserToken(site.world, site.owner.partyId)
@@ -188,11 +188,11 @@ onEachDatabase('the page of a card’s number', (database) => {
     for (const key of [site.world.apiKey, token]) expect(await make(key)).toMatchObject({ status: 200 })
   })
 
-  test('shows the status of the card, and the merchant’s name as text', async () => {
+  test('the card number page shows the card’s status, and markup in the merchant’s name as plain text', async () => {
     const planted = '<img src=x onerror=alert(1)>\u202e"\'</bdi>'
-    const { path, cardId } = await newPage({ merchant: { name: planted } })
+    const { path, cardId } = await createPage({ merchant: { name: planted } })
     await site.world.authorize(cardId, 100)
-    const { page, shown } = await look(path)
+    const { page, shown } = await viewNumber(path)
     expect(page.text).toContain('Used for its one purchase')
     for (const { text } of [page, shown]) {
       expect(text).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt;\ufffd&quot;&#39;&lt;/bdi&gt;</bdi>')
@@ -200,12 +200,12 @@ onEachDatabase('the page of a card’s number', (database) => {
     }
     const expiring = await site.world.issueCard({ expiresInMinutes: 5 })
     await advance(5 * minutes)
-    const late = await newPage({}, { of: expiring })
-    expect((await look(late.path)).page.text).toContain('Expired')
+    const late = await createPage({}, { card: expiring })
+    expect((await viewNumber(late.path)).page.text).toContain('Expired')
   })
 })
 
-describe.runIf(isDeep)('in a browser', () => {
+describe.runIf(isDeep)('the card number page at 320 pixels, without JavaScript', () => {
   let browser: TestBrowser
   let listener: Listener
   beforeAll(async () => {
@@ -222,8 +222,8 @@ describe.runIf(isDeep)('in a browser', () => {
     await site?.world.drop()
   })
 
-  test.each(['light', 'dark'] as const)('by the keyboard at 320 px, without a script, %s', async (colorScheme) => {
-    const { path } = await newPage({ merchant: { name: 'A bookshop with a name of some length' } })
+  test.each(['light', 'dark'] as const)('a person views the number by keyboard in %s mode', async (colorScheme) => {
+    const { path } = await createPage({ merchant: { name: 'A bookshop with a name of some length' } })
     const viewport = { width: 320, height: 720 }
     const context = await browser.newContext({ javaScriptEnabled: false, colorScheme, viewport })
     const { page, complaints } = await openTab(context, listener.url + path)

@@ -9,7 +9,7 @@ const good = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const declined = { ...good, number: '4000000000000002' }
 const quarterOfAnHour = 15 * 60_000
 
-onEachDatabase('cards that are tested at a checkout', (database) => {
+onEachDatabase('card testing at a checkout', (database) => {
   let world: World
   let services: Service[]
   beforeEach(async () => {
@@ -40,17 +40,17 @@ onEachDatabase('cards that are tested at a checkout', (database) => {
   const statusOf = async (id: string) => (await world.get(`/subscriptions/${id}`)).json.data.attributes.status
   const warnings = () => world.logged.filter((line) => line.includes('too many'))
 
-  test('block it for a while after ten declines, at every process, and end it after twenty', async () => {
+  test('after ten declines every process blocks the checkout for 15 minutes; after twenty it is canceled', async () => {
     const { id, clientSecret } = await subscribe()
     const other = await subscribe()
-    // Each try comes from another address, and half of them reach the other process.
-    const tries = await Promise.all(
+    // Each attempt comes from a different address, and every second attempt goes to the other process.
+    const attempts = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         pay(clientSecret, declined, { from: `192.0.2.${index}`, process: index % 2 }),
       ),
     )
-    expect(tries.filter(({ json }) => json.data?.attributes.result === 'declined')).toHaveLength(10)
-    for (const answer of tries.filter(({ status }) => status !== 200)) {
+    expect(attempts.filter(({ json }) => json.data?.attributes.result === 'declined')).toHaveLength(10)
+    for (const answer of attempts.filter(({ status }) => status !== 200)) {
       expectRefusal(answer, 'rate_limited')
       expect(answer.headers.get('retry-after')).toBe('900')
     }
@@ -67,7 +67,7 @@ onEachDatabase('cards that are tested at a checkout', (database) => {
     expect(await statusOf(other.id)).toBe('pending')
   })
 
-  test('leave it open after nine declines, so that a good card still pays', async () => {
+  test('the checkout stays open after nine declines, so a valid card can still pay', async () => {
     const { id, clientSecret } = await subscribe()
     for (let count = 0; count < 9; count++) await pay(clientSecret, declined)
     for (let count = 0; count < 9; count++) await pay(clientSecret, { ...good, cvv: '1' })
@@ -76,7 +76,7 @@ onEachDatabase('cards that are tested at a checkout', (database) => {
     expect(warnings()).toEqual([])
   })
 
-  test('block only their own address for a while, at every checkout', async () => {
+  test('an IP address with 30 declines is blocked at every checkout for 15 minutes; others can still pay', async () => {
     for (let checkout = 0; checkout < 6; checkout++) {
       const { clientSecret } = await subscribe()
       for (let count = 0; count < 5; count++) await pay(clientSecret, declined)
