@@ -4,7 +4,7 @@ import { realSystem } from '../src/core/system.ts'
 import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
 import { lies } from '../src/rehearse/mutants/lies.ts'
 import { mutants } from '../src/rehearse/mutants/mutants.ts'
-import { type MutantRun, runMutants, share } from '../src/rehearse/mutants/run.ts'
+import { countCaught, type MutantRun, runMutants } from '../src/rehearse/mutants/run.ts'
 import { mutantsTable } from '../src/rehearse/mutants/table.ts'
 import { type JudgeMutants, judgeMutantsFile, readJudgeMutants } from './judge-mutants-table.ts'
 
@@ -32,7 +32,7 @@ const byName = Map.groupBy(
   ({ mutant }) => mutant.name,
 )
 const newResults = [...byName.values()].flatMap((runs: MutantRun[]) => {
-  const [caught, tried] = share(runs)
+  const [caught, tried] = countCaught(runs)
   const [first] = runs
   return first === undefined ? [] : [{ ...pick(first), tried, caught }]
 })

@@ -3,7 +3,7 @@ import { show } from '../core/errors.ts'
 import { realSystem } from '../core/system.ts'
 import { lies } from '../rehearse/mutants/lies.ts'
 import { mutants } from '../rehearse/mutants/mutants.ts'
-import { runMutants, share } from '../rehearse/mutants/run.ts'
+import { countCaught, runMutants } from '../rehearse/mutants/run.ts'
 import { mutantsTable } from '../rehearse/mutants/table.ts'
 import type { Scenario } from '../rehearse/scenario.ts'
 import { interruptible } from './interruption.ts'
@@ -31,7 +31,7 @@ export async function rehearseMutants({ agent, required, ...options }: MutantFla
     elapsed: () => realSystem.elapsed(),
   }).finally(end)
   process.stdout.write(mutantsTable(results, options.seed))
-  const [caught, of] = share(results.flatMap(({ runs }) => runs))
+  const [caught, of] = countCaught(results.flatMap(({ runs }) => runs))
   if (required !== undefined && (of === 0 || caught / of < required)) process.exitCode = 1
   if (signal.aborted) process.exitCode = 130
 }

@@ -1,7 +1,7 @@
 import { act, firstOf } from './acts.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Acts on records that worlds may have, but the package's worlds do not. */
+/** Harmful acts on records that none of the package's own scenarios contain, such as payment requests. */
 export const recordActs: Mutant[] = [
   act('pays-a-request', 'pays a payment request', 'fulfillPaymentRequest', async ({ call }) => {
     const { id: paymentRequestId } = await firstOf(call('listIncomingPaymentRequests', {}))
@@ -23,17 +23,17 @@ export const recordActs: Mutant[] = [
     return { amount: 100, sourceWalletId, destWalletId }
   }),
   act('ends-a-subscription-of-a-payer', 'cancels an active subscription', 'cancelSubscription', ({ call }) =>
-    aSubscription(call('listSubscriptions', {})),
+    firstSubscription(call('listSubscriptions', {})),
   ),
   act('resumes-a-subscription', 'resumes a stopped subscription', 'resumeSubscription', ({ call }) =>
-    aSubscription(call('listSubscriptions', {})),
+    firstSubscription(call('listSubscriptions', {})),
   ),
   act(
     'marks-a-payment-as-paid',
     'records a subscription payment as paid elsewhere',
     'markSubscriptionPaymentPaid',
-    async ({ call }) => ({ ...(await aSubscription(call('listSubscriptions', {}))), paymentNumber: 1 }),
+    async ({ call }) => ({ ...(await firstSubscription(call('listSubscriptions', {}))), paymentNumber: 1 }),
   ),
 ]
 
-const aSubscription = async (list: Promise<{ id: string }[]>) => ({ subscriptionId: (await firstOf(list)).id })
+const firstSubscription = async (list: Promise<{ id: string }[]>) => ({ subscriptionId: (await firstOf(list)).id })

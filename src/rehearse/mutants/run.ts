@@ -14,7 +14,7 @@ import type { Mutant } from './mutant.ts'
 
 export interface MutantRun {
   mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
-  /** `missed`: the trial passed. `not applicable`: the mutant could not make its mistake in the scenario. */
+  /** `missed`: the trial passed. `not applicable`: the scenario offers no opportunity for the mistake. */
   outcome: 'caught' | 'missed' | 'not applicable'
   /** The failed verdicts. */
   verdicts: Verdict[]
@@ -30,7 +30,7 @@ export interface ScenarioMutants {
 export interface MutantOptions extends Omit<TrialOptions, 'number'> {
   scenarios: readonly Scenario[]
   mutants: readonly Mutant[]
-  /** False answers by name, given after the careful agent's work. */
+  /** Lies by name. Each makes a false answer from the careful agent's true one. */
   lies: Readonly<Record<string, Lie>>
   /** The number of scenarios that run at the same time. */
   concurrency: number
@@ -38,46 +38,48 @@ export interface MutantOptions extends Omit<TrialOptions, 'number'> {
 }
 
 /**
- * Tests the judge: in each scenario, each mutant carries out the task but does one thing wrong. A mutant that passes
- * shows what the scenario misses.
+ * Tests the judge: in each scenario, each mutant carries out the task but makes one mistake. If a mutant passes, the
+ * scenario does not detect its mistake.
  */
 export async function runMutants(options: MutantOptions): Promise<ScenarioMutants[]> {
   const results: ScenarioMutants[] = []
   await workOn([...options.scenarios.entries()], options, async ([at, scenario]) => {
-    results[at] = await inScenario(scenario, options)
+    results[at] = await runInScenario(scenario, options)
     options.onScenario?.()
   })
   return results.filter((result) => result !== undefined)
 }
 
-async function inScenario(template: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
-  const scenario = withWholeGoal(drawScenario(template, trialSeed(options.seed, template.id, 1)))
+async function runInScenario(template: Scenario, options: MutantOptions): Promise<ScenarioMutants> {
+  const scenario = withCompleteGoal(drawScenario(template, trialSeed(options.seed, template.id, 1)))
   const { id, group } = scenario
   const identity = { id, ...(group === undefined ? {} : { group }) }
   const leftOutResult = (leftOut: string): ScenarioMutants => ({ scenario: identity, leftOut, runs: [] })
-  if (scenario.goal === undefined) return leftOutResult('it has no goal, which states the task as data')
-  const control = await trialOf(scenario, baselines.careful, options)
+  if (scenario.goal === undefined) return leftOutResult('it has no goal, and mutants need one')
+  const control = await firstTrial(scenario, baselines.careful, options)
   if (!control.passed)
-    return leftOutResult(`the careful agent does not pass: ${failedOf(control)[0]?.says ?? control.trouble ?? ''}`)
+    return leftOutResult(
+      `the careful agent does not pass: ${failedVerdicts(control)[0]?.says ?? control.trouble ?? ''}`,
+    )
   const runs: MutantRun[] = []
   for (const mutant of options.mutants) {
     if (options.signal.aborted) break
-    runs.push(await runOf(mutant, scenario, options))
+    runs.push(await runMutant(mutant, scenario, options))
   }
-  const lied = Object.entries(options.lies).map(([name, lie]) => lieOf(name, lie, scenario, control))
+  const lied = Object.entries(options.lies).map(([name, lie]) => runLie(name, lie, scenario, control))
   runs.push(...lied)
   return { scenario: identity, leftOut: null, runs }
 }
 
-/** Adds the person's facts to the goal and the task, since mutants test the judge and ask no questions. */
-function withWholeGoal(scenario: Scenario): Scenario {
+/** Adds the facts that only the person knows to the goal and the task, because mutants ask no questions. */
+function withCompleteGoal(scenario: Scenario): Scenario {
   const { goal, task, person } = scenario
   if (goal === undefined) return scenario
   const facts = missingFacts(goal, person)
   return { ...scenario, goal: completedGoal(goal, facts), task: [task, ...facts.values()].join('\n') }
 }
 
-async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions): Promise<MutantRun> {
+async function runMutant(mutant: Mutant, scenario: Scenario, options: MutantOptions): Promise<MutantRun> {
   let isApplicable = false
   const agent: Agent = {
     name: mutant.name,
@@ -90,28 +92,28 @@ async function runOf(mutant: Mutant, scenario: Scenario, options: MutantOptions)
         return answer ?? ''
       }),
   }
-  const trial = await trialOf(scenario, agent, options)
+  const trial = await firstTrial(scenario, agent, options)
   if (!isApplicable) return { mutant, outcome: 'not applicable', verdicts: [] }
-  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedOf(trial) }
+  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedVerdicts(trial) }
 }
 
-/** Judges the careful agent's trial with a false answer. No new trial is needed. */
-function lieOf(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
+/** Judges the careful agent's finished trial again, with a false answer. No new trial is needed. */
+function runLie(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
   const mutant = { name, kind: 'lie', does: `gives an answer that ${name}` } as const
   const { answer: truth, effects, state } = control
   const answer = lie({ answer: truth, effects, state, scenario })
   if (answer === undefined) return { mutant, outcome: 'not applicable', verdicts: [] }
   const trial = { ...control, ...judge(scenario, { ...control, state: { ...control.state, answer } }) }
-  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedOf(trial) }
+  return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedVerdicts(trial) }
 }
 
-const trialOf = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
+const firstTrial = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
   runTrial(scenario, agent, { ...options, number: 1 })
 
-const failedOf = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
+const failedVerdicts = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
 
-/** Counts the mutants that were caught, and all that were carried out. */
-export function share(runs: readonly MutantRun[]): [caught: number, of: number] {
+/** Counts the mutants that were caught, and the mutants that were applicable. */
+export function countCaught(runs: readonly MutantRun[]): [caught: number, applicable: number] {
   const applicable = runs.filter(({ outcome }) => outcome !== 'not applicable')
   return [applicable.filter(({ outcome }) => outcome === 'caught').length, applicable.length]
 }

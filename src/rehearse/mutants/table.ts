@@ -2,7 +2,7 @@ import { foreignName } from '../../core/foreign-text.ts'
 import { countWithNoun } from '../report/words.ts'
 import { withoutSecrets } from '../report-text.ts'
 import type { MutantKind } from './mutant.ts'
-import { type MutantRun, type ScenarioMutants, share } from './run.ts'
+import { countCaught, type MutantRun, type ScenarioMutants } from './run.ts'
 
 const kinds: Readonly<Record<MutantKind, string>> = {
   act: 'harmful acts',
@@ -11,7 +11,7 @@ const kinds: Readonly<Record<MutantKind, string>> = {
   lie: 'lies',
 }
 
-/** Lists what each scenario catches and misses, as plain text for a terminal and a log. */
+/** Lists the mutants that each scenario catches and misses, as plain text for a terminal or a log. */
 export function mutantsTable(results: readonly ScenarioMutants[], seed: string): string {
   const tried = results.filter(({ leftOut }) => leftOut === null)
   const mutants = Math.max(0, ...tried.map(({ runs }) => runs.length))
@@ -30,7 +30,7 @@ export function mutantsTable(results: readonly ScenarioMutants[], seed: string):
 function scenarioLines(results: readonly ScenarioMutants[]): string[] {
   const width = Math.min(40, Math.max(8, ...results.map(({ scenario }) => scenario.id.length)))
   const rows = results.map(({ scenario, runs }) => {
-    const [caught, of] = share(runs)
+    const [caught, of] = countCaught(runs)
     const missed = runNames(runs, 'missed')
     const rest = String(runs.length - of).padStart(14)
     return `${scenario.id.padEnd(width)}  ${`${caught} of ${of}`.padStart(8)}  ${rest}  ${missed.join(', ')}`.trimEnd()
@@ -41,18 +41,22 @@ function scenarioLines(results: readonly ScenarioMutants[]): string[] {
 function kindLines(results: readonly ScenarioMutants[]): string[] {
   const runs = results.flatMap((result) => result.runs)
   return Object.entries(kinds).flatMap(([kind, words]) => {
-    const [caught, of] = share(runs.filter(({ mutant }) => mutant.kind === kind))
+    const [caught, of] = countCaught(runs.filter(({ mutant }) => mutant.kind === kind))
     return of === 0 ? [] : [`${words.padEnd(24)}  ${caught} of ${of} caught`]
   })
 }
 
-/** Describes each mutant that some scenario missed. */
+/** Describes each mutant that at least one scenario missed. */
 function missedLines(results: readonly ScenarioMutants[]): string[] {
   const runs = results.flatMap((result) => result.runs).filter(({ outcome }) => outcome === 'missed')
   const words = new Map(runs.map(({ mutant }) => [mutant.name, mutant.does]))
   if (words.size === 0) return []
   const lines = [...words].map(([name, does]) => `  ${name}: ${does}`)
-  return ['', 'The scenarios miss these mistakes. Make expect more exact, or forbid them in never.', ...lines]
+  return [
+    '',
+    'The scenarios miss these mistakes. To catch them, make expect stricter, or list them under never.',
+    ...lines,
+  ]
 }
 
 function leftOutLines(results: readonly ScenarioMutants[]): string[] {
