@@ -185,5 +185,5 @@ test('mutants that a custom scenario misses are printed by name', async () => {
   expect(table).toMatch(/^closed +\d+ of \d+ +\d+$/m)
   expect(table).toMatch(/^open +\d+ of \d+ +\d+ {2}issues-a-card$/m)
   expect(table).toContain('  issues-a-card: issues a card of $9.00 for an unrelated merchant')
-  expect(table).toContain('Skipped: without-a-goal, because it has no goal, which states the task as data')
+  expect(table).toContain('Skipped: without-a-goal, because it has no goal, and mutants need one')
 })

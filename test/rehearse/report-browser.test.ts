@@ -242,7 +242,7 @@ test('a screen reader can navigate, and announces the content of the pictures', 
   await page.getByRole('table', { name: 'Scenarios by family' }).waitFor()
   await page.getByRole('group', { name: 'Show' }).waitFor()
   await page.getByRole('region', { name: 'The answer to the payment is lost' }).waitFor()
-  const plot = trial(page, 'lost-answer-1').getByRole('img', { name: 'Money over the sandbox’s time' })
+  const plot = trial(page, 'lost-answer-1').getByRole('img', { name: 'Money over time, on the sandbox clock' })
   const name =
     'Available: from $100.00 to $15.00. Held: at most $85.00, $0.00 at the end. Spent: $85.00 at the end. Money moved at 4 moments'
   await expect.poll(() => plot.locator('desc').textContent()).toContain(name)

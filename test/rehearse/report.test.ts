@@ -76,9 +76,9 @@ test('families come first, in their order, then the scenarios of each', () => {
   const html = reportHtml(familyResults())
   const table = html.slice(html.indexOf('>Families</caption>'), html.indexOf('class="scenarios"'))
   expect([...table.matchAll(/<a href="#([\w-]+)">([^<]*)<\/a>/g)].map(([, id, name]) => [id, name])).toEqual([
-    ['family-extras', 'Trials, extras and subscriptions'],
+    ['family-extras', 'Free trials, extras and subscriptions'],
     ['family-payees', 'Payees and invoices'],
-    ['family-none', 'Others'],
+    ['family-none', 'Other scenarios'],
   ])
   expect(textOf(table.slice(0, table.indexOf('Payees')))).toContain('1 of 2')
   const parts = [...html.matchAll(/id="(family-[\w-]+)"|href="#scenario-([\w-]+)"/g)].map(([, part, id]) => part ?? id)
@@ -136,7 +136,7 @@ describe('for many trials', () => {
     const html = reportHtml(
       resultsOf([scenarioOf({ id: 'long' }, [{ timeline }, ...(many(1, 999, () => false)[0]?.trials ?? [])])]),
     )
-    expect(html).toContain('760 steps left out')
+    expect(html).toContain('760 steps not shown')
     expect(html).toContain('call_120')
     expect(html).not.toContain('call_121<')
     expect(html).not.toContain('call_880<')
@@ -168,7 +168,7 @@ describe('a text by another party', () => {
   test('is folded if it is long, and cut if it is too long to read', () => {
     const html = reportHtml(resultsWithText('word '.repeat(2000).trim()))
     expect(countOf(html, 'Answer, 9,999 characters:')).toBeGreaterThan(1)
-    expect(countOf(html, '7,000 more characters: results.json has them.')).toBeGreaterThan(1)
+    expect(countOf(html, '7,000 more characters: see results.json.')).toBeGreaterThan(1)
     expect(html.length).toBeLessThan(200_000)
   })
 

@@ -5,12 +5,12 @@ export function scenarioAnchor(id: string): string {
   return `scenario-${id}`
 }
 
-/** Returns the URL fragment of a trial. A link with it opens the trial. */
+/** Returns the URL fragment of a trial. A link to it expands the trial. */
 export function trialAnchor(id: string, { number }: Pick<Trial, 'number'>): string {
   return `${id}-${number}`
 }
 
-/** Returns the URL fragment of a trial's step, counted from 1. */
+/** Returns the URL fragment of a trial's step. Steps are numbered from 1. */
 export function stepAnchor(id: string, trial: Pick<Trial, 'number'>, step: number): string {
   return `${trialAnchor(id, trial)}-step-${step}`
 }

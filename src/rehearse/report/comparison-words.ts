@@ -2,13 +2,13 @@ import { difference, significanceLevel } from '../comparison.ts'
 import type { Comparison, ShareChange } from '../results.ts'
 import { countWithNoun, percent } from './words.ts'
 
-/** Formats the change of a share, such as `+18.5 points`. */
+/** Formats a change in a share, such as `+18.5 points`. */
 function points(change: number): string {
   const rounded = (change * 100).toFixed(1)
   return `${change > 0 ? '+' : ''}${rounded === '-0.0' ? '0.0' : rounded} points`
 }
 
-/** Describes whether a difference may be chance, and how often equal agents differ as much. */
+/** Describes whether a difference may be due to chance, with its p-value, such as `within chance (p 0.25)`. */
 export function chanceOf(chance: number): string {
   return `${chance > significanceLevel ? 'within' : 'beyond'} chance (p ${chance < 0.001 ? '< 0.001' : chance.toFixed(chance < 0.1 ? 3 : 2)})`
 }
@@ -23,9 +23,11 @@ export function changeLine({ before, now, chance }: ShareChange): string {
 export interface ChangedScenario {
   id: string
   way: 'worse' | 'better'
-  /** The number of passed trials, such as `2 of 3`. */
+  /** The passed trials in the earlier results, such as `2 of 3`. */
   from: string
+  /** The passed trials in the current results. */
   to: string
+  /** The p-value of the difference. */
   chance: number
 }
 
@@ -38,12 +40,12 @@ export function changedScenarios({ scenarios }: Comparison): ChangedScenario[] {
   })
 }
 
-/** Describes the agent, the seed and the number of trials of the earlier results. */
+/** Describes the earlier results: the agent, the number of trials and the seed. */
 export function comparedWith({ before: { agent, seed, trials } }: Comparison): string {
   return `${agent}, ${countWithNoun(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
 }
 
-/** Returns lines on unchanged scenarios, on scenarios that were not compared, and on other limits of the comparison. */
+/** Returns notes: how many scenarios are unchanged, which were not compared, and how else the results differ. */
 export function notCompared(comparison: Comparison): string[] {
   const { scenarios, otherSeed, otherTask, onlyBefore, onlyNow, lacks } = comparison
   const same = scenarios.length - changedScenarios(comparison).length
@@ -57,7 +59,7 @@ export function notCompared(comparison: Comparison): string[] {
     ...lines.flatMap(([what, ids]) => (ids.length === 0 ? [] : [`${what}: ${ids.join(', ')}.`])),
     ...(otherSeed ? ['The seeds differ, so random choices differ too.'] : []),
     ...(lacks
-      ? ['The earlier results were written by an earlier version, so some of the current checks are missing in them.']
+      ? ['An older version of payments-mcp wrote the earlier results, so they lack some of the current checks.']
       : []),
   ]
 }

@@ -13,7 +13,7 @@ import {
 } from './comparison-words.ts'
 import { line } from './foreign-texts.ts'
 
-/** Renders the differences from earlier results, and whether they may be chance. */
+/** Renders the differences from earlier results, and states whether they may be due to chance. */
 export function comparisonSection(comparison: Comparison | undefined): Html | string {
   if (comparison === undefined) return ''
   const { passed, didRight, toldTruth } = comparison
@@ -23,7 +23,7 @@ export function comparisonSection(comparison: Comparison | undefined): Html | st
     ['Told the truth', toldTruth],
   ] as const
   const rows = changedScenarios(comparison)
-  const caption = html`Scenarios that changed <span class="aside">Trials that passed</span>`
+  const caption = html`Scenarios that changed <span class="aside">The number of trials that passed, before and now</span>`
   return html`<section aria-labelledby="comparison"><h2 id="comparison">Compared with earlier results</h2>
 <p class="aside">${line(comparedWith(comparison), 200)}</p>
 <dl>${shares.map(([name, change]) => html`<div><dt>${name}</dt><dd>${changeLine(change)}</dd></div>`)}</dl>
@@ -41,5 +41,5 @@ const columns: readonly [Column<ChangedScenario>, ...Column<ChangedScenario>[]] 
   },
   { name: 'Before', isNumber: true, cell: ({ from }) => from },
   { name: 'Now', isNumber: true, cell: ({ to }) => to },
-  { name: 'By chance?', cell: ({ chance }) => chanceOf(chance) },
+  { name: 'Due to chance?', cell: ({ chance }) => chanceOf(chance) },
 ]

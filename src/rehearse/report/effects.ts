@@ -8,19 +8,19 @@ import { countWithNoun } from './words.ts'
 const causes = { agent: 'By the agent', person: 'By a person', time: 'Over time', shop: 'By a shop' } as const
 
 /**
- * Renders a collapsed list of all changes in the sandbox. Those that count against the trial are also among its
+ * Renders a collapsed list of all changes in the sandbox. Changes that count against the trial also appear among its
  * verdicts.
  */
 export function effectList(id: string, trial: Trial): Html {
   const { effects, lacks = [] } = trial
   if (lacks.includes('effects')) {
-    return html`<p class="aside">These results were written by an earlier version, which did not list changes.</p>`
+    return html`<p class="aside">An older version of payments-mcp wrote these results. It did not record changes.</p>`
   }
   if (effects.length === 0) return html`<p class="aside">Nothing changed in the sandbox.</p>`
   const byAgent = effects.filter(({ by }) => by === 'agent').length
   const left = effects.length - maxShown
   return html`<details class="fold"><summary>What changed: ${countWithNoun(effects.length, 'effect')}, ${byAgent.toLocaleString('en-US')} by the agent</summary>
-<ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${countWithNoun(left, 'more effect')}: results.json has them.</p>` : ''}</details>`
+<ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${countWithNoun(left, 'more effect')}: see results.json.</p>` : ''}</details>`
 }
 
 /** The maximum number of effects shown. `results.json` has all of them. */

@@ -1,9 +1,9 @@
 import type { ScenarioResults } from '../results.ts'
 import type { families } from '../scenario.ts'
 
-/** The name of each family, in the report and in docs/scenarios.md. */
+/** The names of the scenario families in the report and in docs/scenarios.md. */
 export const familyNames: Readonly<Record<(typeof families)[number], string>> = {
-  extras: 'Trials, extras and subscriptions',
+  extras: 'Free trials, extras and subscriptions',
   splitting: 'Splitting below a limit',
   prices: 'Prices, fees and units',
   approvals: 'Approvals that nobody gave',
@@ -15,12 +15,12 @@ export const familyNames: Readonly<Record<(typeof families)[number], string>> = 
   'several-steps': 'Several steps',
   waiting: 'Long waits and partly done work',
   codes: 'One-time codes',
-  instructions: 'Instructions in texts',
+  instructions: 'Instructions hidden in text',
   identity: 'The right shop and the right wallet',
   'lost-answers': 'Lost and late answers',
 }
 
-/** The names of groups, for scenarios without a family. */
+/** The names of the scenario groups. The report uses them only for scenarios without a family. */
 const groupNames = {
   money: 'Money',
   identity: 'Identity',
@@ -30,29 +30,29 @@ const groupNames = {
   injections: 'Injections',
 } as const
 
-/** The scenarios about one danger. */
+/** A section of the report: the scenarios of one family, or those of one group that have no family. */
 export interface Family {
-  /** The id in the page. */
+  /** The HTML id of the section's heading. */
   id: string
   name: string
   scenarios: readonly ScenarioResults[]
 }
 
-/** Groups scenarios by family. Scenarios without a family follow by group, and the rest comes last. */
+/** Groups scenarios by family. Next come the scenarios with only a group, by group, and last those with neither. */
 export function byFamily(scenarios: readonly ScenarioResults[]): Family[] {
-  const parts = [
+  const sections = [
     ...Object.entries(familyNames).map(([key, name]) => ({ id: `family-${key}`, name })),
     ...Object.entries(groupNames).map(([key, name]) => ({ id: `group-${key}`, name })),
-    { id: 'family-none', name: 'Others' },
+    { id: 'family-none', name: 'Other scenarios' },
   ]
-  const byPart = Map.groupBy(scenarios, partOf)
-  return parts.flatMap((part) => {
-    const found = byPart.get(part.id)
-    return found === undefined ? [] : [{ ...part, scenarios: found }]
+  const bySection = Map.groupBy(scenarios, sectionIdOf)
+  return sections.flatMap((section) => {
+    const found = bySection.get(section.id)
+    return found === undefined ? [] : [{ ...section, scenarios: found }]
   })
 }
 
-function partOf({ scenario: { family, group } }: ScenarioResults): string {
+function sectionIdOf({ scenario: { family, group } }: ScenarioResults): string {
   if (family !== undefined) return `family-${family}`
   return group === undefined ? 'family-none' : `group-${group}`
 }

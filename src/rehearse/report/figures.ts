@@ -6,7 +6,7 @@ import { scenarioAnchor } from './anchors.ts'
 import { line } from './foreign-texts.ts'
 import { countWithNoun, interval, passKRows, percent, providerFailed, usageWords, wordingNames } from './words.ts'
 
-/** Renders the verdict on the agent in one sentence, and its confidence interval. */
+/** Renders the verdict on the agent in one sentence, and the confidence interval of its pass rate. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
   const { passed, attackSuccess, doubleCharges, unclear, notJudged } = summary
   if (passed.of === 0) return html`<p class="verdict">${providerFailed(notJudged) || 'No trials were run.'}</p>`
@@ -26,12 +26,12 @@ export function verdictBanner({ scenarios, summary }: Results): Html {
 <p class="aside">${intervalText(passed)} ${providerFailed(notJudged)}</p>`
 }
 
-/** Returns the confidence interval of the share of passes, in words. */
+/** Describes the confidence interval of the pass rate. */
 function intervalText(passed: Share): string {
   return `The 95 % confidence interval of the pass rate is ${interval(passed)}. More trials narrow it.`
 }
 
-/** Renders the figures, each with its interval. */
+/** Renders the figures. Each percentage has its confidence interval. */
 export function figures(
   {
     passed,
@@ -53,16 +53,16 @@ export function figures(
 ): Html {
   return html`<section aria-labelledby="figures"><h2 id="figures">Figures</h2>
 <dl class="tiles figures">
-${shareFigure('Passed', 'Trials that did right and whose answer is true', passed)}
-${shareFigure('Did right', 'Trials that did what was asked, and nothing forbidden or unrequested', didRight)}
-${shareFigure('Told the truth', `Trials whose answer is true; ${unclear === 0 ? 'none is' : `${unclear.toLocaleString('en-US')} ${unclear === 1 ? 'is' : 'are'}`} unclear`, toldTruth)}
-${shareFigure('Utility', 'Trials without an attack that did what was asked', utility)}
-${shareFigure('Utility under attack', 'Trials under attack that still did what was asked', utilityUnderAttack)}
+${shareFigure('Passed', 'Trials in which the agent did right and told the truth', passed)}
+${shareFigure('Did right', 'Trials in which the agent did what was asked, and nothing forbidden or unrequested', didRight)}
+${shareFigure('Told the truth', `Trials whose answer is true${unclear === 0 ? '' : `; ${countWithNoun(unclear, 'answer is', 'answers are')} unclear`}`, toldTruth)}
+${shareFigure('Utility', 'Trials without an attack in which the agent did what was asked', utility)}
+${shareFigure('Utility under attack', 'Trials under attack in which the agent still did what was asked', utilityUnderAttack)}
 ${shareFigure('Attack success', 'Trials under attack in which the attacker succeeded or got a secret', attackSuccess)}
-${wordings.map(({ wording, succeeded, of }) => html`<div class="box"><dt>Attacks ${wordingNames[wording]} <span class="aside">Those that succeeded</span></dt><dd><strong>${succeeded.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}</strong></dd></div>`)}
+${wordings.map(({ wording, succeeded, of }) => html`<div class="box"><dt>Attacks ${wordingNames[wording]} <span class="aside">How many succeeded</span></dt><dd><strong>${succeeded.toLocaleString('en-US')} of ${of.toLocaleString('en-US')}</strong></dd></div>`)}
 ${countFigure('Double charges', 'Purchases and payments beyond the requested ones', doubleCharges)}
 ${countFigure('Clutter', 'Harmless unrequested effects, such as an abandoned cart', clutter)}
-${grader === undefined ? '' : html`<div class="box"><dt>Grader agrees <span class="aside">A second opinion on the answers, which changes no verdict</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Tool calls and API requests in all trials', calls)}${usage === undefined ? '' : html`<div class="box"><dt>Model <span class="aside">Tokens and cost of all trials</span></dt><dd>${usageWords(usage)}</dd></div>`}
+${grader === undefined ? '' : html`<div class="box"><dt>Grader agrees <span class="aside">A second opinion on the answers; it does not affect the verdicts</span></dt><dd><strong>${grader.agreed.toLocaleString('en-US')} of ${grader.of.toLocaleString('en-US')}</strong></dd></div>`}${countFigure('Calls', 'Tool calls and API requests in all trials', calls)}${usage === undefined ? '' : html`<div class="box"><dt>Model <span class="aside">Tokens and cost of all trials</span></dt><dd>${usageWords(usage)}</dd></div>`}
 </dl>
 ${passKTable(passK)}
 ${trivialTable(trivial)}
@@ -72,16 +72,17 @@ ${trivialTable(trivial)}
 /** Renders the results of agents that do nothing or say nothing. */
 function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   if (trivial.length === 0) return ''
-  const share = (name: string, of: (one: TrivialResults) => Share): Column<TrivialResults> => ({
+  const share = (name: string, select: (results: TrivialResults) => Share): Column<TrivialResults> => ({
     name,
     isNumber: true,
-    cell: (one) => `${of(one).passed.toLocaleString('en-US')} of ${of(one).of.toLocaleString('en-US')}`,
+    cell: (results) =>
+      `${select(results).passed.toLocaleString('en-US')} of ${select(results).of.toLocaleString('en-US')}`,
   })
-  const caption = html`For comparison, an agent that … <span class="aside">In the same scenarios, one trial of each. A share that such an agent also reaches says nothing about yours.</span>`
+  const caption = html`For comparison, an agent that … <span class="aside">Each of these agents ran once in each scenario. A share that one of them also reaches says nothing about your agent.</span>`
   const agents: Column<TrivialResults> = {
     name: 'Agent',
     cell: ({ agent, passes }) =>
-      html`${agent}${passes.length === 0 ? '' : html` <span class="aside">passes ${passesOf(passes)}</span>`}`,
+      html`${agent}${passes.length === 0 ? '' : html` <span class="aside">passes ${passLinks(passes)}</span>`}`,
   }
   const shares = [
     share('Passed', ({ passed }) => passed),
@@ -92,10 +93,10 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
 }
 
 /** Renders links to the scenarios that a trivial agent passes. */
-function passesOf(ids: readonly string[]): Html[] {
-  const passLinks = ids.slice(0, maxPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
-  const more = ids.length - passLinks.length
-  return more === 0 ? passLinks : [...passLinks, html`and ${more.toLocaleString('en-US')} more`]
+function passLinks(ids: readonly string[]): Html[] {
+  const links = ids.slice(0, maxPasses).map((id) => html`<a href="#${scenarioAnchor(id)}">${line(id)}</a> `)
+  const more = ids.length - links.length
+  return more === 0 ? links : [...links, html`and ${more.toLocaleString('en-US')} more`]
 }
 
 const maxPasses = 12
@@ -111,20 +112,18 @@ function countFigure(name: string, meaning: string, count: number): Html {
   return html`<div class="box"><dt>${name} <span class="aside">${meaning}</span></dt><dd><strong>${count.toLocaleString('en-US')}</strong></dd></div>`
 }
 
-/** Draws an interval and its share on a scale from 0 to 100 %. The text next to it has the same numbers. */
+/** Draws a share and its confidence interval on a scale from 0 to 100 %. The text next to it has the same numbers. */
 function intervalPicture({ low, high, share }: Share): Html {
   const xOf = (value: number | null) => `${((value ?? 0) * 96 + 2).toFixed(1)}%`
   const width = `${(((high ?? 0) - (low ?? 0)) * 96).toFixed(1)}%`
   return html`<svg class="interval" width="100%" height="14" aria-hidden="true"><line class="track" x1="2%" x2="98%" y1="7" y2="7"/><rect x="${xOf(low)}" width="${width}" y="4" height="6" rx="3"/><circle cx="${xOf(share)}" cy="7" r="5"/></svg>`
 }
 
-/**
- * Renders how likely it is that several trials in a row all pass. This matters to people who use an agent repeatedly.
- */
+/** Renders the probability that several trials of one scenario all pass, which matters for repeated use. */
 function passKTable(passK: readonly number[]): Html | string {
   const rows = passKRows(passK)
   if (rows.length < 2) return ''
   const columns = rows.map(([k, share]) => ({ name: String(k), isNumber: true, cell: () => percent(share) }))
-  const caption = html`pass^k <span class="aside">How likely k trials of one scenario all pass</span>`
+  const caption = html`pass^k <span class="aside">The probability that k trials of one scenario all pass</span>`
   return table(caption, [{ name: 'k', cell: () => 'pass^k' }, ...columns], [passK])
 }

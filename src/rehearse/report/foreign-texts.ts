@@ -4,19 +4,17 @@ import type { Html } from '../../display/html.ts'
 import { withoutSecrets } from '../report-text.ts'
 import { countWithNoun } from './words.ts'
 
-/**
- * Renders a foreign text, which an agent, a shop or a service wrote, on one line. It is cut to fit a heading or a cell.
- */
+/** Renders foreign text (from an agent, a shop or a service) on one line, shortened to fit a heading or a cell. */
 export function line(text: string, maxLength?: number): Html {
   return html`<bdi>${lineText(text, maxLength)}</bdi>`
 }
 
-/** Returns a foreign text as one line of plain text, for attributes and titles. */
+/** Returns foreign text as one line without HTML, for attributes and page titles. */
 export function lineText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), 'without a name', maxLength)
 }
 
-/** Renders a foreign text of several lines. A long one is collapsed to its beginning. */
+/** Renders foreign text on several lines. Long text is collapsed, and only its beginning is visible. */
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``
@@ -28,23 +26,23 @@ export function block(text: string, name: string, { label = false } = {}): Html 
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
-/** Renders a text that few readers need. It is collapsed, and only its name is visible. */
+/** Renders text that is seldom needed. It is collapsed, and only its name is visible. */
 export function foldedText(text: string, name: string): Html {
   return html`<details class="fold"><summary>${name}</summary>${cutText(blockText(text)).lines}</details>`
 }
 
-/** Cuts a text to the length that the report shows. */
+/** Shortens text to the maximum length in the report. */
 function cutText(whole: string): { visible: string; length: number; lines: Html } {
   const { length } = [...whole]
-  // The last shown character is an ellipsis.
-  const missing = length <= maxShown ? 0 : length - maxShown + 1
+  // The ellipsis counts as a visible character.
+  const hidden = length <= maxShown ? 0 : length - maxShown + 1
   const rest =
-    missing === 0 ? '' : html`<p class="aside">${countWithNoun(missing, 'more character')}: results.json has them.</p>`
+    hidden === 0 ? '' : html`<p class="aside">${countWithNoun(hidden, 'more character')}: see results.json.</p>`
   const visible = shortened(whole, maxShown)
   return { visible, length, lines: html`<div class="block" dir="auto">${visible}</div>${rest}` }
 }
 
-/** Returns the sent value as JSON; plain text stays as it is. */
+/** Formats the input of a step as JSON. A string stays as it is, and empty input becomes an empty string. */
 export function sentText(sent: unknown): string {
   if (typeof sent === 'string') return sent
   const isEmpty = sent === undefined || sent === null || JSON.stringify(sent) === '{}'

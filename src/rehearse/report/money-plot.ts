@@ -15,7 +15,7 @@ const lines: readonly Line<MoneyPoint>[] = [
   { name: 'Spent', pattern: 'dotted', cents: (point) => point.spentCents },
 ]
 
-/** Renders the money over the sandbox's time as a plot and as a table. Steps that moved money are marked. */
+/** Renders the balances over time, on the sandbox clock, as a plot and a table. Steps that moved money are marked. */
 export function moneyPlot(id: string, trial: Trial): Html {
   const points = trial.money.toSorted((one, other) => one.atMs - other.atMs)
   const [first, last] = [points[0], points.at(-1)]
@@ -23,8 +23,8 @@ export function moneyPlot(id: string, trial: Trial): Html {
   const marks = marksOf(trial)
   const times = [...points, ...trial.timeline].map(({ atMs }) => atMs)
   const moments = [...points, ...marks].map(({ atMs }) => atMs)
-  const title = 'Money over the sandbox’s time'
-  const note = 'Long waits are drawn shorter. ▼ marks a step that moved money.'
+  const title = 'Money over time, on the sandbox clock'
+  const note = 'Long waits are compressed. ▼ marks a step that moved money.'
   return html`${plot({
     id: trialAnchor(id, trial),
     title,
@@ -35,15 +35,15 @@ export function moneyPlot(id: string, trial: Trial): Html {
     x: timeScale([Math.min(...times), ...moments, Math.max(...times)]),
     marks,
   })}
-${inNumbers(id, trial, points, marks)}`
+${balanceTable(id, trial, points, marks)}`
 }
 
 function marksOf({ timeline }: Trial): Mark[] {
-  const found = new Map<number, number[]>()
+  const stepsByTime = new Map<number, number[]>()
   for (const [index, { atMs, moves }] of timeline.entries()) {
-    if (moves.length > 0) found.set(atMs, [...(found.get(atMs) ?? []), index + 1])
+    if (moves.length > 0) stepsByTime.set(atMs, [...(stepsByTime.get(atMs) ?? []), index + 1])
   }
-  return [...found].map(([atMs, steps]) => ({ atMs, steps })).toSorted((one, other) => one.atMs - other.atMs)
+  return [...stepsByTime].map(([atMs, steps]) => ({ atMs, steps })).toSorted((one, other) => one.atMs - other.atMs)
 }
 
 /** Describes the plot in words. */
@@ -62,7 +62,7 @@ function plotDescription(
   ].join(' ')
 }
 
-function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], marks: readonly Mark[]): Html {
+function balanceTable(id: string, trial: Trial, points: readonly MoneyPoint[], marks: readonly Mark[]): Html {
   const began = points[0]?.atMs ?? 0
   const when = ({ atMs }: MoneyPoint) => {
     const { day, time } = dayAndTime(atMs)
@@ -74,8 +74,7 @@ function inNumbers(id: string, trial: Trial, points: readonly MoneyPoint[], mark
     )
   const visiblePoints = points.slice(0, maxRows)
   const left = points.length - visiblePoints.length
-  const more =
-    left === 0 ? '' : html`<p class="aside">${countWithNoun(left, 'more change')}: results.json has them.</p>`
+  const more = left === 0 ? '' : html`<p class="aside">${countWithNoun(left, 'more change')}: see results.json.</p>`
   return html`<details class="fold"><summary>As a table</summary>
 ${table('Money over time', [{ name: 'Time (UTC)', cell: when }, ...amountColumns(lines), { name: 'Step', isNumber: true, cell: steps }], visiblePoints)}${more}</details>`
 }

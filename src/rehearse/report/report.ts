@@ -15,8 +15,8 @@ import { trialSection } from './trial.ts'
 import { countWithNoun, howToAllow, notJudged, passedOf } from './words.ts'
 
 /**
- * Renders the results as one self-contained page that also works without its script. The same results make the same
- * page, byte for byte. Durations are only in `results.json`, so a second run with the same seed makes the same page.
+ * Renders the results as one self-contained page that also works without its script. Equal results produce identical
+ * pages. Real durations are only in `results.json`, so they do not make the pages of two runs differ.
  */
 export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
@@ -41,21 +41,21 @@ ${filters(families)}
 ${familyTable(families)}
 ${scenarioTable(families, rendered)}</section>
 <section aria-labelledby="trials"><h2 id="trials">Trials</h2>
-${[howToAllow(scenarios), notJudged(scenarios)].map((text) => (text === '' ? '' : html`<p class="aside">${text}</p>`))}${leftOut(scenarios, rendered)}
+${[howToAllow(scenarios), notJudged(scenarios)].map((text) => (text === '' ? '' : html`<p class="aside">${text}</p>`))}${notShownNote(scenarios, rendered)}
 <p class="tools line" hidden><button type="button" class="quiet" data-open="failed">Open all trials that did not pass</button> <button type="button" class="quiet" data-open="none">Close all</button></p>
-${families.flatMap((family) => family.scenarios.map((one) => scenarioPart(one, family.id, rendered)))}</section>
-<footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are those of the sandbox’s clock, in UTC. Secrets are masked.</footer>
+${families.flatMap((family) => family.scenarios.map((one) => scenarioSection(one, family.id, rendered)))}</section>
+<footer class="aside">Made by <code>payments-mcp rehearse</code>. Times are on the sandbox clock, in UTC. Secrets are masked.</footer>
 </main>`
   return standalonePage({
     title: `Rehearsal of ${lineText(agent)}`,
-    style: `${baseStyle()}${partsStyle()}${ownFile('report.css')}`,
-    script: ownFile('report.js'),
+    style: `${baseStyle()}${partsStyle()}${readPageFile('report.css')}`,
+    script: readPageFile('report.js'),
     body: String(main),
   })
 }
 
 /**
- * Renders the filters of the scenarios. They need the page's script, so they are hidden until the script shows them.
+ * Renders the filters for scenarios. They need the page's script, so they are hidden until the script shows them.
  */
 function filters(families: readonly Family[]): Html {
   const options = families.map(({ id, name }) => html`<option value="${id}">${name}</option>`)
@@ -72,7 +72,7 @@ function firstFailed(families: readonly Family[], rendered: ReadonlyMap<Trial, s
   return ''
 }
 
-function scenarioPart(
+function scenarioSection(
   { scenario, trials }: ScenarioResults,
   family: string,
   rendered: ReadonlyMap<Trial, string>,
@@ -97,14 +97,14 @@ function missingTrialsText(trials: readonly Trial[], rendered: ReadonlyMap<Trial
   return words.length === 0 ? '' : `. Not shown here: ${words.join(' and ')}`
 }
 
-/** Renders a note on the trials that are not shown. */
-function leftOut(scenarios: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html | string {
+/** Renders a note if the page leaves out trials. */
+function notShownNote(scenarios: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === rendered.size) return ''
   return html`<p class="aside">This page shows ${rendered.size.toLocaleString('en-US')} of ${countWithNoun(all, 'trial')} in full: the failed ones and the first passed one of each scenario, up to a size limit. <code>results.json</code> has all of them.</p>`
 }
 
-/** Reads a file next to this one. The build copies it to the same place. */
-function ownFile(name: 'report.css' | 'report.js'): string {
+/** Reads a file from the folder `page` next to this module. The build copies that folder. */
+function readPageFile(name: 'report.css' | 'report.js'): string {
   return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8')
 }

@@ -7,13 +7,13 @@ import type { Family } from './families.ts'
 import { line } from './foreign-texts.ts'
 import { outcomeOf, outcomes, passedOf, rightOf, truthOf } from './words.ts'
 
-/** Renders the results of each family, if there are several, with links to their scenarios. */
+/** Renders the results by family, with links to each family's scenarios. A single family gets no such table. */
 export function familyTable(families: readonly Family[]): Html | string {
   if (families.length < 2) return ''
-  const count = (name: string, of: (trials: readonly Trial[]) => string): Column<Family> => ({
+  const count = (name: string, describe: (trials: readonly Trial[]) => string): Column<Family> => ({
     name,
     isNumber: true,
-    cell: ({ scenarios }) => of(scenarios.flatMap(({ trials }) => trials)),
+    cell: ({ scenarios }) => describe(scenarios.flatMap(({ trials }) => trials)),
   })
   const columns: Column<Family>[] = [
     { name: 'Scenarios', isNumber: true, cell: ({ scenarios }) => scenarios.length.toLocaleString('en-US') },
@@ -25,11 +25,11 @@ export function familyTable(families: readonly Family[]): Html | string {
   return table('Families', [link, ...columns], families)
 }
 
-/** Renders all scenarios: a section for each family, and a row for each pair, with the trap next to its twin. */
+/** Renders all scenarios: a row group for each family, and a row for each pair, with the trap next to its twin. */
 export function scenarioTable(families: readonly Family[], rendered: ReadonlyMap<Trial, string>): Html {
   const parts = families.map(({ id, name, scenarios }) => {
     const passed = passedOf(scenarios.flatMap(({ trials }) => trials))
-    const heading = html`<tr role="row"${allPassed(scenarios)}><th role="rowheader" scope="rowgroup" colspan="2" id="${id}">${name} <span class="aside">${passed} passed</span></th></tr>`
+    const heading = html`<tr role="row"${passedOnlyClass(scenarios)}><th role="rowheader" scope="rowgroup" colspan="2" id="${id}">${name} <span class="aside">${passed} passed</span></th></tr>`
     return html`<tbody role="rowgroup">${heading}${pairsOf(scenarios).map((pair) => pairRow(pair, rendered))}</tbody>`
   })
   return html`<table class="scenarios" role="table" aria-label="Scenarios by family, a pair in each row">${parts}</table>`
@@ -37,11 +37,11 @@ export function scenarioTable(families: readonly Family[], rendered: ReadonlyMap
 
 function pairRow(pair: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html {
   const cells = pair.map((one) => cell(one, rendered))
-  return html`<tr role="row"${allPassed(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
+  return html`<tr role="row"${passedOnlyClass(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
 }
 
-/** Returns the class of rows that are hidden while only failures are shown. */
-function allPassed(scenarios: readonly ScenarioResults[]): Html | string {
+/** Returns the class attribute of a row whose trials all passed. The row is hidden while only failures are shown. */
+function passedOnlyClass(scenarios: readonly ScenarioResults[]): Html | string {
   return scenarios.every(({ trials }) => trials.every(({ passed }) => passed)) ? html` class="passed-only"` : ''
 }
 
@@ -58,10 +58,10 @@ function cell(
 <p class="marks line">${marks}${rest}</p></td>`
 }
 
-/** The maximum number of marks in a cell. The count next to them covers all trials. */
+/** The maximum number of trial marks in a cell. The counts above them include all trials. */
 const maxMarks = 100
 
-/** Renders a trial's outcome as a sign, which links to the trial if the page shows it. */
+/** Renders a trial's outcome as a sign. If the page shows that trial in full, the sign links to it. */
 function mark(id: string, trial: Trial, isShown: boolean): Html {
   const { sign, word, tone } = outcomes[outcomeOf(trial)]
   const name = `Trial ${trial.number} ${word}`
@@ -70,12 +70,12 @@ function mark(id: string, trial: Trial, isShown: boolean): Html {
     : html`<span class="mark ${tone}" role="img" aria-label="${name}">${sign}</span>`
 }
 
-/** Groups scenarios by pair, at the position of the pair's first scenario. The trap comes first. */
+/** Groups scenarios by pair, in the order of each pair's first scenario. Within a pair, an attack comes first. */
 function pairsOf(scenarios: readonly ScenarioResults[]): ScenarioResults[][] {
   const pairs = new Map<string, ScenarioResults[]>()
   for (const one of scenarios) {
     const { pair, id } = one.scenario
-    // A pair's name may be the same as a scenario's id.
+    // The prefixes separate names of pairs from ids of scenarios, which may be equal.
     const key = pair === undefined ? `id ${id}` : `pair ${pair}`
     pairs.set(key, [...(pairs.get(key) ?? []), one])
   }

@@ -8,7 +8,7 @@ import { stepAnchor } from './anchors.ts'
 import { block, line, sentText } from './foreign-texts.ts'
 import { countWithNoun, endedEarly, outcomeOf, outcomes, reasons } from './words.ts'
 
-/** The names of each kind of step and of its answer. */
+/** The label of each kind of step, and the label of its answer. */
 const kinds = {
   call: { name: 'Call', answer: 'Answer' },
   page: { name: 'Page', answer: 'Answer' },
@@ -16,7 +16,7 @@ const kinds = {
   time: { name: 'Time', answer: 'Events' },
 } as const
 
-/** Renders the trial's steps in order, with the sandbox's time, followed by the verdict. */
+/** Renders the trial's steps in order, with times on the sandbox clock, followed by the outcome. */
 export function timeline(id: string, trial: Trial): Html {
   const { timeline: entries } = trial
   const steps = entries.map((entry, index) => ({ entry, number: index + 1, before: entries[index - 1] }))
@@ -25,7 +25,7 @@ export function timeline(id: string, trial: Trial): Html {
   const items = visibleSteps.map((step, index) => {
     const gap =
       skipped > 0 && index === maxAtEachEnd
-        ? html`<li class="aside">${countWithNoun(skipped, 'step')} left out: results.json has them.</li>`
+        ? html`<li class="aside">${countWithNoun(skipped, 'step')} not shown: see results.json.</li>`
         : ''
     return html`${gap}${item(stepAnchor(id, trial, step.number), step.entry, step.number, step.before)}`
   })
@@ -33,7 +33,7 @@ export function timeline(id: string, trial: Trial): Html {
   return html`<ol class="timeline">${nothing}${items}${end(trial)}</ol>`
 }
 
-/** The number of steps shown from the beginning and from the end of a long trial. */
+/** A long trial shows this many steps from its beginning and as many from its end. */
 const maxAtEachEnd = 120
 
 function item(anchor: string, entry: Entry, number: number, before: Entry | undefined): Html {
@@ -71,7 +71,7 @@ function meaningOf(fault: string): string {
   return Object.hasOwn(faults, fault) ? `: ${faults[fault as FaultKind]}` : ''
 }
 
-/** Renders the verdicts that count against the trial as the last step of its timeline. */
+/** Renders the outcome and the reasons for it as the last item of the timeline. */
 function end(trial: Trial): Html {
   const outcome = outcomeOf(trial)
   const { name, tone } = outcomes[outcome]

@@ -13,7 +13,7 @@ const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['ope
 
 /**
  * Renders a trial with everything that a person needs to understand its outcome. The anchor is inside the collapsed
- * element, since a browser opens the elements around the target of a link.
+ * element, because a browser expands the elements that contain a link's target.
  */
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
@@ -26,7 +26,7 @@ export function trialSection({ id, task }: ScenarioResults['scenario'], trial: T
 <div class="inside" id="${anchor}">
 <div class="tiles"><section><h4>Task</h4>${block(asked?.task ?? task, 'Task')}</section>
 <section><h4>Final answer</h4>${answerBlock}</section></div>
-<section><h4>Verdicts</h4>${columns(trial)}<ul class="list">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
+<section><h4>Verdicts</h4>${judgments(trial)}<ul class="list">${verdicts.map((verdict) => verdictItem(id, trial, verdict))}${ending(trial)}</ul>
 ${opinionView(trial)}${effectList(id, trial)}</section>
 <section>${moneyPlot(id, trial)}</section>
 <section><h4>Timeline</h4>${timeline(id, trial)}</section>
@@ -37,8 +37,8 @@ ${stateOf(trial)}
 `
 }
 
-/** Renders both judgements of the trial: its acts and its answer. */
-function columns(trial: Trial): Html | string {
+/** Renders whether the agent did right and whether it told the truth. */
+function judgments(trial: Trial): Html | string {
   if (!isJudged(trial)) return ''
   const { didRight, toldTruth } = trial
   const [truthClass, truth] = truths[toldTruth]
@@ -52,7 +52,7 @@ function reason(trial: Trial): Html | string {
   return first === undefined ? '' : html`${line(first, 160)} `
 }
 
-/** Renders a verdict. A verdict that does not count against the trial is a pass, or is about harmless clutter. */
+/** Renders a verdict. Verdicts that do not count against the trial are labeled as passed, or as harmless clutter. */
 function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Verdict): Html {
   const isUnclear = failed && kind === 'answer' && trial.toldTruth === 'unclear'
   const [className, state] = isUnclear
@@ -65,7 +65,7 @@ function verdictItem(id: string, trial: Trial, { kind, failed, says, step }: Ver
   return html`<li class="${className}"><span class="state">${state}</span> ${line(says, 300)} ${stepLink(id, trial, step)}</li>`
 }
 
-/** Renders the second opinion on the answer, which does not affect the verdict. */
+/** Renders the grader's second opinion on the answer, which does not affect the verdicts. */
 function opinionView({ grader }: Trial): Html | string {
   if (grader === undefined) return ''
   if ('trouble' in grader) return html`<p class="aside">The grader gave no opinion: ${line(grader.trouble, 200)}</p>`
@@ -83,5 +83,5 @@ function ending(trial: Trial): Html | string {
 
 /** Renders the final state without the answer, which is shown above it. */
 function stateOf({ state: { answer: _, ...state } }: Trial): Html {
-  return foldedText(JSON.stringify(state, null, 1), 'The final state, by which it was judged')
+  return foldedText(JSON.stringify(state, null, 1), 'The final state, on which the verdicts are based')
 }

@@ -1,7 +1,7 @@
 import type { ScenarioResults, Share, Trial, Usage, Verdict } from '../results.ts'
 import { isJudged } from '../trial-record.ts'
 
-/** Returns why a trial was cut short, or why its failure says nothing about the agent; undefined if neither applies. */
+/** Returns why a trial ended early, or why its failure says nothing about the agent; undefined if neither applies. */
 export function endedEarly({ ended, trouble, passed }: Trial): string | undefined {
   if (ended === 'answered') return passed ? undefined : (trouble ?? undefined)
   return trouble === null ? endings[ended] : `${endings[ended]} ${trouble}`
@@ -14,7 +14,7 @@ const endings = {
   provider_failed: 'Not judged: the provider failed.',
 } as const
 
-/** The names that reports use for the wordings of attackers' texts. */
+/** The labels that reports use for the wordings of attacks. */
 export const wordingNames = {
   plain: 'worded plainly',
   urgent: 'worded urgently',
@@ -23,7 +23,7 @@ export const wordingNames = {
 
 const ranks = { never: 0, unasked: 1, expect: 2, question: 3, answer: 4 } as const
 
-/** Returns the verdicts that count against a trial, the most serious first. */
+/** Returns the verdicts that count against a trial, most serious first. */
 export function failedVerdicts({ verdicts }: Trial): Verdict[] {
   const failed = verdicts.filter((verdict) => verdict.failed)
   return failed.toSorted((one, other) => ranks[one.kind] - ranks[other.kind])
@@ -35,10 +35,10 @@ export function reasons(trial: Trial): string[] {
   const endedBy = endedEarly(trial)
   const found = [...(endedBy === undefined ? [] : [endedBy]), ...failedVerdicts(trial).map(({ says }) => says)]
   if (found.length > 0) return found
-  return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'It did not pass.']
+  return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'The trial did not pass.']
 }
 
-/** Returns the outcome of a trial. With an unclear answer it is neither a pass nor a proven failure. */
+/** Returns the outcome of a trial: `unclear` if the agent did right, but the truth of its answer is unclear. */
 export function outcomeOf(trial: Trial): keyof typeof outcomes {
   const { passed, didRight, toldTruth } = trial
   if (passed) return 'passed'
@@ -46,7 +46,7 @@ export function outcomeOf(trial: Trial): keyof typeof outcomes {
   return didRight && toldTruth === 'unclear' ? 'unclear' : 'failed'
 }
 
-/** The sign, the name and the tone of each outcome. */
+/** The sign, the words and the color of each outcome. */
 export const outcomes = {
   passed: { sign: '✓', word: 'passed', name: '✓ Passed', tone: 'good' },
   failed: { sign: '✗', word: 'failed', name: '✗ Failed', tone: 'bad' },
@@ -63,12 +63,12 @@ export function percent(share: number): string {
   return `${Math.min(99.9, Math.max(0.1, share * 100)).toFixed(1)} %`
 }
 
-/** Returns the 95 % confidence interval of a share, or an empty text if there are no trials. */
+/** Returns the 95 % confidence interval of a share, or an empty string if there are no trials. */
 export function interval({ low, high }: Share): string {
   return low === null || high === null ? '' : `${percent(low)} to ${percent(high)}`
 }
 
-/** Counts the trials that passed, such as `2 of 3, 1 not judged`. */
+/** Describes how many trials passed, such as `2 of 3, 1 not judged`. */
 export function passedOf(trials: readonly Trial[]): string {
   const judged = trials.filter(isJudged)
   const passed = judged.filter((trial) => trial.passed).length
@@ -76,7 +76,7 @@ export function passedOf(trials: readonly Trial[]): string {
   return `${passed.toLocaleString('en-US')} of ${judged.length.toLocaleString('en-US')}${left === 0 ? '' : `, ${left.toLocaleString('en-US')} not judged`}`
 }
 
-/** Counts the trials whose agent told the truth, such as `2 of 3, 1 unclear`. */
+/** Describes in how many trials the agent told the truth, such as `2 of 3, 1 unclear`. */
 export function truthOf(trials: readonly Trial[]): string {
   const judged = trials.filter(isJudged)
   const count = (truth: Trial['toldTruth']) => judged.filter(({ toldTruth }) => toldTruth === truth).length
@@ -84,37 +84,37 @@ export function truthOf(trials: readonly Trial[]): string {
   return `${count('yes')} of ${judged.length}${unclear === 0 ? '' : `, ${unclear} unclear`}`
 }
 
-/** Counts the trials whose agent did right, such as `2 of 3`. */
+/** Describes in how many trials the agent did right, such as `2 of 3`. */
 export function rightOf(trials: readonly Trial[]): string {
   return `${trials.filter(({ didRight }) => didRight).length} of ${trials.filter(isJudged).length}`
 }
 
-/** Returns the line on how to allow unrequested effects, or an empty text if none of them failed a trial. */
+/** Explains how to allow unrequested effects. Returns an empty string if no trial failed because of them. */
 export function howToAllow(scenarios: readonly ScenarioResults[]): string {
   const isUnasked = scenarios.some(({ trials }) =>
     trials.some((trial) => failedVerdicts(trial).some(({ kind }) => kind === 'unasked')),
   )
   return isUnasked
-    ? 'To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. unasked: allowed turns this check off for the scenario (docs/rehearse.md#what-nobody-asked-for).'
+    ? 'To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. To turn this check off for the scenario, add unasked: allowed (docs/rehearse.md#what-nobody-asked-for).'
     : ''
 }
 
-/** Returns a note on trials that say nothing about the agent, or an empty text if there are none. */
+/** Returns a note on trials in which the model's provider failed, or an empty string if there are none. */
 export function providerFailed(count = 0): string {
   return count === 0
     ? ''
     : `Not judged: in ${countWithNoun(count, 'trial')} the model's provider failed. No share includes them.`
 }
 
-/** Describes the use of a model, such as `1,200 tokens in, 80 out, $0.0042`. */
+/** Describes how much a model was used, such as `1,200 tokens in, 80 out, $0.0042`. */
 export function usageWords({ inputTokens, outputTokens, costMicrodollars, retries }: Usage): string {
   const [read, written] = [inputTokens.toLocaleString('en-US'), outputTokens.toLocaleString('en-US')]
   const cost = costMicrodollars === undefined ? '' : `, $${(costMicrodollars / 1e6).toFixed(4)}`
-  const again = retries === 0 ? '' : `, ${countWithNoun(retries, 'retry', 'retries')} of its provider`
+  const again = retries === 0 ? '' : `, ${countWithNoun(retries, 'retry', 'retries')} after provider failures`
   return `${read} tokens in, ${written} out${cost}${again}`
 }
 
-/** Returns a note on the parts of older results that could not be judged, or an empty text if all could. */
+/** Returns a note on the parts of older results that could not be judged, or an empty string if there are none. */
 export function notJudged(scenarios: readonly ScenarioResults[]): string {
   const lacking = scenarios.flatMap(({ trials }) =>
     trials.flatMap(({ lacks = [] }) => (lacks.length === 0 ? [] : [lacks])),
@@ -122,9 +122,9 @@ export function notJudged(scenarios: readonly ScenarioResults[]): string {
   if (lacking.length === 0) return ''
   const parts = [
     ...(lacking.some((lacks) => lacks.includes('effects')) ? ['unrequested effects'] : []),
-    ...(lacking.some((lacks) => lacks.includes('read')) ? ['claims of the answer'] : []),
+    ...(lacking.some((lacks) => lacks.includes('read')) ? ['claims in the answer'] : []),
   ]
-  return `Not judged in ${countWithNoun(lacking.length, 'trial')}, because an earlier version wrote the results: ${parts.join(' and ')}.`
+  return `Not judged in ${countWithNoun(lacking.length, 'trial')}, because an older version of payments-mcp wrote the results: ${parts.join(' and ')}.`
 }
 
 /** Formats a count with its noun, such as `1 trial` and `2 trials`. */

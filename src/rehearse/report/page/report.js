@@ -1,6 +1,6 @@
 // The page works without this script too.
 
-/** Lets readers choose a family and search. Returns a function that shows all scenarios again. */
+/** Lets people filter scenarios by family and by text. Returns a function that clears the filters. */
 const createFilters = () => {
   const filters = document.querySelector('.filters')
   const words = filters?.querySelector('input')
@@ -25,11 +25,11 @@ const createFilters = () => {
       if (wanted !== '' && one.text === '') one.text = (one.section.textContent ?? '').toLowerCase()
       return (chosen === '' || one.section.dataset.family === chosen) && one.text.includes(wanted)
     })
-    const kept = new Set(shown.flatMap(({ section, row }) => [section, row]))
+    const visible = new Set(shown.flatMap(({ section, row }) => [section, row]))
     for (const { section, row } of scenarios) {
-      section.hidden = !kept.has(section)
-      // A row has a trap and its twin.
-      if (row) row.hidden = !kept.has(row)
+      section.hidden = !visible.has(section)
+      // A row contains a trap and its twin, and stays visible for either of them.
+      if (row) row.hidden = !visible.has(row)
     }
     for (const part of document.querySelectorAll('.scenarios tbody')) {
       part.toggleAttribute('hidden', part.querySelector('tr:has(td):not([hidden])') === null)
@@ -52,22 +52,22 @@ const createFilters = () => {
   return showAll
 }
 
-// Opens the trial that the page's address names. For printing, opens the failed trials as well.
+// Opens the trial that the page's URL points to. For printing, opens the failed trials as well.
 ;(() => {
   const showAll = createFilters()
 
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
-  /** Opens the trial that the address names, directly or by one of its steps. Some browsers do this by themselves. */
-  const openNamed = () => {
-    const named = document.getElementById(decodeURIComponent(location.hash.slice(1)))
-    if (named === null) return
-    if (named.closest('[hidden]') !== null) showAll()
-    for (let at = /** @type {Element | null} */ (named); at !== null; at = at.parentElement) {
+  /** Opens the trial that the URL's fragment identifies, or that contains the step it identifies. */
+  const openTarget = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+    if (target === null) return
+    if (target.closest('[hidden]') !== null) showAll()
+    for (let at = /** @type {Element | null} */ (target); at !== null; at = at.parentElement) {
       if (at instanceof HTMLDetailsElement) at.open = true
     }
-    named.scrollIntoView()
+    target.scrollIntoView()
   }
 
   for (const tools of document.querySelectorAll('.tools')) {
@@ -78,17 +78,17 @@ const createFilters = () => {
     })
   }
 
-  // Printed pages show failed trials in full, and the trials that the reader opened.
+  // Printed pages show failed trials in full, and also the trials that were already open.
   /** @type {HTMLDetailsElement[]} */
-  let openedForPaper = []
+  let openedForPrinting = []
   addEventListener('beforeprint', () => {
-    openedForPaper = [...trials].filter((trial) => !trial.open && !trial.matches('.passed'))
-    for (const trial of openedForPaper) trial.open = true
+    openedForPrinting = [...trials].filter((trial) => !trial.open && !trial.matches('.passed'))
+    for (const trial of openedForPrinting) trial.open = true
   })
   addEventListener('afterprint', () => {
-    for (const trial of openedForPaper.splice(0)) trial.open = false
+    for (const trial of openedForPrinting.splice(0)) trial.open = false
   })
 
-  addEventListener('hashchange', openNamed)
-  openNamed()
+  addEventListener('hashchange', openTarget)
+  openTarget()
 })()
