@@ -22,7 +22,7 @@ async function setUp(database: TestDatabase): Promise<void> {
   site = await createPersonSite(database)
   self = payer(site.world)
   shop = await addParty(site.world, { party: { displayName: 'Shop' } })
-  // Because of these limits, every payment in these tests needs approval, whoever requests it.
+  // Because of these limits, every payment in these tests needs approval.
   await self.setLimits('parties', site.owner.partyId, { perTransaction: 100, perDay: 400, perMonth: null })
   for (let count = 0; count < 3; count++) {
     ok(await site.world.post(`/simulations/customers/${site.owner.partyId}/transfers/deposit`, { amount: 100_000 }))
