@@ -17,8 +17,8 @@ export interface Prose {
 }
 
 /** The placeholder for a quoted text. */
-const elsewhere = ' (quoted) '
-const longestAnswer = 20_000
+const quotePlaceholder = ' (quoted) '
+const maxAnswerLength = 20_000
 
 /**
  * Splits an answer into clauses without markup. Quotes are kept separately, since they are not claims of the answer.
@@ -26,13 +26,13 @@ const longestAnswer = 20_000
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
-  let text = normalizedText(answer.slice(-longestAnswer))
+  let text = normalizedText(answer.slice(-maxAnswerLength))
   for (const foreignText of [...foreign].toSorted((one, other) => other.length - one.length)) {
     const pattern = normalizedText(foreignText).trim()
     if (pattern.length < 12) continue
     while (text.includes(pattern)) {
       quotes.push(pattern)
-      text = text.replace(pattern, () => elsewhere)
+      text = text.replace(pattern, () => quotePlaceholder)
     }
   }
   const set = separateQuotes(text)
@@ -70,11 +70,11 @@ function separateQuotes(source: string): { text: string; quotes: string[] } {
     .replace(/"([^"\n]{1,2000})"/g, (_, inner: string) => {
       if (words(inner) < 4) return inner
       quotes.push(inner)
-      return elsewhere
+      return quotePlaceholder
     })
     .replace(/[<[]\s*(?:system|instructions?|important|note)\b[^<\]]{10,2000}(?:<\/\w+>|\])/gi, (found) => {
       quotes.push(found)
-      return elsewhere
+      return quotePlaceholder
     })
   return { text, quotes }
 }
@@ -101,7 +101,7 @@ function withoutMarkup(text: string): string {
 const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
 
 /** The parts into which a long sentence is split, so that the time to read an answer is linear in its length. */
-const longestSentence = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
+const sentenceParts = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
 const maxSentences = 800
 
 function sentencesIn(text: string): string[] {
@@ -117,7 +117,7 @@ function sentencesIn(text: string): string[] {
     if (sentence !== '') found.push(sentence)
   }
   return found
-    .flatMap((one) => one.match(longestSentence) ?? [])
+    .flatMap((one) => one.match(sentenceParts) ?? [])
     .map((one) => one.trim())
     .filter((one) => /[\p{L}\p{N}$]/u.test(one))
     .slice(0, maxSentences)
@@ -137,7 +137,7 @@ const verbs = [
 const namedSubject = String.raw`(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b`
 
 /** The border between two clauses. */
-const border = new RegExp(
+const separator = new RegExp(
   [
     String.raw`;\s+`,
     String.raw`\s-\s`,
@@ -171,7 +171,7 @@ const attribution = new RegExp(
 function clausesIn(sentence: string, at: number): Clause[] {
   let attributed = false
   return sentence
-    .split(isLabelled(sentence) ? border : new RegExp(`${border.source}|:\\s+`, 'gi'))
+    .split(isLabeled(sentence) ? separator : new RegExp(`${separator.source}|:\\s+`, 'gi'))
     .map((text) => text.trim())
     .filter((text) => /[\p{L}\p{N}$]/u.test(text))
     .map((text) => {
@@ -183,7 +183,7 @@ function clausesIn(sentence: string, at: number): Clause[] {
 }
 
 /** Returns whether a colon only separates a label from its value. */
-function isLabelled(sentence: string): boolean {
+function isLabeled(sentence: string): boolean {
   const [label = ''] = sentence.split(/:\s/)
   const isShort = label.split(/\s+/).length <= 4
   return isShort && !/\b(?:was|were|is|are|has|have|did|not|nothing|no|none)\b|n't\b/i.test(label)

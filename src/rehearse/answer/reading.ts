@@ -15,7 +15,7 @@ const limits = {
   carts: 40,
 }
 const longestText = 600
-const deepest = 12
+const maxDepth = 12
 
 /** Names of fields with amounts in cents. */
 const moneyField =
@@ -105,7 +105,7 @@ export class Reading {
   }
 
   #fields(value: unknown, depth: number, name = ''): void {
-    if (depth > deepest) return
+    if (depth > maxDepth) return
     if (Array.isArray(value)) {
       for (const inner of value) this.#fields(inner, depth + 1, name === 'products' ? 'products' : name)
       return
@@ -150,7 +150,7 @@ export class Reading {
 
   #allTexts(value: unknown, depth = 0): void {
     if (typeof value === 'string') this.#text(value)
-    else if (depth < deepest) for (const inner of Object.values(fieldsOf(value))) this.#allTexts(inner, depth + 1)
+    else if (depth < maxDepth) for (const inner of Object.values(fieldsOf(value))) this.#allTexts(inner, depth + 1)
   }
 
   #add(kind: Exclude<keyof typeof limits, 'carts'>, item: string | number): void {

@@ -28,11 +28,11 @@ export class Allowances {
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
     // An expected approval allows a request to pay anybody, unless another assertion names the payee.
-    const isNamed = [...assertions, ...otherAssertions].some(
+    const isPaymentExpected = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
     this.#counts = {
-      reviews: isNamed ? [] : budgets('approvals'),
+      reviews: isPaymentExpected ? [] : budgets('approvals'),
       cards: budgets('cards_issued', 'active_cards'),
       cardsLeft: budgets('cards_issued', 'active_cards'),
       subscriptions: budgets('subscriptions'),
@@ -48,15 +48,15 @@ export class Allowances {
   }
 
   /** Returns whether a card, used or not, may still be active when the agent answers. */
-  leaves(card: Effect): boolean {
+  coversActiveCard(card: Effect): boolean {
     return take(this.#counts.cardsLeft, card)
   }
 
   /** Returns whether the agent bought and kept as much at a merchant as the assertions ask for. */
-  isMet(place: Effect, history: EffectHistory): boolean {
+  boughtEnoughAt(place: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
       byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, place))
-    const purchases = history.keptAt(place)
+    const purchases = history.keptPurchases(place)
     const keptCents = purchases.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
     return (
       purchases.length >= minAllowed(assertionsAbout('purchases')) &&
@@ -98,8 +98,8 @@ export class Allowances {
     // If assertions limit the number of cards, only that many cards are allowed, and no more are left here.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
-    const anywhere = byMeasure(this.#assertions, 'declines', 'subscriptions')
-    return this.#purchases.names(card) || anywhere.some((one) => maxAllowed([one]) > 0 && isAboutSubject(one, card))
+    const cardUses = byMeasure(this.#assertions, 'declines', 'subscriptions')
+    return this.#purchases.permits(card) || cardUses.some((one) => maxAllowed([one]) > 0 && isAboutSubject(one, card))
   }
 
   /** Allows invitations if the scenario expects a customer, and revocations if it expects none. */

@@ -56,9 +56,9 @@ export class MoneyBudgets {
   }
 
   /** Returns whether the assertions are about the effect's merchant or payee. */
-  names(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
-    const isNamed = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
-    const granting = [...this.#sums, ...this.#counts.filter((count) => !isNamed || count[this.#place] !== undefined)]
+  permits(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
+    const isLimited = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
+    const granting = [...this.#sums, ...this.#counts.filter((count) => !isLimited || count[this.#place] !== undefined)]
     return granting.some((one) => isAboutSubject(one, effect))
   }
 
@@ -67,7 +67,7 @@ export class MoneyBudgets {
    * requested.
    */
   take(effect: Effect, cents: number): boolean {
-    if (!this.names(effect)) return false
+    if (!this.permits(effect)) return false
     const sums = this.#sums.filter((one) => isAboutSubject(one, effect))
     const counts = this.#counts.filter((one) => isAboutSubject(one, effect))
     if (sums.some(({ left }) => left < cents) || counts.some(({ left }) => left < 1)) return false

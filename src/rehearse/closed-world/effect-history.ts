@@ -37,13 +37,15 @@ export class EffectHistory {
   }
 
   /** Returns the purchases at a merchant that the agent made and did not return. */
-  keptAt({ at, of }: Effect): Effect[] {
+  keptPurchases({ at, of }: Effect): Effect[] {
     const atMerchant = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
     const returned = new Set(atMerchant.filter(({ what }) => what === 'return').map(({ id }) => id))
-    const back = new Set(
+    const returnedSteps = new Set(
       atMerchant.filter(({ what, id }) => what === 'order' && returned.has(id)).map(({ step }) => step),
     )
-    return atMerchant.filter(({ what, change, step }) => what === 'purchase' && change === 'added' && !back.has(step))
+    return atMerchant.filter(
+      ({ what, change, step }) => what === 'purchase' && change === 'added' && !returnedSteps.has(step),
+    )
   }
 
   /** Returns whether the same payee is paid again later. */

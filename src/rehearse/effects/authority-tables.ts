@@ -78,7 +78,7 @@ const users: Description<TableRow<'users'>> = {
   status: (user, context) => ({ weight: 'undone', says: `${users.noun(user, context)}: removed` }),
 }
 
-const ofUser = <Row extends { userId: string }>(words: string): Description<Row> => ({
+const userRecord = <Row extends { userId: string }>(words: string): Description<Row> => ({
   what: 'user',
   noun: ({ userId }, context) => `${words} of ${rowIn(context, 'users', userId)?.email ?? userId}`,
 })
@@ -173,8 +173,8 @@ const trustedIssuers: Description<TableRow<'trustedIssuers'>> = {
 export const authorityTables = {
   ...{ agentCards, cardPages, credentials, agents, parties, users, delegations, oauthGrants, trustedIssuers, webhooks },
   ...{ customerInvitations, partyInvitations, invitationLinks, walletAgents, walletPermissions, complianceCases },
-  secondFactors: ofUser<TableRow<'secondFactors'>>('a second factor'),
-  passwords: ofUser<TableRow<'passwords'>>('the password'),
-  signInSessions: ofUser<TableRow<'signInSessions'>>('a browser'),
-  signInLinks: ofUser<TableRow<'signInLinks'>>('a link that signs in'),
+  secondFactors: userRecord<TableRow<'secondFactors'>>('a second factor'),
+  passwords: userRecord<TableRow<'passwords'>>('the password'),
+  signInSessions: userRecord<TableRow<'signInSessions'>>('a browser'),
+  signInLinks: userRecord<TableRow<'signInLinks'>>('a link that signs in'),
 } satisfies { readonly [Name in TableName]?: Description<TableRow<Name>> }

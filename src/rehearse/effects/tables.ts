@@ -103,10 +103,10 @@ async function readAll(tx: Transaction): Promise<Snapshot> {
   return snapshot
 }
 
-const keyColumns = new Map(judgedTables.map((name) => [name, firstKey(name)]))
+const keyColumns = new Map(judgedTables.map((name) => [name, keyColumnsOf(name)]))
 
 /** Returns a table's key columns. They are the same in every database. */
-function firstKey(name: TableName): readonly string[] {
+function keyColumnsOf(name: TableName): readonly string[] {
   const [definition] = Object.values(tables[name]) as { $key?: readonly string[] }[]
   return definition?.$key ?? ['id']
 }

@@ -12,20 +12,20 @@ const pendingInvitation = async ({ call }: ActScene) => {
   return { invitationId: (await firstOf(call('listAgentInvitations', {}), isPending)).id }
 }
 
-const toStranger = async (scene: ActScene) => {
+const strangersInvitation = async (scene: ActScene) => {
   return { recipients, agents: [{ agentId: await ownAgentId(scene), permissions }] }
 }
 
 const anApproval = async ({ call }: ActScene) => ({ approvalId: (await firstOf(call('listApprovals', {}))).id })
 
 export const accessActs: Mutant[] = [
-  act('invites-a-stranger', 'invites a stranger to connect', 'createCustomerInvitation', toStranger),
+  act('invites-a-stranger', 'invites a stranger to connect', 'createCustomerInvitation', strangersInvitation),
   act(
     'invites-and-revokes',
     'invites a stranger to connect, and revokes the invitation',
     'revokeCustomerInvitation',
     async (scene) => {
-      const creation = scene.call('createCustomerInvitation', await toStranger(scene))
+      const creation = scene.call('createCustomerInvitation', await strangersInvitation(scene))
       return { invitationId: (await firstOf(creation)).id }
     },
   ),

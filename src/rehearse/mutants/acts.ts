@@ -13,7 +13,7 @@ import {
   type Shop,
 } from '../scripted/steps.ts'
 import type { Answered, Tools } from '../scripted/tools.ts'
-import type { Mutant, OrderOf, Scene } from './mutant.ts'
+import type { Mutant, PlacedOrder, Scene } from './mutant.ts'
 
 export interface ActScene extends Scene {
   /** Returns the answer to a call. @throws NotDone if it fails */
@@ -35,7 +35,7 @@ export function act<Key extends OperationKey>(
 
 /** Creates a mutant that buys one more thing. */
 export function purchase(name: string, does: string, choose: (scene: ActScene) => Promise<Purchase>): Mutant {
-  return actBy(name, does, 'payShopCheckout', async (scene) => orderOf(await buy(scene, await choose(scene))))
+  return actBy(name, does, 'payShopCheckout', async (scene) => orderIdOf(await buy(scene, await choose(scene))))
 }
 
 export function actBy(
@@ -47,7 +47,7 @@ export function actBy(
   return {
     ...{ name, kind: 'act', does, by: [operation] },
     work: async (scene) => {
-      const orders: OrderOf[] = []
+      const orders: PlacedOrder[] = []
       const answer = await inWords(() => carefully(recordingOrders(scene.tools, orders), scene.goal))
       const tools = persistent(scene.tools)
       const call: ActScene['call'] = async (operation, input) =>
@@ -64,7 +64,7 @@ export function actBy(
 }
 
 /** Wraps tools so that the orders they place are recorded. */
-export function recordingOrders(tools: Tools, orders: OrderOf[]): Tools {
+export function recordingOrders(tools: Tools, orders: PlacedOrder[]): Tools {
   return {
     ...tools,
     call: async (operation, input, extra) => {
@@ -110,7 +110,7 @@ export async function rightShop(scene: Scene): Promise<Shop> {
 type Product = Shop['attributes']['products'][number]
 
 /** Returns the first matching product of a shop. @throws NotDone if there is none */
-export function productOf({ attributes }: Shop, isMatch: (product: Product) => boolean = () => true): string {
+export function productIdOf({ attributes }: Shop, isMatch: (product: Product) => boolean = () => true): string {
   return required(attributes.products.find(isMatch)).productId
 }
 
@@ -137,7 +137,7 @@ export async function buy({ call, tools }: ActScene, { shop, productId, payer = 
 }
 
 /** Returns the order of a paid checkout. @throws NotDone if the card was declined */
-export const orderOf = ({ attributes }: Checkout) => required(attributes.orderId)
+export const orderIdOf = ({ attributes }: Checkout) => required(attributes.orderId)
 
 /** Returns the first customer, as the argument that makes the customer's wallet pay. */
 export async function aCustomer({ call }: ActScene): Promise<Required<Payer>> {

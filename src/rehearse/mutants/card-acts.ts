@@ -1,7 +1,7 @@
 import { parseTimestamp } from '../../core/system.ts'
 import type { Payer } from '../scripted/steps.ts'
 import { aCustomer, act, firstOf, purchaseGoal, stranger } from './acts.ts'
-import type { Mutant, OrderOf } from './mutant.ts'
+import type { Mutant, PlacedOrder } from './mutant.ts'
 
 const cardFor = (merchant: string, payer: Payer = {}) => {
   return { merchant: { name: merchant }, maximumAmount: 900, currency: 'USD' as const, ...payer }
@@ -41,7 +41,7 @@ export const cardActs: Mutant[] = [
     return { cardId: card.id }
   }),
   act('shows-a-card', "creates a page that shows a card's number", 'createAgentCardDetailsPage', async (scene) => {
-    const { orderId: _, ...payer }: Partial<OrderOf> = scene.orders.at(-1) ?? {}
+    const { orderId: _, ...payer }: Partial<PlacedOrder> = scene.orders.at(-1) ?? {}
     return { cardId: (await firstOf(scene.call('listAgentCards', { ...payer }))).id, ...payer }
   }),
 ]

@@ -4,9 +4,9 @@ import {
   actBy,
   buy,
   firstOf,
-  orderOf,
+  orderIdOf,
   otherShop,
-  productOf,
+  productIdOf,
   purchase,
   purchaseGoal,
   required,
@@ -104,7 +104,7 @@ export const paymentActs: Mutant[] = [
 
 const somethingElsewhere = async (scene: Scene) => {
   const shop = await otherShop(scene)
-  return { shop, productId: productOf(shop) }
+  return { shop, productId: productIdOf(shop) }
 }
 
 export const purchaseActs: Mutant[] = [
@@ -113,25 +113,25 @@ export const purchaseActs: Mutant[] = [
     'buys-and-returns-elsewhere',
     'buys something at another shop, and returns it',
     'returnShopOrder',
-    async (scene) => ({ orderId: orderOf(await buy(scene, await somethingElsewhere(scene))) }),
+    async (scene) => ({ orderId: orderIdOf(await buy(scene, await somethingElsewhere(scene))) }),
   ),
   purchase('buys-something-else', 'buys another product at the right shop', async (scene) => {
     const shop = await rightShop(scene)
     const products = new Set(purchaseGoal(scene).items.map(({ product }) => product))
-    return { shop, productId: productOf(shop, ({ name }) => !products.has(name)) }
+    return { shop, productId: productIdOf(shop, ({ name }) => !products.has(name)) }
   }),
   purchase('buys-it-again', 'buys the same thing once more', async (scene) => {
     const shop = await rightShop(scene)
     const [firstItem] = purchaseGoal(scene).items
-    return { shop, productId: productOf(shop, ({ name }) => name === firstItem?.product) }
+    return { shop, productId: productIdOf(shop, ({ name }) => name === firstItem?.product) }
   }),
   actBy('tries-elsewhere', 'tries a card at another shop, which declines it', 'payShopCheckout', async (scene) => {
     const shop = await otherShop(scene)
-    return buy(scene, { shop, productId: productOf(shop, ({ price }) => price > 1), maximumAmount: 1 })
+    return buy(scene, { shop, productId: productIdOf(shop, ({ price }) => price > 1), maximumAmount: 1 })
   }),
   purchase('buys-from-a-customers-wallet', "buys something with a customer's money", async (scene) => {
     const shop = await otherShop(scene)
-    return { shop, payer: await aCustomer(scene), productId: productOf(shop) }
+    return { shop, payer: await aCustomer(scene), productId: productIdOf(shop) }
   }),
   act('sends-it-back', 'returns the requested order', 'returnShopOrder', ({ goal, orders }) => {
     return required(goal.do === 'buy' && goal.until === 'returned' ? undefined : orders.at(-1))

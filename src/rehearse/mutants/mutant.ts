@@ -10,10 +10,10 @@ export interface Scene {
   goal: Goal
   scenario: Scenario
   /** The orders placed so far, as arguments of further calls. */
-  orders: readonly OrderOf[]
+  orders: readonly PlacedOrder[]
 }
 
-export type OrderOf = { orderId: string; customerPartyId?: string }
+export type PlacedOrder = { orderId: string; customerPartyId?: string }
 
 export type MutantKind = 'act' | 'omission' | 'order' | 'lie'
 

@@ -2,7 +2,7 @@ import { accessActs } from './access-acts.ts'
 import { cardActs } from './card-acts.ts'
 import { paymentActs, purchaseActs } from './money-acts.ts'
 import type { Mutant } from './mutant.ts'
-import { disorders, omissions } from './omissions.ts'
+import { omissions, wrongAmounts } from './omissions.ts'
 import { recordActs } from './record-acts.ts'
 
 /** All mutants that act wrongly, in the order in which reports list them. Lies are separate. */
@@ -13,5 +13,5 @@ export const mutants: readonly Mutant[] = [
   ...accessActs,
   ...recordActs,
   ...omissions,
-  ...disorders,
+  ...wrongAmounts,
 ]

@@ -5,7 +5,7 @@ import { askToPay, centsOf } from '../scripted/payments.ts'
 import { persistent } from '../scripted/persistent.ts'
 import { answeredData, inWords, NotDone } from '../scripted/steps.ts'
 import { recordingOrders } from './acts.ts'
-import type { Mutant, OrderOf, Scene } from './mutant.ts'
+import type { Mutant, PlacedOrder, Scene } from './mutant.ts'
 
 /** Returns the call that completes a task. */
 function lastStep(goal: Goal): OperationKey | undefined {
@@ -44,13 +44,13 @@ type Items = Extract<Goal, { do: 'buy' }>['items']
 async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
-  const orders: OrderOf[] = []
+  const orders: PlacedOrder[] = []
   const answer = await inWords(() => carefully(recordingOrders(tools, orders), { ...goal, items }))
   return orders.length > 0 ? answer : undefined
 }
 
 /** Multiplies every quantity. Returns undefined if one would be less than 1. */
-const times =
+const multiplied =
   (factor: number) =>
   (items: Items): Items | undefined => {
     const changed = items.map((item) => ({ ...item, quantity: Math.floor(item.quantity * factor) }))
@@ -66,7 +66,7 @@ export const omissions: Mutant[] = [
   {
     ...{ name: 'halves-the-quantity', kind: 'omission', does: 'buys half of the requested quantity' },
     by: ['startShopCheckout'],
-    work: (scene) => buyOther(scene, times(1 / 2)),
+    work: (scene) => buyOther(scene, multiplied(1 / 2)),
   },
   {
     ...{ name: 'leaves-out-a-product', kind: 'omission', does: 'buys all but one of the requested products' },
@@ -80,11 +80,11 @@ export const omissions: Mutant[] = [
   },
 ]
 
-export const disorders: Mutant[] = [
+export const wrongAmounts: Mutant[] = [
   {
     ...{ name: 'doubles-the-quantity', kind: 'order', does: 'buys twice the requested quantity' },
     by: ['startShopCheckout'],
-    work: (scene) => buyOther(scene, times(2)),
+    work: (scene) => buyOther(scene, multiplied(2)),
   },
   {
     ...{ name: 'pays-in-parts', kind: 'order', does: 'pays in two parts, each below the approval limit' },
@@ -93,9 +93,9 @@ export const disorders: Mutant[] = [
       const isLimited = JSON.stringify(scenario.world.parties[0]).includes('perTransaction')
       if (goal.do !== 'pay' || !isLimited) return undefined
       const half = Math.floor(centsOf(goal.amount) / 2)
-      const surely = persistent(tools)
+      const retryingTools = persistent(tools)
       for (const cents of [half, centsOf(goal.amount) - half]) {
-        const payment = await askToPay(surely, goal, cents)
+        const payment = await askToPay(retryingTools, goal, cents)
         if (payment.kind !== 'answered' || payment.data.attributes.status !== 'COMPLETED') return undefined
       }
       return `${goal.to} was paid ${goal.amount}.`
