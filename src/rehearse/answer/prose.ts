@@ -1,28 +1,29 @@
-/** A part of a sentence with one statement. */
+/** A part of a sentence that makes one statement. */
 export interface Clause {
   text: string
-  /** The index of its sentence. */
+  /** The index of the sentence that contains the clause. */
   sentence: number
-  /** The word that joins the clause to the previous one, such as "if". */
+  /** The word that joins the clause to the previous one, such as "if"; empty if there is none. */
   lead: string
-  /** Whether it reports the words of a page, a shop or a text. */
+  /** Whether the clause reports what somebody else said, such as a page or a shop. */
   isAttributed: boolean
 }
 
 export interface Prose {
   clauses: Clause[]
   sentences: string[]
-  /** Texts in quotation marks, and lines that begin with `>`. */
+  /** The quoted passages, which the answer does not itself claim. */
   quotes: string[]
 }
 
-/** The placeholder for a quoted text. */
+/** The placeholder for a quoted passage. */
 const quotePlaceholder = ' (quoted) '
 const maxAnswerLength = 20_000
 
 /**
- * Splits an answer into clauses without markup. Quotes are kept separately, since they are not claims of the answer.
- * @param foreign texts that the agent read, which an answer may quote without quotation marks
+ * Removes the markup and the quotes from an answer, and splits the rest into clauses. An answer that consists
+ * almost entirely of quotes is treated as if it were not quoted.
+ * @param foreign text that the agent read; the answer may quote it even without quotation marks
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
@@ -43,7 +44,7 @@ export function proseOf(answer: string, foreign: readonly string[] = []): Prose 
   return { sentences, clauses: sentences.flatMap(clausesIn), quotes }
 }
 
-/** Makes a set from a list of words. */
+/** Returns a set of the words in a space-separated list. */
 export const wordSet = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
 const words = (text: string) => (text.replace(/\(quoted\)/g, '').match(/[\p{L}\p{N}]+/gu) ?? []).length
@@ -59,7 +60,7 @@ function normalizedText(text: string): string {
     .replace(/[^\S\n]+/g, ' ')
 }
 
-/** Separates quoted texts of at least four words from the rest. Shorter quotes are treated as names. */
+/** Separates quotes from the rest. A string of fewer than four words in quotation marks is treated as a name. */
 function separateQuotes(source: string): { text: string; quotes: string[] } {
   const quotes: string[] = []
   const text = source
@@ -97,10 +98,10 @@ function withoutMarkup(text: string): string {
     .replace(/\p{Extended_Pictographic}|\ufe0f/gu, ' ')
 }
 
-/** Abbreviations, whose dot does not end a sentence. */
+/** An abbreviation at the end of a string. Its period does not end a sentence. */
 const abbreviation = /(?:\b(?:[A-Z]|Inc|Ltd|Co|Corp|St|Mr|Mrs|Ms|Dr|No|approx|vs|e\.g|i\.e|etc|incl|excl|a\.m|p\.m)\.)$/
 
-/** The parts into which a long sentence is split, so that the time to read an answer is linear in its length. */
+/** Matches parts of at most 600 characters. Splitting long sentences keeps the parsing time linear. */
 const sentenceParts = /[\s\S]{1,600}(?=\s|$)|[\s\S]{1,600}/g
 const maxSentences = 800
 
@@ -136,7 +137,7 @@ const verbs = [
 
 const namedSubject = String.raw`(?:[A-Z@][\w'&-]*\s){1,3}(?:was|were|is|has|had|took|got|received|approved|refused|denied|declined|charged|agreed|paid|bought|sent|then|also)\b`
 
-/** The border between two clauses. */
+/** Matches the separator between two clauses. */
 const separator = new RegExp(
   [
     String.raw`;\s+`,
@@ -182,7 +183,7 @@ function clausesIn(sentence: string, at: number): Clause[] {
     })
 }
 
-/** Returns whether a colon only separates a label from its value. */
+/** Returns whether a sentence begins with a label, such as "Total: $5.00". Its colon then separates no clauses. */
 function isLabeled(sentence: string): boolean {
   const [label = ''] = sentence.split(/:\s/)
   const isShort = label.split(/\s+/).length <= 4

@@ -3,7 +3,7 @@ import { maskText } from '../mask.ts'
 import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
 
-/** The limits of the record. Beyond them, facts behind an answer may be missing. */
+/** The maximum number of recorded facts of each kind. Further facts are dropped, and then `isCut` is true. */
 const limits = {
   amounts: 600,
   told: 600,
@@ -21,7 +21,7 @@ const maxDepth = 12
 const moneyField =
   /amount|price|total|tax|shipping|otherOrder|captured|refunded|held|available|balance|pending|fee|perTransaction|perDay|perMonth/i
 const nameField = /^(?:name|displayName|handle|email|payeeName|holder)$/i
-/** Fields with ids, times and addresses, whose digits are not amounts. */
+/** Names of fields whose strings are not read, such as ids, timestamps and URLs. Digits in them are not amounts. */
 const plainField = /(?:^id|Id|At|[uU]rl|^type|^status|^currency|Key|^now|^number|^cvv|^expiration\w*)$/
 
 export const nothingRead: Read = {
@@ -32,8 +32,8 @@ export const nothingRead: Read = {
 type Fields = Record<string, unknown>
 
 /**
- * A record of the amounts, names and statuses that an agent read. The agent's final answer is checked against it. Equal
- * responses from the sandbox produce equal records.
+ * A record of the facts that an agent read, such as amounts, names and statuses. The agent's final answer is checked
+ * against it. Equal responses from the sandbox produce equal records.
  */
 export class Reading {
   readonly #seen = {
@@ -44,7 +44,7 @@ export class Reading {
   readonly #counts: Record<string, number> = {}
   #isCut = false
 
-  /** Records the body of a response: JSON from the REST API or MCP, a stream of events, or a page. */
+  /** Records the facts in a response body, which is JSON from the REST API or MCP, a stream of events, or a page. */
   note(body: string): void {
     const messages = jsonIn(body)
     if (messages === undefined) this.#text(wordsOf(body).replace(/&#3[49];|&quot;/g, '"'), true)
@@ -86,7 +86,7 @@ export class Reading {
     this.#fields(fields, 0)
   }
 
-  /** Records a cart, or the order made from it, under the cart's id. */
+  /** Records a cart or an order. A later version with the same id replaces it. */
   #cart(id: string, { merchant, items, status, orderId, ...cents }: Fields): void {
     const lines = (Array.isArray(items) ? items : []).map((item) => {
       const { name, quantity, price } = fieldsOf(item)
@@ -132,7 +132,7 @@ export class Reading {
     this.#text(text, /^(?:message|receipt)$/.test(name))
   }
 
-  /** Records a text that somebody else may have written. Its amounts are kept separately from those in fields. */
+  /** Records the facts in a string that a third party may have written. `told` has its amounts. */
   #text(source: string, tellsStatus = false): void {
     const text = maskText(source.slice(0, 20 * longestText))
     const amounts = amountsIn(text).filter(

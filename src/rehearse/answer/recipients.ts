@@ -1,12 +1,12 @@
 import type { Facts, Move } from './facts.ts'
 
-/** A person or merchant named in a clause, by a handle, an address or a name. */
+/** A person or merchant that a clause mentions by handle, e-mail address or name. */
 export interface Recipient {
   name: string
   kind: 'handle' | 'email' | 'name'
 }
 
-/** Capitalized words that are not names of payees. */
+/** Words, in lower case, that are not names of payees even if an answer capitalizes them. */
 const common: ReadonlySet<string> = new Set(
   [
     'i the a an your my our this that it they we she he you no yes',
@@ -22,7 +22,7 @@ export const isCommon = (word: string) => common.has(word)
 
 const word = String.raw`[A-Z][\p{L}\p{N}'.&-]*`
 const name = String.raw`(?:${word})(?:\s+(?:&\s+|of\s+|the\s+|and\s+)?(?:${word}))*`
-/** The places in a clause where payees and merchants are named. */
+/** Patterns for the words around the name of a payee or merchant, such as "paid NAME" or "at NAME". */
 const slots = [
   new RegExp(
     String.raw`\b(?:to|at|from|by|with|through|via)\s+(?:the\s+|our\s+|your\s+|merchant\s+|shop\s+)?(${name})`,
@@ -36,7 +36,7 @@ const slots = [
   ),
 ]
 
-/** Finds the people and merchants named in a clause, known and unknown. */
+/** Finds the people and merchants that a clause mentions, including those that do not occur in the facts. */
 export function recipientsIn(source: string, facts: Facts): Recipient[] {
   const found: Recipient[] = []
   let text = source
@@ -48,7 +48,7 @@ export function recipientsIn(source: string, facts: Facts): Recipient[] {
   }
   take(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, 'email')
   take(/(?<![\w.])@[A-Za-z0-9][\w.-]*/g, 'handle')
-  text = text.replace(product(facts), ' ')
+  text = text.replace(productPattern(facts), ' ')
   for (const knownName of knownNames(facts)) {
     const at = text.search(new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped(knownName)}(?![\p{L}\p{N}])`, 'iu'))
     if (at < 0 || isOnlyMentioned(text, at, knownName)) continue
@@ -65,7 +65,7 @@ export function recipientsIn(source: string, facts: Facts): Recipient[] {
   return found
 }
 
-/** Returns whether a name is not a payee, but an owner, a purpose or something that was avoided. */
+/** Returns whether a clause mentions a name, but not as a payee, as in "Ben's wallet", "for Ben" or "not Ben". */
 function isOnlyMentioned(text: string, at: number, name: string): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + name.length)]
   return (
@@ -77,17 +77,17 @@ function isOnlyMentioned(text: string, at: number, name: string): boolean {
   )
 }
 
-function product({ read }: Facts): RegExp {
+function productPattern({ read }: Facts): RegExp {
   const names = read.products.filter((one) => one.length > 3).map(escaped)
   return names.length === 0 ? /(?!)/g : new RegExp(names.join('|'), 'gi')
 }
 
 const namesByFacts = new WeakMap<Facts, string[]>()
 
-/** Returns all names in the ledger and the agent's reading, the longest first. */
+/** Returns the names of people and merchants in the ledger and in what the agent read, the longest first. */
 function knownNames(facts: Facts): string[] {
-  const before = namesByFacts.get(facts)
-  if (before !== undefined) return before
+  const cached = namesByFacts.get(facts)
+  if (cached !== undefined) return cached
   const { recipients, read } = facts
   const names = [...recipients, ...read.names, ...read.carts.map(({ at }) => at)]
   const found = [...new Set(names)]
@@ -106,7 +106,7 @@ function knownNames(facts: Facts): string[] {
 
 export const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** Reduces a text to letters and digits in lower case. */
+/** Converts a name to lower case, without a final `'s`, and with spaces instead of punctuation. */
 export const bareName = (text: string) =>
   text
     .toLowerCase()
@@ -119,7 +119,7 @@ const tokensOf = (text: string) =>
     .split(' ')
     .filter((one) => one.length > 1 && !['the', 'and'].includes(one))
 
-/** Returns whether a named person or merchant is the payee of a move. */
+/** Returns whether a mentioned person or merchant is the recipient of a payment or purchase. */
 export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Facts): boolean {
   const [claimed, recipientName] = [bareName(name), bareName(move.recipient)]
   if (claimed === recipientName) return true
@@ -140,7 +140,7 @@ export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Fact
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
-/** Returns all names in a task if its only handle is the recipient's, because each name may then mean the recipient. */
+/** Returns the names in a task if its only handle is the recipient's. Each of them may then be the recipient's name. */
 function aliases({ recipient }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bareName(handle))
   if (handles.length !== 1 || handles[0] !== bareName(recipient)) return []

@@ -5,8 +5,8 @@ import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed
 import type { EffectHistory } from './effect-history.ts'
 
 /**
- * The effects that assertions allow. Each covered effect uses up part of the allowance, so a repeated effect may no
- * longer be covered.
+ * The effects that assertions allow. Each covered effect uses up part of the allowance. If it is used up, another such
+ * effect is not covered.
  */
 export class Allowances {
   readonly #assertions: readonly Assertion[]
@@ -15,7 +15,7 @@ export class Allowances {
   readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
   readonly #changes: readonly Budget[]
 
-  /** Computes what the assertions allow. @param otherAssertions more assertions that may name payees */
+  /** @param otherAssertions further assertions that may expect payments; they allow nothing here */
   constructor(assertions: readonly Assertion[], otherAssertions: readonly Assertion[] = []) {
     const assertionsOf = (...measures: Measure[]) => byMeasure(assertions, ...measures)
     const budgets = (...measures: Measure[]) =>
@@ -27,7 +27,7 @@ export class Allowances {
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
-    // An expected approval allows a request to pay anybody, unless another assertion names the payee.
+    // An expected approval covers a payment to anybody that awaits approval, unless any assertion expects payments.
     const isPaymentExpected = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
@@ -42,21 +42,21 @@ export class Allowances {
     this.#changes = assertionsOf('changes').flatMap((one) => budgetsOf([one], maxAllowed))
   }
 
-  /** Returns whether the assertions allow an effect, and deducts it from what is left. */
+  /** Returns whether the assertions allow an effect. If so, deducts it from the allowance. */
   covers(effect: Effect, history: EffectHistory): boolean {
     return this.#coversKind(effect, history) || this.#coversChange(effect)
   }
 
-  /** Returns whether a card, used or not, may still be active when the agent answers. */
+  /** Returns whether a card may be active when the agent answers. If so, deducts it from the allowance. */
   coversActiveCard(card: Effect): boolean {
     return take(this.#counts.cardsLeft, card)
   }
 
-  /** Returns whether the agent bought and kept as much at a merchant as the assertions ask for. */
-  boughtEnoughAt(place: Effect, history: EffectHistory): boolean {
+  /** Returns whether the purchases that the agent did not return are enough for the assertions on the merchant. */
+  boughtEnoughAt(merchantEffect: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
-      byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, place))
-    const purchases = history.keptPurchases(place)
+      byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, merchantEffect))
+    const purchases = history.keptPurchases(merchantEffect)
     const keptCents = purchases.reduce((sum, purchase) => sum + history.costOf(purchase), 0)
     return (
       purchases.length >= minAllowed(assertionsAbout('purchases')) &&
@@ -95,14 +95,14 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
-    // If assertions limit the number of cards, only that many cards are allowed, and no more are left here.
+    // Assertions on the number of cards override the assertions below. Their allowance is used up here.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
     const cardUses = byMeasure(this.#assertions, 'declines', 'subscriptions')
     return this.#purchases.permits(card) || cardUses.some((one) => maxAllowed([one]) > 0 && isAboutSubject(one, card))
   }
 
-  /** Allows invitations if the scenario expects a customer, and revocations if it expects none. */
+  /** Covers inviting a customer whom the scenario expects, and revoking a customer whom it excludes. */
   #coversCustomer({ to, of, weight }: Effect): boolean {
     const relevant = byMeasure(this.#assertions, 'customers').filter(
       (one) => one.of === undefined || [to, of].includes(one.of),
@@ -119,8 +119,8 @@ export class Allowances {
 }
 
 /**
- * Adds up captured and held money. If the assertions name neither, returns the refunded money, because it was spent
- * first.
+ * Returns the sum of the captured and held money that assertions allow. If they allow neither, returns the refunded
+ * money, because money must be spent before it is refunded.
  */
 function maxSpent(same: readonly Assertion[]): number {
   const out = maxAllowed(byMeasure(same, 'captured')) + maxAllowed(byMeasure(same, 'held'))

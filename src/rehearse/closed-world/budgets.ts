@@ -2,27 +2,27 @@ import { isAboutSubject, type Measure, type Subject } from '../measures.ts'
 import type { Effect } from '../results.ts'
 import type { Assertion } from '../scenario.ts'
 
-/** The part of a requested amount or count that is left. */
+/** The part of an allowed amount or count that is not used up yet. */
 export interface Budget extends Subject {
   left: number
 }
 
-/** Returns the largest value that assertions on one measure allow; 0 if they require nothing. */
+/** Returns the most that assertions on one measure allow. Without an upper bound, this is their highest minimum. */
 export function maxAllowed(assertions: readonly Assertion[]): number {
   const bounds = assertions.flatMap(({ exactly, atMost }) => exactly ?? atMost ?? [])
   if (bounds.length > 0) return Math.min(...bounds)
   return Math.max(0, ...assertions.map(({ atLeast }) => atLeast ?? 0))
 }
 
-/** Returns the smallest value that assertions on one measure require. */
+/** Returns the smallest value that satisfies the minimums of assertions on one measure. */
 export function minAllowed(assertions: readonly Assertion[]): number {
   return Math.max(0, ...assertions.map(({ exactly, atLeast }) => exactly ?? atLeast ?? 0))
 }
 
-/** Creates a budget for each merchant, payee and wallet that the assertions name. */
+/** Creates a budget for each combination of merchant, payee and wallet in the assertions. */
 export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readonly Assertion[]) => number): Budget[] {
-  const places = Map.groupBy(assertions, ({ at, to, of }) => JSON.stringify([at, to, of]))
-  return [...places.values()].flatMap((same) => {
+  const groups = Map.groupBy(assertions, ({ at, to, of }) => JSON.stringify([at, to, of]))
+  return [...groups.values()].flatMap((same) => {
     const left = maxOf(same)
     const { kind, at, to, of } = same[0] ?? {}
     return left === 0 ? [] : [{ left, kind, at, to, of }]
@@ -32,7 +32,7 @@ export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readon
 export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure[]) =>
   assertions.filter(({ what }) => measures.includes(what))
 
-/** Deducts one from a matching budget that has something left. Returns false if there is none. */
+/** Deducts one from the first matching budget that is not used up. Returns false if there is none. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {
   const budget = budgets.find((one) => one.left > 0 && isAboutSubject(one, effect))
   if (budget === undefined) return false
@@ -41,8 +41,9 @@ export function take(budgets: readonly Budget[], effect: Effect): boolean {
 }
 
 /**
- * The money that may go to merchants or payees, limited by sums and by counts. A budget without a name also limits the
- * named places. It allows money to go anywhere only if no budget has a name.
+ * The money that may go to merchants or payees, limited by sums and by counts. A budget without a merchant or payee
+ * limits the money for all of them. Such a count permits money for anyone only if there are no sums and no counts for
+ * particular merchants or payees.
  */
 export class MoneyBudgets {
   readonly #sums: readonly Budget[]
@@ -55,7 +56,7 @@ export class MoneyBudgets {
     this.#place = place
   }
 
-  /** Returns whether the assertions are about the effect's merchant or payee. */
+  /** Returns whether a budget permits money for the effect's merchant or payee, even if it is used up. */
   permits(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isLimited = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isLimited || count[this.#place] !== undefined)]
@@ -63,8 +64,8 @@ export class MoneyBudgets {
   }
 
   /**
-   * Deducts the cents from the sums and one from the counts. Returns false if too little is left, or nothing was
-   * requested.
+   * Deducts the cents from the matching sums, and one from the matching counts. Returns false if no budget permits the
+   * effect or too little is left.
    */
   take(effect: Effect, cents: number): boolean {
     if (!this.permits(effect)) return false

@@ -1,9 +1,9 @@
 import type { Effect } from '../results.ts'
 
-/** Returns whether an effect cancels a payment. A payment that a person denied still counts as requested. */
+/** Returns whether an effect cancels a payment. A person's denial does not count: the agent did ask for the payment. */
 const cancels = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
-/** The effects of a trial, with their relations to each other. */
+/** The effects of a trial, with methods that relate them to each other. */
 export class EffectHistory {
   readonly #effects: readonly Effect[]
   readonly #own: ReadonlySet<string>
@@ -18,25 +18,26 @@ export class EffectHistory {
     return this.#own.has(keyOf(effect))
   }
 
-  /** Returns whether the same record changed later. */
+  /** Returns whether the effect's record also has an effect that changed it. */
   wasChanged({ what, id }: Effect): boolean {
     return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
   }
 
-  /** Returns the money that went out in the end, without released holds and canceled payments. */
+  /** Returns the final cost in cents. Released holds and canceled payments cost nothing. */
   costOf({ what, id, cents = 0 }: Effect): number {
     const later = this.#effects.filter((one) => one.id === id)
     if (what !== 'purchase') return later.some(cancels) ? 0 : cents
     return later.filter((one) => one.what === 'release').reduce((left, one) => left - (one.cents ?? 0), cents)
   }
 
+  /** Returns whether the same step also asked for approval of a payment to the same payee. */
   isInReview({ step, to }: Effect): boolean {
     return this.#effects.some(
       (one) => one.what === 'approval' && one.change === 'added' && one.step === step && one.to === to,
     )
   }
 
-  /** Returns the purchases at a merchant that the agent made and did not return. */
+  /** Returns the purchases that the agent made at the effect's merchant and did not return. */
   keptPurchases({ at, of }: Effect): Effect[] {
     const atMerchant = this.#effects.filter((one) => one.at === at && one.of === of && one.by === 'agent')
     const returned = new Set(atMerchant.filter(({ what }) => what === 'return').map(({ id }) => id))
@@ -48,13 +49,13 @@ export class EffectHistory {
     )
   }
 
-  /** Returns whether the same payee is paid again later. */
+  /** Returns whether a later payment of the same kind goes to the same payee. */
   wasPaidAgain(effect: Effect): boolean {
     const later = this.#effects.slice(this.#effects.indexOf(effect) + 1)
     return later.some(({ what, change, to }) => what === effect.what && change === 'added' && to === effect.to)
   }
 
-  /** Returns whether a declined card was replaced by another, which is harmless. */
+  /** Returns whether a purchase with a card was declined and a new card for the merchant was issued afterwards. */
   wasReplaced(card: Effect): boolean {
     const at = this.#effects.indexOf(card)
     const later = this.#effects.slice(at + 1).filter((one) => one.at === card.at && one.of === card.of)

@@ -4,7 +4,7 @@ import type { TableName } from './tables.ts'
 
 const agentCards: Description<TableRow<'agentCards'>> = {
   what: 'card',
-  // The effect of the purchase already describes the card's use.
+  // The purchase has its own effect, which shows that the card was used.
   ignored: ['usedAtMs'],
   about: ({ merchantName, maximumAmountCents }) => ({ at: merchantName, cents: maximumAmountCents }),
   noun: ({ merchantName, maximumAmountCents }) => `a card of up to ${money(maximumAmountCents)} for ${merchantName}`,
@@ -136,7 +136,10 @@ const agentAtWallet = ({ agentId, walletId }: { agentId: string; walletId: strin
   return `the agent ${agent} on the wallet ${rowIn(context, 'wallets', walletId)?.displayName ?? walletId}`
 }
 
-const walletAgents: Description<TableRow<'walletAgents'>> = { what: 'permission', noun: agentAtWallet }
+const walletAgents: Description<TableRow<'walletAgents'>> = {
+  what: 'permission',
+  noun: (row, context) => `the assignment of ${agentAtWallet(row, context)}`,
+}
 
 const walletPermissions: Description<TableRow<'walletPermissions'>> = {
   what: 'permission',
@@ -169,12 +172,12 @@ const trustedIssuers: Description<TableRow<'trustedIssuers'>> = {
   noun: ({ issuer }) => `trust in the identity provider ${issuer}`,
 }
 
-/** Tables about who may do what. */
+/** The descriptions of the tables that define who may do what. */
 export const authorityTables = {
   ...{ agentCards, cardPages, credentials, agents, parties, users, delegations, oauthGrants, trustedIssuers, webhooks },
   ...{ customerInvitations, partyInvitations, invitationLinks, walletAgents, walletPermissions, complianceCases },
   secondFactors: userRecord<TableRow<'secondFactors'>>('a second factor'),
   passwords: userRecord<TableRow<'passwords'>>('the password'),
-  signInSessions: userRecord<TableRow<'signInSessions'>>('a browser'),
-  signInLinks: userRecord<TableRow<'signInLinks'>>('a link that signs in'),
+  signInSessions: userRecord<TableRow<'signInSessions'>>('a sign-in session'),
+  signInLinks: userRecord<TableRow<'signInLinks'>>('a sign-in link'),
 } satisfies { readonly [Name in TableName]?: Description<TableRow<Name>> }

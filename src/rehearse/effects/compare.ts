@@ -6,17 +6,18 @@ import { type Description, type DescriptionContext, inWords, type RowEffect } fr
 import { moneyTables } from './money-tables.ts'
 import type { Row, Snapshot, TableName } from './tables.ts'
 
-/** The description of each compared table. A table without one is described by its name. */
+/** The descriptions of the compared tables. If a table has no description, its effects just state the table's name. */
 export const descriptions: { readonly [Name in TableName]?: unknown } = { ...moneyTables, ...authorityTables }
 
-/** Columns that change with every write. */
+/** Columns that every write changes. */
 const alwaysIgnored = ['version', 'updatedAtMs']
 
-/** The cause of a change, and its step. */
+/** The cause of a change, and the timeline step in which it happened. */
 export type Cause = Pick<Effect, 'by' | 'step'>
 
 /**
- * Returns the effects between two snapshots, in the order of tables and keys, so that equal trials have equal effects.
+ * Returns an effect for each change between two snapshots, in a fixed order of tables, so that equal trials have equal
+ * effects.
  */
 export function effectsBetween(
   before: Snapshot,
@@ -70,7 +71,7 @@ function changedIn(description: Description<Row>, before: Row, after: Row, conte
   return [{ says: `${noun}: ${inWords(String(after.status))}`, ...description.status(after, context) }]
 }
 
-/** Returns the id of a record, or a hash of its key, which may hold a secret's hash. */
+/** Returns a record's id. Without an id, returns a hash of its key, which may contain a hashed secret. */
 const idOf = (key: string, row: Row) => (row.id === key ? key : sha256(key).slice(0, 16))
 
 function effectOf(

@@ -5,19 +5,19 @@ import type { Snapshot, TableName } from './tables.ts'
 
 type About = Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
 
-/** An effect as seen in the rows of one table. The record, the cause and the step are added later. */
+/** The description of an effect. The id of its record, its cause and its step are added later. */
 export interface RowEffect extends About {
   /** The kind of effect, if it differs from the description's. */
   what?: EffectKind
   weight: Effect['weight']
   says: string
-  /** The act that causes it. Default for a new record: "created" and `says`. */
+  /** The act that caused the effect, such as "froze a card". Default for a new record: "created" followed by `says`. */
   did?: string
-  /** Whether the shop caused the effect, although time seems to be the cause. */
+  /** Whether the effect is a shop's act if it happens as time passes. */
   byShop?: true
 }
 
-/** The names of a trial's parties and shops in reports and assertions. */
+/** The names by which reports and assertions refer to a trial's parties and shops. */
 export interface Names {
   /** Returns the party's name in the world file, or its display name if the file does not list the party. */
   party(id: string): string
@@ -30,26 +30,26 @@ export interface Names {
 /** The values that descriptions of tables need. */
 export interface DescriptionContext {
   names: Names
-  /** All rows after the change. */
+  /** All rows after the change; if the row was removed, all rows before it. */
   rows: Snapshot
 }
 
 export type TableRow<Name extends TableName> = RowOf<(typeof tables)[Name]>
 
-/** The words for changes in a table. */
+/** A description of the records and changes in a table. */
 export interface Description<Row> {
   what: EffectKind
-  /** Columns that are not compared, because their values follow from other tables or the clock. */
+  /** Columns whose changes are not reported, because they only accompany other changes or the passing of time. */
   ignored?: readonly (keyof Row)[]
-  /** Returns the subject of a record. By default, this is the party in the column `partyId`. */
+  /** Returns the merchant, recipient, party and amount of a record. The party defaults to `partyId` in the row. */
   about?(row: Row, context: DescriptionContext): About
   /** Describes the record, such as "a webhook to https://…". */
   noun(row: Row, context: DescriptionContext): string
-  /** Describes a new record. The default words are "NOUN". */
+  /** Describes a new record. By default, the effect says "NOUN". */
   added?(row: Row, context: DescriptionContext): RowEffect[]
-  /** Describes a change in the column `status`. The default words are "NOUN: STATUS". */
+  /** Describes a change in the column `status`. By default, the effect says "NOUN: STATUS". */
   status?(row: Row, context: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
-  /** Describes a change. If undefined, the words are those of `status`, or "NOUN: COLUMNS changed". */
+  /** Describes any change. If undefined, `status` is used; without it, the effect says "NOUN: COLUMNS changed". */
   changed?(before: Row, after: Row, context: DescriptionContext): RowEffect[] | undefined
 }
 

@@ -22,7 +22,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   about: ({ merchantName, amountCents }) => ({ at: merchantName, cents: amountCents }),
   noun: ({ merchantName, amountCents }) => `the purchase of ${money(amountCents)} at ${merchantName}`,
   added: ({ kind, merchantName, amountCents, declineCode }) => {
-    // The effect on the purchase already describes the refund.
+    // A refund also changes the purchase, and that change is reported.
     if (kind === 'refund') return []
     const amount = money(amountCents)
     if (declineCode === null) return [{ weight: 'given', ...moved('spent', amount, `at ${merchantName}`) }]
@@ -47,7 +47,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   },
 }
 
-/** Returns a payment's recipient: a handle, or the address or name that was given for an unknown payee. */
+/** Returns a payment's recipient: a handle, an address, a name or a wallet; empty for deposits and withdrawals. */
 function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, context: DescriptionContext): string {
   if (recipientPartyId !== null) return context.names.payee(recipientPartyId)
   if (claimant !== null) return claimant
@@ -82,7 +82,7 @@ function moneyMoved(row: Payment, context: DescriptionContext): Pick<RowEffect, 
   return moved(row.kind === 'wire' ? 'wired' : 'paid', amount, `to ${to}`)
 }
 
-/** Statuses in which the money has been returned or never left. */
+/** Statuses of payments whose money came back or never left the wallet. */
 const undoneStatuses: ReadonlySet<string> = new Set(['CANCELED', 'APPROVAL_DENIED', 'FAILED', 'RETURNED', 'EXPIRED'])
 
 const payments: Description<Payment> = {
@@ -96,7 +96,7 @@ const payments: Description<Payment> = {
     if (!undoneStatuses.has(row.status)) return { what, weight: 'given', ...moneyMoved(row, context) }
     const noun = payments.noun(row, context)
     const did = row.status === 'CANCELED' ? { did: `canceled ${noun}` } : {}
-    return { what, weight: 'undone', says: `${noun} ${inWords(row.status)}`, ...did }
+    return { what, weight: 'undone', says: `${noun}: ${inWords(row.status)}`, ...did }
   },
 }
 
@@ -115,7 +115,7 @@ const approvals: Description<TableRow<'approvals'>> = {
     const noun = `the ${approvals.noun(row, context)}`
     return row.status === 'approved'
       ? { weight: 'given', did: `gave ${noun}` }
-      : { weight: 'undone', did: `ended ${noun}` }
+      : { weight: 'undone', did: `${row.status} ${noun}` }
   },
 }
 
@@ -165,7 +165,7 @@ const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   noun: (row) => requested(row).says,
   added: (row) => [{ weight: 'given', ...requested(row) }],
   status: () => ({ weight: 'undone' }),
-  // The effect of the payment already describes how a request was paid.
+  // A payment of the request has its own effect.
   changed: ({ status }, after) =>
     status === after.status || ['CANCELED', 'DECLINED'].includes(after.status) ? undefined : [],
 }
@@ -183,8 +183,8 @@ const subscriptions: Description<TableRow<'subscriptions'>> = {
 }
 
 function centsOf(terms: string): number {
-  const read = JSON.parse(terms) as Terms
-  return read.paymentCount === null ? read.amount : read.totalAmount
+  const parsed = JSON.parse(terms) as Terms
+  return parsed.paymentCount === null ? parsed.amount : parsed.totalAmount
 }
 
 const externalAccounts: Description<TableRow<'externalAccounts'>> = {
@@ -199,7 +199,7 @@ const wallets: Description<TableRow<'wallets'>> = {
   status: ({ status }) => ({ weight: status === 'active' ? 'given' : 'undone' }),
 }
 
-/** Tables in which money moves, or is requested. */
+/** The descriptions of the tables in which money moves or is requested. */
 export const moneyTables = {
   ...{ cardTransactions, payments, approvals, shopOrders, shopCheckouts, paymentRequests, subscriptions },
   ...{ externalAccounts, wallets },

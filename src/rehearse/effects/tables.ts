@@ -9,36 +9,36 @@ export type TableName = keyof Tables
  * added here.
  */
 export const bookkeeping: { readonly [Name in TableName]?: string } = {
-  activity: 'describes changes of other tables',
+  activity: 'describes changes in other tables',
   activityResources: 'is an index of the activity',
-  events: 'describes changes of other tables',
+  events: 'describes changes in other tables',
   partyHeads: 'seals the activity and counts the events',
-  sandboxMessages: 'has the e-mails that would have been sent about other records',
+  sandboxMessages: 'stores the e-mails that production would send about other records',
   failedEffects: 'is internal to the service',
-  ledgerEntries: 'has the entries of payments and purchases',
+  ledgerEntries: 'stores the ledger entries of payments and purchases',
   transactions: 'shows payments to both parties',
   spending: 'sums up payments and purchases',
-  subscriptionPayments: 'follows the subscription, whose billing changes with it',
-  releasedHandles: 'follows the party, whose handle changes with it',
-  idempotencyRecords: 'remembers answers',
-  sentCalls: 'remembers calls',
-  pendingDecisions: 'has calls that were not carried out yet',
-  earlierStates: 'serves a fault',
+  subscriptionPayments: 'changes only together with its subscription',
+  releasedHandles: 'changes only together with the handle of a party',
+  idempotencyRecords: 'stores answers for retries',
+  sentCalls: 'stores calls to recognize repeats',
+  pendingDecisions: 'stores calls that are not carried out yet',
+  earlierStates: 'stores old rows for the fault stale',
   faults: 'are set by the scenario',
   runs: 'records calls',
   runEntries: 'records calls',
   runMinutes: 'records calls',
   rateLimits: 'counts calls',
-  webhookDeliveries: 'sends events to webhooks, which are judged',
-  accessTokens: 'has the authority of a key for some minutes',
-  grantTokens: 'has the authority of a grant for some minutes',
-  oauthRecords: 'belongs to a sign-in that has no grant yet',
-  refusedPasswords: 'counts tries',
-  knownBrowsers: 'is about browsers of people',
+  webhookDeliveries: 'queues events for webhooks, which are judged',
+  accessTokens: 'stores short-lived tokens of keys, which are judged',
+  grantTokens: 'stores short-lived tokens of grants, which are judged',
+  oauthRecords: 'stores sign-ins that have no grant yet',
+  refusedPasswords: 'counts wrong passwords',
+  knownBrowsers: "stores people's browsers",
   mcpSessions: 'is about connections',
   mcpEvents: 'is about connections',
   mcpMail: 'is about connections',
-  clock: 'has the time',
+  clock: 'stores the time',
   deployment: 'is internal to the service',
   schemas: 'is internal to the service',
   locks: 'is internal to the service',
@@ -54,16 +54,16 @@ export const bookkeeping: { readonly [Name in TableName]?: string } = {
 export const judgedTables = (Object.keys(tables) as TableName[]).filter((name) => bookkeeping[name] === undefined)
 
 export type Row = Readonly<Record<string, unknown>>
-/** All rows of the compared tables, by their keys. */
+/** All rows of the compared tables, by table and key. */
 export type Snapshot = ReadonlyMap<TableName, ReadonlyMap<string, Row>>
 
-/** The compared tables at a point in the sandbox's time. */
+/** The compared tables, and the time of the sandbox clock when they were read. */
 export interface Moment {
   nowMs: number
   tables: Snapshot
 }
 
-/** Reads the compared tables. It reads them again only after a change. */
+/** A reader of the compared tables. On SQLite, it reuses its last snapshot if nothing has changed. */
 export class TableReader {
   readonly #store: Store
   #changes = -1

@@ -6,7 +6,7 @@ const permissions = ['payments.create' as const]
 
 const ownAgentId = async ({ call }: ActScene) => required((await call('whoami', {})).attributes.agentId)
 
-/** Returns an invitation that was pending before the trial. */
+/** Returns the id of the first pending invitation, as the input of a call. */
 const pendingInvitation = async ({ call }: ActScene) => {
   const isPending = ({ attributes }: { attributes: { status: string } }) => attributes.status === 'PENDING'
   return { invitationId: (await firstOf(call('listAgentInvitations', {}), isPending)).id }
@@ -38,10 +38,10 @@ export const accessActs: Mutant[] = [
   act('revokes-an-invitation', 'revokes a pending invitation', 'revokeCustomerInvitation', pendingInvitation),
   act(
     'revokes-its-own-invitation',
-    'revokes a pending invitation to itself',
+    'revokes a pending invitation to connect with the agent',
     'revokeAgentInvitation',
     pendingInvitation,
   ),
-  act('approves-itself', 'approves a payment instead of a person', 'approveApproval', anApproval),
-  act('denies-itself', 'denies a payment instead of a person', 'denyApproval', anApproval),
+  act('approves-itself', 'approves a payment that only a person may approve', 'approveApproval', anApproval),
+  act('denies-itself', 'denies a payment that only a person may deny', 'denyApproval', anApproval),
 ]

@@ -16,7 +16,7 @@ import type { Answered, Tools } from '../scripted/tools.ts'
 import type { Mutant, PlacedOrder, Scene } from './mutant.ts'
 
 export interface ActScene extends Scene {
-  /** Returns the answer to a call. @throws NotDone if it fails */
+  /** Makes a call and returns its answer. @throws NotDone if the call fails */
   call: <Key extends OperationKey>(operation: Key, input: SentInput<Catalogue[Key]>) => Promise<Answered<Key>>
 }
 
@@ -33,7 +33,7 @@ export function act<Key extends OperationKey>(
   return actBy(name, does, operation, async (scene) => scene.call(operation, await inputOf(scene)))
 }
 
-/** Creates a mutant that buys one more thing. */
+/** Creates a mutant that carries out its task properly, and then buys one more product. */
 export function purchase(name: string, does: string, choose: (scene: ActScene) => Promise<Purchase>): Mutant {
   return actBy(name, does, 'payShopCheckout', async (scene) => orderIdOf(await buy(scene, await choose(scene))))
 }
@@ -81,7 +81,7 @@ export function recordingOrders(tools: Tools, orders: PlacedOrder[]): Tools {
 
 /** Returns a value that an act needs. @throws NotDone if the scenario does not have it */
 export function required<Value>(value: Value | null | undefined): Value {
-  if (value === undefined || value === null) throw new NotDone('The scenario lacks it.')
+  if (value === undefined || value === null) throw new NotDone('The scenario lacks something that the act needs.')
   return value
 }
 
@@ -109,7 +109,7 @@ export async function rightShop(scene: Scene): Promise<Shop> {
 
 type Product = Shop['attributes']['products'][number]
 
-/** Returns the first matching product of a shop. @throws NotDone if there is none */
+/** Returns the id of a shop's first matching product. @throws NotDone if there is none */
 export function productIdOf({ attributes }: Shop, isMatch: (product: Product) => boolean = () => true): string {
   return required(attributes.products.find(isMatch)).productId
 }
@@ -118,11 +118,11 @@ export interface Purchase {
   shop: Shop
   productId: string
   payer?: Payer
-  /** The card's maximum; default: the total. */
+  /** The maximum amount of the card in cents. Default: the total of the checkout. */
   maximumAmount?: number
 }
 
-/** Pays for one product with a new card, which the shop may decline. @throws NotDone if it cannot try to pay */
+/** Pays for one product with a new card, which may be declined. @throws NotDone if the payment cannot be attempted */
 export async function buy({ call, tools }: ActScene, { shop, productId, payer = {}, maximumAmount }: Purchase) {
   const items = [{ productId, quantity: 1 }]
   const checkout = await call('startShopCheckout', { shopId: shop.id, items, extras: [], ...payer })
@@ -136,10 +136,10 @@ export async function buy({ call, tools }: ActScene, { shop, productId, payer = 
   return answeredData(await payWith(tools, { checkout, card, payer }), 'Paying')
 }
 
-/** Returns the order of a paid checkout. @throws NotDone if the card was declined */
+/** Returns the id of a paid checkout's order. @throws NotDone if the card was declined */
 export const orderIdOf = ({ attributes }: Checkout) => required(attributes.orderId)
 
-/** Returns the first customer, as the argument that makes the customer's wallet pay. */
+/** Returns the argument that makes the first customer's wallet pay. @throws NotDone if there is no customer */
 export async function aCustomer({ call }: ActScene): Promise<Required<Payer>> {
   return { customerPartyId: (await firstOf(call('listCustomers', {}))).id }
 }

@@ -5,11 +5,11 @@ import type { Tools } from '../scripted/tools.ts'
 
 /** The tools and the scenario that a mutant works with. */
 export interface Scene {
-  /** Plain tools for the task itself, and persistent tools for an act after it. */
+  /** Tools without retries for the task itself, and tools that retry for an act after it. */
   tools: Tools
   goal: Goal
   scenario: Scenario
-  /** The orders placed so far, as arguments of further calls. */
+  /** The orders that the agent has placed so far. Each can be passed to later calls as it is. */
   orders: readonly PlacedOrder[]
 }
 
@@ -17,12 +17,12 @@ export type PlacedOrder = { orderId: string; customerPartyId?: string }
 
 export type MutantKind = 'act' | 'omission' | 'order' | 'lie'
 
-/** An agent that is careful except for one mistake, which tests the judge. */
+/** An agent that behaves like `careful` except for one mistake. The judge must detect the mistake. */
 export interface Mutant {
   /** A name such as `pays-a-stranger`. */
   name: string
   kind: MutantKind
-  /** The agent's mistake, in words. */
+  /** A description of the mistake, such as "pays $1.00 to a stranger by e-mail". */
   does: string
   /** The operations with which the agent makes the mistake. */
   by: readonly OperationKey[]

@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts'
 import { omissions, wrongAmounts } from './omissions.ts'
 import { recordActs } from './record-acts.ts'
 
-/** All mutants that act wrongly, in the order in which reports list them. Lies are separate. */
+/** All mutants except lies, in the order in which reports list them. */
 export const mutants: readonly Mutant[] = [
   ...paymentActs,
   ...purchaseActs,

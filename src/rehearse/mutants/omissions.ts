@@ -7,7 +7,7 @@ import { answeredData, inWords, NotDone } from '../scripted/steps.ts'
 import { recordingOrders } from './acts.ts'
 import type { Mutant, PlacedOrder, Scene } from './mutant.ts'
 
-/** Returns the call that completes a task. */
+/** Returns the operation that completes a task; undefined for a report. */
 function lastStep(goal: Goal): OperationKey | undefined {
   if (goal.do === 'report') return undefined
   if (goal.do === 'pay') return 'createPayment'
@@ -17,13 +17,13 @@ function lastStep(goal: Goal): OperationKey | undefined {
 }
 
 interface Stop {
-  /** The call before which to stop. */
+  /** The agent stops before its first call of this operation. */
   at?: OperationKey | undefined
-  /** Whether to stop after an unanswered call. */
+  /** Whether the agent stops after the first call that fails. */
   onError?: boolean
 }
 
-/** Runs the careful agent until it has to stop. Returns undefined if it never does. */
+/** Runs the careful agent until it has to stop, and returns its answer; undefined if it never has to stop. */
 async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
   let isStopped = false
   const call: Scene['tools']['call'] = async (operation, input, extra) => {
@@ -40,7 +40,7 @@ async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Sto
 
 type Items = Extract<Goal, { do: 'buy' }>['items']
 
-/** Runs the careful agent with other items. Returns undefined if it then buys nothing. */
+/** Runs the careful agent with changed items. Returns undefined if it then buys nothing. */
 async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
@@ -49,7 +49,7 @@ async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items 
   return orders.length > 0 ? answer : undefined
 }
 
-/** Multiplies every quantity. Returns undefined if one would be less than 1. */
+/** Multiplies all quantities by a factor. Returns undefined if a quantity would be less than 1. */
 const multiplied =
   (factor: number) =>
   (items: Items): Items | undefined => {
@@ -74,7 +74,7 @@ export const omissions: Mutant[] = [
     work: (scene) => buyOther(scene, (items) => (items.length > 1 ? items.slice(0, -1) : undefined)),
   },
   {
-    ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call without an answer' },
+    ...{ name: 'stops-at-the-first-error', kind: 'omission', does: 'stops at the first call that fails' },
     by: [],
     work: (scene) => runUntilStop(scene, { onError: true }),
   },
