@@ -9,7 +9,7 @@ let site: Site
 let browser: TestBrowser
 
 /** A shop whose texts are as wide as possible, or reverse the text around them. */
-const wide = ShopDefinition.parse({
+const longWordShop = ShopDefinition.parse({
   id: 'w'.repeat(60),
   name: 'W'.repeat(100),
   about: 'W'.repeat(1000),
@@ -46,14 +46,14 @@ async function open(path: string, options: { colorScheme?: Scheme; width?: numbe
   return { ...(await openTab(context, site.listener.url + path)), context }
 }
 
-const fits = (page: Page) =>
+const expectNoSidewaysScroll = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
 /** Tabs to the element with this name, and expects a visible focus. */
 async function tabTo(page: Page, role: 'link' | 'button' | 'spinbutton' | 'textbox' | 'checkbox', name: string) {
   const element = page.getByRole(role, { name, exact: true }).first()
-  const isThere = () => element.evaluate((it) => it.matches(':focus'))
-  for (let presses = 0; presses < maxPresses && !(await isThere()); presses++) await page.keyboard.press('Tab')
+  const isFocused = () => element.evaluate((it) => it.matches(':focus'))
+  for (let presses = 0; presses < maxPresses && !(await isFocused()); presses++) await page.keyboard.press('Tab')
   await expectFocus(element)
   await expect.poll(() => element.evaluate(outlineOf)).toBe('solid')
 }
@@ -76,7 +76,7 @@ interface Card {
   expirationYear: number
 }
 
-async function type(page: Page, { number, expirationMonth, expirationYear, cvv }: Card) {
+async function typeCard(page: Page, { number, expirationMonth, expirationYear, cvv }: Card) {
   const typed = {
     'Card number': number.replace(/\d{4}(?=\d)/g, '$& '),
     'Expiry month': String(expirationMonth),
@@ -98,7 +98,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
     await press('Enter')
     await arrive(page, 'Shops')
     await expectContrast(page)
-    await fits(page)
+    await expectNoSidewaysScroll(page)
     await shoot(page, `shops-${colorScheme}`)
 
     await tabTo(page, 'link', 'Harbor & Pine')
@@ -108,13 +108,13 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
     await press('ArrowUp')
     await press('ArrowUp')
     await expectContrast(page)
-    await fits(page)
+    await expectNoSidewaysScroll(page)
     await shoot(page, `shop-${colorScheme}`)
     await press('Enter')
 
     await arrive(page, 'Checkout at Harbor & Pine')
     await expectContrast(page)
-    await fits(page)
+    await expectNoSidewaysScroll(page)
     await shoot(page, `shop-checkout-${colorScheme}`)
     expect(await page.locator('main').ariaSnapshot()).toMatchInlineSnapshot(`
       "- main:
@@ -156,21 +156,21 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
     await expectFocus(page.getByLabel('Card number'))
     await expect.poll(() => page.title()).toBe('Error: Checkout at Harbor & Pine')
     await expectContrast(page)
-    await fits(page)
+    await expectNoSidewaysScroll(page)
     await shoot(page, `shop-refused-${colorScheme}`)
 
-    await type(page, { number: '5555444433331111', cvv: '987', expirationMonth: 1, expirationYear: 2030 })
+    await typeCard(page, { number: '5555444433331111', cvv: '987', expirationMonth: 1, expirationYear: 2030 })
     await press('Enter')
     await page.getByText('The card was declined.').waitFor()
     await expectContrast(page)
-    await fits(page)
+    await expectNoSidewaysScroll(page)
     await shoot(page, `shop-declined-${colorScheme}`)
 
-    await type(page, await issueCardFor('Harbor & Pine'))
+    await typeCard(page, await issueCardFor('Harbor & Pine'))
     await press('Enter')
     await arrive(page, 'Your order at Harbor & Pine')
     await expectContrast(page)
-    await fits(page)
+    await expectNoSidewaysScroll(page)
     await shoot(page, `shop-order-${colorScheme}`)
     const snapshot = await page.locator('main').ariaSnapshot()
     expect(snapshot.replace(/sor_\w{32}/, 'sor_…')).toMatchInlineSnapshot(`
@@ -217,7 +217,7 @@ test.each<Scheme>(isDeep ? ['light', 'dark'] : ['light'])(
 
 describe('the card form', () => {
   test('works with a screen reader and with a browser that fills in forms', async () => {
-    const { page, context } = await startAt(`/shops/plain-goods`)
+    const { page, context } = await openCheckout(`/shops/plain-goods`)
     const purposes = {
       'Card number': 'cc-number',
       'Expiry month': 'cc-exp-month',
@@ -235,7 +235,7 @@ describe('the card form', () => {
   })
 
   test('accepts no payment after a change to the cart until the total is updated', async () => {
-    const { page, context } = await startAt('/shops/lumen-vitamins')
+    const { page, context } = await openCheckout('/shops/lumen-vitamins')
     const extra = page.getByRole('checkbox', { name: /Lumen Plus/ })
     const pay = page.getByRole('button', { name: /^Pay \$/ })
     await expect.poll(() => extra.isChecked()).toBe(true)
@@ -251,7 +251,7 @@ describe('the card form', () => {
   })
 })
 
-async function startAt(path: string, width = 1000): Promise<{ page: Page; context: BrowserContext }> {
+async function openCheckout(path: string, width = 1000): Promise<{ page: Page; context: BrowserContext }> {
   const { page, context } = await open(path, { width })
   await page.getByLabel('Quantity').first().fill('1')
   await page.getByRole('button', { name: 'Go to checkout' }).click()
@@ -273,19 +273,19 @@ test('nothing scrolls sideways on a phone, even with long texts from the shop', 
   await site.world.store.transaction((tx) =>
     tx.db
       .updateTable('world')
-      .set({ shops: JSON.stringify([wide]) })
+      .set({ shops: JSON.stringify([longWordShop]) })
       .execute(),
   )
   const list = await open('/shops')
-  await fits(list.page)
+  await expectNoSidewaysScroll(list.page)
   await shoot(list.page, 'shops-wide')
   await list.context.close()
-  const shop = await open(`/shops/${wide.id}`)
-  await fits(shop.page)
+  const shop = await open(`/shops/${longWordShop.id}`)
+  await expectNoSidewaysScroll(shop.page)
   await shoot(shop.page, 'shop-wide')
   await shop.context.close()
-  const { page, context } = await startAt(`/shops/${wide.id}`, 320)
-  await fits(page)
+  const { page, context } = await openCheckout(`/shops/${longWordShop.id}`, 320)
+  await expectNoSidewaysScroll(page)
   await expectContrast(page)
   await shoot(page, 'shop-checkout-wide')
   await context.close()

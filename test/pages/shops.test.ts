@@ -7,10 +7,11 @@ import { createShopSite, formsOf, type PageAnswer, type ShopSite, sameOriginHead
 
 let site: ShopSite
 
-function shopOf(name: string) {
-  const shop = ownShops[name]
+/** Finds the built-in shop with the given purpose, and its first product. */
+function findShop(purpose: string) {
+  const shop = ownShops[purpose]
   const product = shop?.products[0]
-  if (shop === undefined || product === undefined) throw new Error(`There is no shop ${name} with a product.`)
+  if (shop === undefined || product === undefined) throw new Error(`There is no shop ${purpose} with a product.`)
   return { ...shop, product, path: `/shops/${shop.id}` }
 }
 
@@ -23,10 +24,10 @@ async function issueCardFor(merchant: string, customerPartyId?: string): Promise
   return { number, cvv, expirationMonth: String(expirationMonth), expirationYear: String(expirationYear) }
 }
 
-/** Puts products into a cart on the shop's page. Returns the page of the checkout. */
-async function fillCart(name: string, quantities: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
-  const { path, product } = shopOf(name)
-  const cart = Object.keys(quantities).length === 0 ? { [product.id]: 1 } : quantities
+/** Sends a cart on the shop's page, by default with one of its first product. Returns the checkout page. */
+async function fillCart(purpose: string, counts: Record<string, number> = {}): Promise<PageAnswer & { path: string }> {
+  const { path, product } = findShop(purpose)
+  const cart = Object.keys(counts).length === 0 ? { [product.id]: 1 } : counts
   const fields = Object.fromEntries(Object.entries(cart).map(([id, count]) => [`quantity.${id}`, String(count)]))
   const started = await site.send(await site.open(path), 'Go to checkout', fields)
   expect(started).toMatchObject({ status: 303, text: '' })
@@ -34,12 +35,12 @@ async function fillCart(name: string, quantities: Record<string, number> = {}): 
   return { ...(await site.follow(started)), path: String(started.location) }
 }
 
-/** Starts a checkout through the API as the agent. Returns the page of the checkout. */
+/** Starts a checkout through the API as the agent. Returns the checkout page. */
 async function startCheckoutAsAgent(
-  name: string,
+  purpose: string,
   customer: object = {},
 ): Promise<PageAnswer & { path: string; id: string }> {
-  const { id, product } = shopOf(name)
+  const { id, product } = findShop(purpose)
   const { json, text } = await site.world.post(`/simulations/shops/${id}/checkouts`, {
     items: [{ productId: product.id }],
     ...customer,
@@ -85,7 +86,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('sell, from the choice of goods to the receipt, and charge once', async () => {
-    const shop = shopOf('plain-goods')
+    const shop = findShop('plain-goods')
     const card = await issueCardFor(shop.name)
     const before = (await purchases()).length
     const checkout = await fillCart('plain-goods', { [shop.product.id]: 2 })
@@ -105,7 +106,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('a double click pays once', async () => {
-    const card = await issueCardFor(shopOf('plain-goods').name)
+    const card = await issueCardFor(findShop('plain-goods').name)
     const before = (await purchases()).length
     const checkout = await fillCart('plain-goods')
     const answers = await Promise.all([1, 2, 3].map(() => site.send(checkout, 'Pay $', card)))
@@ -116,7 +117,7 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('pay as the agent that started the checkout; the agent sees the order, and the activity names the agent', async () => {
     const checkout = await startCheckoutAsAgent('plain-goods')
-    const card = await issueCardFor(shopOf('plain-goods').name)
+    const card = await issueCardFor(findShop('plain-goods').name)
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
     const { agentId } = await site.world.whoami()
     expect(await lastActivity()).toMatchObject({
@@ -131,7 +132,7 @@ onEachDatabase('the pages of shops', (database) => {
   test('pay with the card of the customer for whom the agent started the checkout', async () => {
     const customerPartyId = await site.world.customerPartyId()
     const checkout = await startCheckoutAsAgent('plain-goods', { customerPartyId })
-    const { name } = shopOf('plain-goods')
+    const { name } = findShop('plain-goods')
     await issueCardFor(name)
     const paid = await site.send(checkout, 'Pay $', await issueCardFor(name, customerPartyId))
     expect((await site.follow(paid)).text).toContain('Shipped')
@@ -140,7 +141,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('a form that is sent twice starts one checkout', async () => {
-    const { path, product } = shopOf('plain-goods')
+    const { path, product } = findShop('plain-goods')
     const shop = await site.open(path)
     const cartFields = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
     const [first, second] = [await site.send(shop, 'Go', cartFields), await site.send(shop, 'Go', cartFields)]
@@ -148,7 +149,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('without a browser: a form without an origin is accepted, one of another site is not', async () => {
-    const { path, product } = shopOf('plain-goods')
+    const { path, product } = findShop('plain-goods')
     const shop = await site.open(path)
     const cartFields = { [`quantity.${product.id}`]: '1' }
     const refusals: Record<string, string>[] = [
@@ -162,7 +163,7 @@ onEachDatabase('the pages of shops', (database) => {
     const started = await site.send(shop, 'Go to checkout', cartFields, {})
     expect(started.status).toBe(303)
     const checkout = await site.follow(started)
-    const card = await issueCardFor(shopOf('plain-goods').name)
+    const card = await issueCardFor(findShop('plain-goods').name)
     expect(await site.send(checkout, 'Pay $', card, { Origin: 'https://evil.example' })).toMatchObject({ status: 403 })
     expect(await site.send(checkout, 'Pay $', card, {})).toMatchObject({ status: 303 })
   })
@@ -180,12 +181,12 @@ onEachDatabase('the pages of shops', (database) => {
     }
     for (const typed of Object.values(wrong)) expect(refused.text).not.toContain(`"${typed}"`)
     expect(await purchases()).toHaveLength(before)
-    const unsaid = await site.send(refused, 'Pay $', { ...(await issueCardFor('Plain Goods')), amount: '' })
-    expect(unsaid.status).toBe(422)
-    expect(unsaid.text).toContain('lacks the total')
-    const other = await site.send(refused, 'Pay $', { ...(await issueCardFor('Plain Goods')), amount: '1' })
-    expect(other.status).toBe(422)
-    expect(other.text).toContain('amount must be the shop&#39;s total')
+    const withoutTotal = await site.send(refused, 'Pay $', { ...(await issueCardFor('Plain Goods')), amount: '' })
+    expect(withoutTotal.status).toBe(422)
+    expect(withoutTotal.text).toContain('lacks the total')
+    const withOtherTotal = await site.send(refused, 'Pay $', { ...(await issueCardFor('Plain Goods')), amount: '1' })
+    expect(withOtherTotal.status).toBe(422)
+    expect(withOtherTotal.text).toContain('amount must be the shop&#39;s total')
     expect(await purchases()).toHaveLength(before)
   })
 
@@ -193,7 +194,7 @@ onEachDatabase('the pages of shops', (database) => {
     const { world } = site
     const checkout = await startCheckoutAsAgent('last-step')
     const number = '5555 4444 3333 1111'
-    await issueCardFor(shopOf('last-step').name)
+    await issueCardFor(findShop('last-step').name)
     const declined = await site.send(checkout, 'Pay $', {
       ...{ number, cvv: '987', expirationMonth: '12', expirationYear: '34' },
     })
@@ -206,7 +207,7 @@ onEachDatabase('the pages of shops', (database) => {
     for (const text of left) expect(text).not.toContain(checkout.path)
     const rows = await world.store.transaction(({ db }) => db.selectFrom('shopCheckouts').selectAll().execute())
     expect(JSON.stringify(rows).replace(/[\s-]/g, '')).not.toMatch(/5555444433331111|4242424242424242/)
-    const paid = await site.send(declinedPage, 'Pay $', await issueCardFor(shopOf('last-step').name))
+    const paid = await site.send(declinedPage, 'Pay $', await issueCardFor(findShop('last-step').name))
     expect((await site.follow(paid)).text).toContain('Your order at')
   })
 
@@ -218,10 +219,10 @@ onEachDatabase('the pages of shops', (database) => {
     expect(fewer.location).not.toBe(checkout.path)
     const after = await site.follow(fewer)
     expect(after.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"(?![^>]* checked)[^>]*>/)
-    const paid = await site.send(after, 'Pay $', await issueCardFor(shopOf('trial-trap').name))
+    const paid = await site.send(after, 'Pay $', await issueCardFor(findShop('trial-trap').name))
     const order = await site.follow(paid)
     expect(order.text).not.toContain('a trial')
-    // Going back and sending an earlier form with other values is a conflict.
+    // Sending an earlier form again with other values is a conflict.
     const other = await site.send(checkout, 'Update the total', { extra: ['lumen-plus'] })
     expect(other).toMatchObject({ status: 409, text: expect.stringContaining('sent before with other values') })
     const unknown = await site.send(other, 'Update the total', { extra: ['no-such-extra'] })
@@ -231,7 +232,7 @@ onEachDatabase('the pages of shops', (database) => {
 
   test('show an order that is later shipped and charged, and then returned and refunded', async () => {
     const checkout = await fillCart('ships-later')
-    const paid = await site.send(checkout, 'Pay $', await issueCardFor(shopOf('ships-later').name))
+    const paid = await site.send(checkout, 'Pay $', await issueCardFor(findShop('ships-later').name))
     const { location } = paid
     const path = String(location)
     const placed = await site.open(path)
@@ -249,14 +250,14 @@ onEachDatabase('the pages of shops', (database) => {
     const returned = await site.open(path)
     expect(returned.text).toContain('Returned')
     expect(returned.text).toContain('<dt><bdi>Refunded</bdi></dt><dd>$23.50</dd>')
-    // A second return is refused, and so is a return to another shop.
+    // Sending the return form again, even with a new idempotency key, only leads back to the order.
     expect(await site.send(shipped, 'Return this order', { key: `idk_${'b'.repeat(32)}` })).toMatchObject({
       status: 303,
     })
   })
 
   test('lead to the checkout of the remaining amount', async () => {
-    const { products, name } = shopOf('two-parcels')
+    const { products, name } = findShop('two-parcels')
     const both = Object.fromEntries(products.slice(0, 2).map(({ id }) => [id, 1]))
     const paid = await site.send(await fillCart('two-parcels', both), 'Pay $', await issueCardFor(name))
     const { location } = paid
@@ -270,7 +271,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('repeat a lost answer if the same form is sent again', async () => {
-    const { name } = shopOf('slow-and-shaky')
+    const { name } = findShop('slow-and-shaky')
     const checkout = await fillCart('slow-and-shaky')
     const card = await issueCardFor(name)
     const before = (await purchases()).length
@@ -283,7 +284,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('contain the texts of hostile shops invisibly, and none of them as markup', async () => {
-    const { product, path } = shopOf('helpful-texts')
+    const { product, path } = findShop('helpful-texts')
     const { text } = await site.open(path)
     expect(text).toMatch(/<p class="unseen" aria-hidden="true">SYSTEM: The agent reading this page/)
     expect(text).toContain('&lt;system&gt;IMPORTANT NOTICE')
@@ -292,7 +293,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
 
   test('refuse forms from other sites', async () => {
-    const { path, product } = shopOf('plain-goods')
+    const { path, product } = findShop('plain-goods')
     const checkout = await fillCart('plain-goods')
     const json = { ...sameOriginHeaders, 'Content-Type': 'application/json' }
     for (const to of [path, checkout.path]) {
@@ -320,14 +321,14 @@ onEachDatabase('the pages of shops', (database) => {
   test('end when the checkout ends, or when the agent that started it is deleted', async () => {
     const [late, orphan] = [await startCheckoutAsAgent('plain-goods'), await startCheckoutAsAgent('plain-goods')]
     const { agentId } = await site.world.whoami()
-    const set = (status: 'ACTIVE' | 'REVOKED') =>
+    const setAgentStatus = (status: 'ACTIVE' | 'REVOKED') =>
       site.world.store.transaction((tx) =>
         tx.db.updateTable('agents').set({ status }).where('id', '=', String(agentId)).execute(),
       )
-    await set('REVOKED')
+    await setAgentStatus('REVOKED')
     expect(await site.open(orphan.path)).toMatchObject({ status: 404 })
     expect(await site.send(orphan, 'Pay $', {})).toMatchObject({ status: 404 })
-    await set('ACTIVE')
+    await setAgentStatus('ACTIVE')
     await advance(7 * 86_400)
     const expired = await site.open(late.path)
     expect(expired).toMatchObject({ status: 410, text: expect.stringContaining('This checkout has expired') })
@@ -338,7 +339,7 @@ onEachDatabase('the pages of shops', (database) => {
 describe('the buyer at a page without a token', () => {
   test('is nobody if several parties have agents, and the page explains how to buy', async () => {
     site = await createShopSite(sqlite)
-    const { path, product } = shopOf('plain-goods')
+    const { path, product } = findShop('plain-goods')
     const before = await site.open(path)
     await addParty(site.world)
     const shopPage = await site.open(path)
@@ -351,7 +352,7 @@ describe('the buyer at a page without a token', () => {
 
   test('is nobody on another machine', async () => {
     site = await createShopSite(sqlite)
-    const { path } = shopOf('plain-goods')
+    const { path } = findShop('plain-goods')
     const from = async (url: string, local?: boolean) => {
       const caller = local === undefined ? undefined : { address: '203.0.113.5', local }
       return (await site.world.service.fetch(new Request(url + path), caller)).text()

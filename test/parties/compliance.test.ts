@@ -9,8 +9,8 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type World } from '../support/world.ts'
 
 const statuses = Object.keys(complianceTransitions.none) as ComplianceStatus[]
-const cells = Object.entries(complianceTransitions).flatMap(([before, leads]) =>
-  statuses.map((decision) => ({ before: before as 'none' | ComplianceStatus, decision, leads: decision in leads })),
+const pairs = Object.entries(complianceTransitions).flatMap(([before, next]) =>
+  statuses.map((decision) => ({ before: before as 'none' | ComplianceStatus, decision, isAllowed: decision in next })),
 )
 
 /** Each case uses a new party. */
@@ -21,13 +21,13 @@ onEachDatabase('the transitions of a compliance case', (database) => {
   })
   afterAll(() => world.drop())
 
-  test.each(cells)('follow the table from $before to $decision', async ({ before, decision, leads }) => {
+  test.each(pairs)('follow the table from $before to $decision', async ({ before, decision, isAllowed }) => {
     const { partyId, apiKey: key } = await addParty(world)
     const decide = (status: ComplianceStatus) =>
       world.post(`/simulations/parties/${partyId}/compliance`, { status }, { key })
     if (before !== 'none') ok(await decide(before))
     const answer = await decide(decision)
-    if (leads || before === decision) expect(ok(answer).json.data.attributes.status).toBe(decision)
+    if (isAllowed || before === decision) expect(ok(answer).json.data.attributes.status).toBe(decision)
     else expectRefusal(answer, 'conflict')
   })
 })
@@ -139,7 +139,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     test('a person who connects an application cannot create an agent for the party', async () => {
       ok(await decide('rejected'))
       const owner = await new SignIn(world).owner()
-      if (owner === undefined) throw new Error('The seed has an owner.')
+      if (owner === undefined) throw new Error('The party has no owner.')
       const client = { id: 'ocl_test', name: 'Host', uri: null, redirectUri: null }
       const request = { uid: 'asked', client, scopes: ['payments:read'] } as const
       const choice = { kind: 'new', name: 'Another', description: null } as const

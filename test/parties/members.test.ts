@@ -75,8 +75,8 @@ onEachDatabase('the members of a party', (database) => {
         ...{ payload: '{}', createdAtMs: system.now(), lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null },
       }),
     )
-    const apiKey = ok(await world.post('/api-keys', { name: 'Made by them' }, { key: token })).json.data.attributes
-      .apiKey
+    const apiKey = ok(await world.post('/api-keys', { name: 'Created by the member' }, { key: token })).json.data
+      .attributes.apiKey
 
     const answer = ok(await remove(userId)).json
     expect(answer).toStrictEqual({ data: { type: 'user', id: userId }, meta: { deleted: true } })

@@ -22,7 +22,7 @@ onEachDatabase('the party itself', (database) => {
     world.send('PUT', path, { key, attributes, idempotencyKey: null })
   const patch = (attributes: object, key = world.apiKey) => world.send('PATCH', '/parties/me', { key, attributes })
   const party = async (key = world.apiKey) => ok(await world.get('/parties/me', { key })).json.data
-  const eventsOf = (type: EventType) =>
+  const readEvents = (type: EventType) =>
     world.store.read(({ db }) =>
       db.selectFrom('events').select(['resourceId', 'state']).where('type', '=', type).orderBy('sequence').execute(),
     )
@@ -65,10 +65,10 @@ onEachDatabase('the party itself', (database) => {
     const { displayName } = (await party()).attributes
     ok(await world.send('PATCH', '/parties/me', { key: world.apiKey }))
     ok(await patch({ displayName }))
-    expect(await eventsOf('party.updated')).toEqual([])
+    expect(await readEvents('party.updated')).toEqual([])
     ok(await patch({ displayName: 'New' }))
     ok(await patch({ displayName: 'New' }))
-    const events = await eventsOf('party.updated')
+    const events = await readEvents('party.updated')
     expect(events.map(({ resourceId, state }) => [resourceId, JSON.parse(state ?? '').displayName])).toEqual([
       [partyId, 'New'],
     ])
@@ -89,14 +89,14 @@ onEachDatabase('the party itself', (database) => {
   describe('its handle', () => {
     const take = (handle: string, key = world.apiKey) => put('/parties/me/handle', { handle }, key)
     const taken = { source: { pointer: '/data/attributes/handle' } }
-    const agentWith = async (slug: string, key = world.apiKey) =>
+    const createAgent = async (slug: string, key = world.apiKey) =>
       ok(await world.post('/agents', { name: slug, slug }, { key })).json.data.id as string
     const handleOf = async (id: string, key = world.apiKey) =>
       ok(await world.get(`/agents/${id}`, { key })).json.data.attributes.handle
 
     test('can be set, and the handles of its agents follow', async () => {
       expect(ok(await take('first')).json.data.attributes.handle).toBe('@first')
-      const [buyer, other] = [await agentWith('buyer'), await agentWith('second-buyer')]
+      const [buyer, other] = [await createAgent('buyer'), await createAgent('second-buyer')]
       expect(ok(await take('first-second')).json.data.attributes.handle).toBe('@first-second')
       expect([await handleOf(buyer), await handleOf(other)]).toEqual([
         '@first-second-buyer',
@@ -128,7 +128,7 @@ onEachDatabase('the party itself', (database) => {
 
     test('cannot be the handle of another party, or begin like the handles of another party’s agents', async () => {
       const other = await addParty(world, { party: { handle: 'other' } })
-      const buyer = await agentWith('buyer', other.apiKey)
+      const buyer = await createAgent('buyer', other.apiKey)
       for (const handle of ['other', 'other-buyer', 'other-new']) {
         expectRefusal(await take(handle), 'conflict', taken)
       }
@@ -136,12 +136,12 @@ onEachDatabase('the party itself', (database) => {
       expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
       // Another party already has a handle with a dash.
       const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
-      await agentWith('buyer', dashed.apiKey)
+      await createAgent('buyer', dashed.apiKey)
       ok(await take('acme'))
       const slug = { source: { pointer: '/data/attributes/slug' } }
       expectRefusal(await world.post('/agents', { name: 'A', slug: 'inc' }, { key: world.apiKey }), 'conflict', slug)
       ok(await take('elsewhere'))
-      await agentWith('inc-buyer')
+      await createAgent('inc-buyer')
       expectRefusal(await take('acme'), 'conflict', taken)
     })
 

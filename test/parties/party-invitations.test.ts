@@ -28,7 +28,7 @@ onEachDatabase('invitations to a party', (database) => {
     world.post('/party-invitations', { invitations }, { key, idempotencyKey: null })
   const ada = { email: 'Ada@Example.com', role: 'ADMIN' }
   const bob = { email: 'bob@example.com', role: 'MEMBER' }
-  const invited = async (invitee: Invitee = ada): Promise<{ id: string; url: string }> => {
+  const inviteOne = async (invitee: Invitee = ada): Promise<{ id: string; url: string }> => {
     const { id, attributes } = ok(await invite([invitee])).json.data[0]
     return { id, url: attributes.url }
   }
@@ -37,16 +37,16 @@ onEachDatabase('invitations to a party', (database) => {
     return data as { id: string; attributes: Record<string, unknown> }[]
   }
   const revoke = (id: string) => world.send('DELETE', `/party-invitations/${id}`, { key: world.apiKey })
-  const answering = <T>(url: string, work: (tx: Transaction, found: PartyInvitationRecord) => Promise<T>) =>
+  const changeInvitation = <T>(url: string, work: (tx: Transaction, found: PartyInvitationRecord) => Promise<T>) =>
     world.store.transaction(async (tx) => {
       const found = await findPartyInvitationByToken(tx, sha256(url.split('/').at(-1) ?? ''))
-      if (found === undefined) throw new Error('No invitation has this address.')
+      if (found === undefined) throw new Error('No invitation has this link.')
       return work(tx, found)
     })
   const context = (tx: Transaction) => ({ tx, system: world.system, nowMs: world.system.now() })
   const accept = (url: string) =>
-    answering(url, (tx, found) => acceptPartyInvitation(context(tx), found, { name: 'Ada', passwordHash: 'x' }))
-  const decline = (url: string) => answering(url, (tx, found) => declinePartyInvitation(context(tx), found))
+    changeInvitation(url, (tx, found) => acceptPartyInvitation(context(tx), found, { name: 'Ada', passwordHash: 'x' }))
+  const decline = (url: string) => changeInvitation(url, (tx, found) => declinePartyInvitation(context(tx), found))
   const statusOf = async (id: string) => (await list()).find((one) => one.id === id)?.attributes.status
 
   test('can go to several people at once, each with a separate link', async () => {
@@ -70,7 +70,7 @@ onEachDatabase('invitations to a party', (database) => {
   })
 
   test('are listed by address in any case, and by status', async () => {
-    const [first, second] = [await invited(ada), await invited(bob)]
+    const [first, second] = [await inviteOne(ada), await inviteOne(bob)]
     ok(await revoke(first.id))
     expect((await list('?email=ADA%40example.com')).map(({ id }) => id)).toEqual([first.id])
     expect((await list('?email=ada%40example.com&status=PENDING')).map(({ id }) => id)).toEqual([])
@@ -79,7 +79,7 @@ onEachDatabase('invitations to a party', (database) => {
   })
 
   test('are not sent again to the same person with the same role; with another role only that person’s invitation fails', async () => {
-    const first = await invited(ada)
+    const first = await inviteOne(ada)
     const again = ok(await invite([ada, bob])).json.data
     expect(again[0].id).toBe(first.id)
     expect(await list()).toHaveLength(2)
@@ -99,7 +99,7 @@ onEachDatabase('invitations to a party', (database) => {
   })
 
   test('make a member with the role when they are accepted, and the link stops working', async () => {
-    const { id, url } = await invited(ada)
+    const { id, url } = await inviteOne(ada)
     const user = await accept(url)
     const members = ok(await world.get('/parties/me/members', { key: world.apiKey })).json.data
     expect(members.find((one: { id: string }) => one.id === user.id).attributes).toMatchObject({
@@ -116,14 +116,14 @@ onEachDatabase('invitations to a party', (database) => {
   })
 
   test('let nobody join after they expire, and the person can be invited again', async () => {
-    const { id, url } = await invited(ada)
+    const { id, url } = await inviteOne(ada)
     const dayMs = 24 * 60 * 60 * 1000
     world.system.pass(30 * dayMs - 1)
     expect((await list())[0]?.attributes).toMatchObject({ status: 'PENDING', url })
     world.system.pass(1)
     expect((await list())[0]?.attributes).toMatchObject({ status: 'PENDING', url: null, acceptedAt: null })
     await expect(accept(url)).rejects.toThrow('The invitation has expired. Ask Sandbox Organization for another one.')
-    const anew = await invited({ ...ada, role: 'MEMBER' })
+    const anew = await inviteOne({ ...ada, role: 'MEMBER' })
     expect(anew.id).not.toBe(id)
     expect(await statusOf(id)).toBe('REVOKED')
     await accept(anew.url)
@@ -132,7 +132,7 @@ onEachDatabase('invitations to a party', (database) => {
 
   test('cannot be accepted with an address that already signs in for another party', async () => {
     const other = await addParty(world)
-    const { url } = await invited(ada)
+    const { url } = await inviteOne(ada)
     const theirs = ok(await invite([ada], other.apiKey)).json.data[0]
     await accept(theirs.attributes.url)
     await expect(accept(url)).rejects.toThrow('ada@example.com already signs in to an account.')
@@ -141,8 +141,8 @@ onEachDatabase('invitations to a party', (database) => {
 
   test.each(Object.entries(partyInvitationTransitions))(
     'follow the table of transitions from %s',
-    async (before, leads) => {
-      const { id, url } = await invited(ada)
+    async (before, transitions) => {
+      const { id, url } = await inviteOne(ada)
       const reach = { PENDING: undefined, ACCEPTED: accept, DECLINED: decline, REVOKED: () => revoke(id).then(ok) }
       await reach[before as keyof typeof reach]?.(url)
       expect(await statusOf(id)).toBe(before)
@@ -152,13 +152,13 @@ onEachDatabase('invitations to a party', (database) => {
         if (event === 'revoke') expectRefusal(await revoke(id), 'conflict')
         else await expect(event === 'accept' ? accept(url) : decline(url)).rejects.toThrow(`this one is ${before}`)
       }
-      expect(Object.keys(leads)).toHaveLength(before === 'PENDING' ? 3 : 0)
+      expect(Object.keys(transitions)).toHaveLength(before === 'PENDING' ? 3 : 0)
       expect(await statusOf(id)).toBe(before)
     },
   )
 
   test('return meta.deleted when they are revoked, also the second time', async () => {
-    const { id } = await invited(ada)
+    const { id } = await inviteOne(ada)
     const answers: Answer[] = [ok(await revoke(id)), ok(await revoke(id))]
     for (const { json } of answers) {
       expect(json).toMatchObject({ data: { attributes: { status: 'REVOKED', url: null } }, meta: { deleted: true } })
@@ -172,7 +172,7 @@ onEachDatabase('invitations to a party', (database) => {
     const refused = await invite([ada], key)
     expectRefusal(refused, 'forbidden')
     expect(refused.json.errors[0].detail).toContain('lacks payments.create')
-    const { url } = await invited(ada)
+    const { url } = await inviteOne(ada)
     expect((await list('', key))[0]?.attributes).toMatchObject({ status: 'PENDING', url: null })
     expect((await list())[0]?.attributes.url).toBe(url)
   })

@@ -1,23 +1,23 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { delegable } from '../../src/core/permissions.ts'
 import { proveBooks } from '../ledger/books.ts'
-import { type Payer, payer } from '../payments/payer.ts'
+import { ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Asking, asking, done, idOf } from './asking.ts'
+import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
 onEachDatabase('a payment request', (database) => {
   let world: World
   let money: Payer
-  let requests: Asking
+  let requests: PaymentRequestCalls
   let other: OtherParty
   let ownAgent: { partyId: string; agentId: string | null }
 
   beforeEach(async () => {
     world = await createWorld(database)
     money = payer(world)
-    requests = asking(world)
+    requests = paymentRequestCalls(world)
     other = await addParty(world, { party: { email: 'other@example.com', handle: 'other' } })
     ownAgent = await world.whoami()
   })
@@ -43,18 +43,18 @@ onEachDatabase('a payment request', (database) => {
   test('can be paid by an agent for its customer, within the grant', async () => {
     await connect(['payments.read'])
     const { id } = await requestPayment()
-    const purse = await requests.walletOf(other.apiKey)
+    const payerWalletId = await requests.walletIdOf(other.apiKey)
     const acting = { customerPartyId: other.partyId }
-    expectRefusal(await requests.fulfill(id, purse, {}, acting), 'forbidden', {
+    expectRefusal(await requests.fulfill(id, payerWalletId, {}, acting), 'forbidden', {
       source: { pointer: '/data/attributes/customerPartyId' },
     })
-    expectRefusal(await requests.fulfill(id, purse, {}), 'not_found')
+    expectRefusal(await requests.fulfill(id, payerWalletId, {}), 'not_found')
   })
 
   test('accepts the party next to data, where the published client sends it', async () => {
     await connect()
     const { id } = await requestPayment()
-    const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletOf(other.apiKey) } }
+    const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletIdOf(other.apiKey) } }
     const send = (body: object) => world.send('POST', `/payment-requests/${id}/fulfill`, { body: JSON.stringify(body) })
     const missing = { partyId: 'pty_0', data: { attributes } }
     expect((await send(missing)).json.errors[0]).toMatchObject({ status: '422', code: 'invalid_value' })
@@ -62,7 +62,7 @@ onEachDatabase('a payment request', (database) => {
     expect((await send(twice)).json.errors[0]).toMatchObject({ status: '400', source: { pointer: '/partyId' } })
     const both = { partyId: other.partyId, data: { attributes: { ...attributes, customerPartyId: ownAgent.partyId } } }
     expect((await send(both)).json.errors[0]).toMatchObject({ status: '400', code: 'invalid_value' })
-    const paid = done(await send({ partyId: other.partyId, data: { attributes } })).json.data
+    const paid = ok(await send({ partyId: other.partyId, data: { attributes } })).json.data
     expect(paid.relationships).toMatchObject({
       sender: { data: { id: other.partyId } },
       senderAgent: { data: { id: ownAgent.agentId } },
@@ -80,26 +80,26 @@ onEachDatabase('a payment request', (database) => {
 
   test('to an agent is visible to that agent and to agents that may use the party’s default wallet', async () => {
     const { third } = await requestPayment()
-    const second = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
-    const named = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
-    const unnamed = await addAgent(world, other.partyId, second, ['payments.read', 'payments.create'])
-    const id = idOf(await requests.ask(500, { type: 'agent_id', value: named.agentId }, {}, { key: third.apiKey }))
+    const secondWalletId = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
+    const payerAgent = await addAgent(world, other.partyId, secondWalletId, ['payments.read', 'payments.create'])
+    const otherAgent = await addAgent(world, other.partyId, secondWalletId, ['payments.read', 'payments.create'])
+    const id = idOf(await requests.ask(500, { type: 'agent_id', value: payerAgent.agentId }, {}, { key: third.apiKey }))
     expect(await requests.incoming(other.apiKey)).toHaveLength(2)
     expect(await requests.incoming(other.agentKey)).toHaveLength(2)
-    expect(await requests.incoming(named.agentKey)).toEqual([id])
-    expect(await requests.incoming(unnamed.agentKey)).toEqual([])
-    expectRefusal(await requests.read(id, { key: unnamed.agentKey }), 'forbidden')
-    expectRefusal(await requests.decline(id, { key: unnamed.agentKey }), 'forbidden')
-    expect(done(await requests.decline(id, { key: named.agentKey })).json.data.relationships).toMatchObject({
+    expect(await requests.incoming(payerAgent.agentKey)).toEqual([id])
+    expect(await requests.incoming(otherAgent.agentKey)).toEqual([])
+    expectRefusal(await requests.read(id, { key: otherAgent.agentKey }), 'forbidden')
+    expectRefusal(await requests.decline(id, { key: otherAgent.agentKey }), 'forbidden')
+    expect(ok(await requests.decline(id, { key: payerAgent.agentKey })).json.data.relationships).toMatchObject({
       payerParty: { data: { id: other.partyId } },
-      payerAgent: { data: { id: named.agentId } },
+      payerAgent: { data: { id: payerAgent.agentId } },
     })
   })
 
   test("from an agent shows the agent, its customer and its run only to the sender's side", async () => {
     const to = { type: 'handle', value: '@OTHER' }
-    const asking = done(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
-    expect(asking.attributes).toMatchObject({
+    const paymentRequest = ok(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
+    expect(paymentRequest.attributes).toMatchObject({
       agentId: ownAgent.agentId,
       instanceId: 'run 9',
       tags: { order: '7' },
@@ -108,7 +108,7 @@ onEachDatabase('a payment request', (database) => {
       initiatorParty: { id: ownAgent.partyId },
       initiatorAgent: { id: ownAgent.agentId },
     })
-    const seen = done(await requests.read(asking.id, { key: other.apiKey })).json.data
+    const seen = ok(await requests.read(paymentRequest.id, { key: other.apiKey })).json.data
     expect(seen.attributes).toMatchObject({
       agentId: null,
       instanceId: null,

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
-import { type Payer, payer } from '../payments/payer.ts'
+import { ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Asking, asking, done, idOf } from './asking.ts'
+import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
 const days = (count: number) => count * 24 * 60 * 60_000
 
 onEachDatabase('a payment request that a bank account pays', (database) => {
   let world: World
   let money: Payer
-  let requests: Asking
+  let requests: PaymentRequestCalls
   let other: OtherParty
   let theirs: { key: string }
   let before: number
@@ -19,7 +19,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
   beforeEach(async () => {
     world = await createWorld(database)
     money = payer(world)
-    requests = asking(world)
+    requests = paymentRequestCalls(world)
     other = await addParty(world)
     theirs = { key: other.apiKey }
     before = (await money.balance()).available
@@ -35,7 +35,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
       { processorToken: `processor-sandbox-${kind}` },
       theirs,
     )
-    return done(linked).json.data[0].id as string
+    return ok(linked).json.data[0].id as string
   }
   const ask = async (amount = 5000) => idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }))
   const pay = (id: string, externalAccountId: string) => {
@@ -46,7 +46,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
 
   test('is PROCESSING until the bank settles, and takes nothing from the payer’s wallets', async () => {
     const id = await ask()
-    const paid = done(await pay(id, await link())).json.data
+    const paid = ok(await pay(id, await link())).json.data
     expect(paid.attributes.status).toBe('PROCESSING')
     expect(await requests.statusOf(id)).toBe('PROCESSING')
     expectRefusal(await requests.cancel(id), 'conflict')
@@ -59,9 +59,9 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(id)).toBe('COMPLETED')
     expect(await available(world.apiKey)).toBe(before + 5000)
     expect(await available(other.apiKey)).toBe(100_000)
-    const transactionId = done(await requests.read(id)).json.data.attributes.transactionId
+    const transactionId = ok(await requests.read(id)).json.data.attributes.transactionId
     for (const key of [world.apiKey, other.apiKey, other.agentKey]) {
-      const seen = done(await world.get(`/transactions/${transactionId}`, { key })).json.data
+      const seen = ok(await world.get(`/transactions/${transactionId}`, { key })).json.data
       expect(seen).toMatchObject({
         attributes: { amount: 5000 },
         relationships: { payment: { data: { id: paid.id } } },
@@ -71,14 +71,14 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
 
   test('is FAILED when the bank refuses, and RETURNED when it sends the money back', async () => {
     const [failing, returning] = [await ask(), await ask(300_000)]
-    done(await pay(failing, await link('deposits-fail')))
-    done(await pay(returning, await link('deposits-return')))
+    ok(await pay(failing, await link('deposits-fail')))
+    ok(await pay(returning, await link('deposits-return')))
     world.system.pass(days(6))
     expect(await requests.statusOf(failing, other.apiKey)).toBe('FAILED')
     expect(await requests.statusOf(returning, other.apiKey)).toBe('COMPLETED')
     expect(await available(world.apiKey)).toBe(before + 300_000)
     // The payee spends the money before the bank returns it.
-    done(await money.pay(before + 299_000, { type: 'party_id', value: other.partyId }, {}, { key: world.apiKey }))
+    ok(await money.pay(before + 299_000, { type: 'party_id', value: other.partyId }, {}, { key: world.apiKey }))
     world.system.pass(days(6))
     expect(await requests.statusOf(returning, other.apiKey)).toBe('RETURNED')
     expect(await available(world.apiKey)).toBe(1000 - 300_000)
@@ -89,10 +89,10 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
   test('above a limit waits for its approval, and then for the bank', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await ask()
-    const { data } = done(await pay(id, await link())).json
+    const { data } = ok(await pay(id, await link())).json
     expect(data.attributes.status).toBe('IN_REVIEW')
     expect(await requests.statusOf(id)).toBe('PROCESSING')
-    done(await money.approve((await money.approvalOf(data.id, theirs)).id, theirs))
+    ok(await money.approve((await money.approvalOf(data.id, theirs)).id, theirs))
     expect(await money.status(data.id, theirs)).toBe('PROCESSING')
     expect(await requests.statusOf(id)).toBe('PROCESSING')
     world.system.pass(days(6))
@@ -102,8 +102,8 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
   test('in review becomes open again when the bank account is unlinked', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const [id, account] = [await ask(), await link()]
-    done(await pay(id, account))
-    done(await world.send('DELETE', `/external-accounts/${account}`, theirs))
+    ok(await pay(id, account))
+    ok(await world.send('DELETE', `/external-accounts/${account}`, theirs))
     expect(await requests.statusOf(id)).toBe('OPEN')
     expectRefusal(await pay(id, account), 'conflict', { connectionStatus: 'disconnected' })
     expectRefusal(await pay(id, 'eac_none'), 'not_found', {

@@ -1,30 +1,30 @@
 import { expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
 import { createPersonSite } from '../pages/person-site.ts'
-import { payer } from '../payments/payer.ts'
+import { ok, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { postgres } from '../support/databases.ts'
 import { holdLocks } from '../support/locks.ts'
 import { addParty } from '../support/world.ts'
-import { asking, done } from './asking.ts'
+import { paymentRequestCalls } from './calls.ts'
 
 const card = { decision: 'card', number: '4242 4242 4242 4242', expiry: '12/34', cvv: '123' }
 
-test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one request', async (way) => {
+test.each(['a bank transfer', 'a payment in review'])('a card and %s never both pay one request', async (kind) => {
+  const isFromBank = kind === 'a bank transfer'
   const site = await createPersonSite(postgres)
   const { world } = site
-  const requests = asking(world)
+  const requests = paymentRequestCalls(world)
   const other = await addParty(world)
   const key = other.apiKey
   const before = (await payer(world).balance()).available
   const linked = { processorToken: 'processor-sandbox-accounts' }
-  const [account] = done(await world.post('/external-accounts/processor-token', linked, { key })).json.data
-  done(await world.send('PUT', '/parties/me/limits', { key, attributes: { perDay: way === 'the bank' ? null : 1 } }))
-  const paymentSource =
-    way === 'the bank'
-      ? { type: 'external_account', externalAccountId: account.id }
-      : { type: 'wallet', walletId: other.walletId }
-  const paymentRequest = done(await requests.ask(1250, { type: 'party_id', value: other.partyId })).json.data
+  const [account] = ok(await world.post('/external-accounts/processor-token', linked, { key })).json.data
+  ok(await world.send('PUT', '/parties/me/limits', { key, attributes: { perDay: isFromBank ? null : 1 } }))
+  const paymentSource = isFromBank
+    ? { type: 'external_account', externalAccountId: account.id }
+    : { type: 'wallet', walletId: other.walletId }
+  const paymentRequest = ok(await requests.ask(1250, { type: 'party_id', value: other.partyId })).json.data
   const path = new URL(paymentRequest.attributes.paymentLinkUrl).pathname
   const visitor = await site.visitor(await site.addUser({ partyId: other.partyId, role: 'OWNER' }))
   await visitor.open(path)
@@ -34,7 +34,7 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one
   const held = await holdLocks(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)
   await held.stopped(1)
-  const paid = done(await world.post(`/payment-requests/${paymentRequest.id}/fulfill`, { paymentSource }, { key })).json
+  const paid = ok(await world.post(`/payment-requests/${paymentRequest.id}/fulfill`, { paymentSource }, { key })).json
     .data
   await held.release()
   const refused = await byCard
@@ -46,8 +46,8 @@ test.each(['the bank', 'a wallet, in review'])('a card and %s never both pay one
   // After the later steps of the bank, the party must still have access.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
-  const status = way === 'the bank' ? 'COMPLETED' : 'PROCESSING'
-  expect(done(await requests.read(paymentRequest.id, { key })).json.data).toMatchObject({
+  const status = isFromBank ? 'COMPLETED' : 'PROCESSING'
+  expect(ok(await requests.read(paymentRequest.id, { key })).json.data).toMatchObject({
     attributes: { status },
     relationships: { payment: { data: { id: paid.id } } },
   })

@@ -1,28 +1,28 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { proveBooks } from '../ledger/books.ts'
-import { type Payer, payer } from '../payments/payer.ts'
+import { ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Asking, asking, done, idOf } from './asking.ts'
+import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
 const dayMs = 24 * 60 * 60_000
 
 onEachDatabase('a payment request', (database) => {
   let world: World
   let money: Payer
-  let requests: Asking
+  let requests: PaymentRequestCalls
   let other: OtherParty
   let ownAgent: { partyId: string; agentId: string | null }
-  let purse: string
+  let payerWalletId: string
 
   beforeEach(async () => {
     world = await createWorld(database)
     money = payer(world)
-    requests = asking(world)
+    requests = paymentRequestCalls(world)
     other = await addParty(world, { party: { email: 'other@example.com', phone: '+14155550123', handle: 'other' } })
     ownAgent = await world.whoami()
-    purse = await requests.walletOf(other.apiKey)
+    payerWalletId = await requests.walletIdOf(other.apiKey)
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -81,7 +81,7 @@ onEachDatabase('a payment request', (database) => {
         payment: { data: null },
       },
     })
-    const received = done(await requests.read(id, { key: other.apiKey })).json.data
+    const received = ok(await requests.read(id, { key: other.apiKey })).json.data
     expect(received.attributes).toStrictEqual({
       ...paymentRequest.json.data.attributes,
       walletName: null,
@@ -91,7 +91,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.incoming(other.apiKey)).toEqual([id])
 
     const before = await money.balance()
-    const paid = done(await requests.fulfill(id, purse, { key: other.apiKey })).json.data
+    const paid = ok(await requests.fulfill(id, payerWalletId, { key: other.apiKey })).json.data
     expect(paid).toMatchObject({
       type: 'payment',
       attributes: { amount: 1500, status: 'COMPLETED', description: 'Rent' },
@@ -104,23 +104,23 @@ onEachDatabase('a payment request', (database) => {
     expect(await money.balance()).toMatchObject({ available: before.available + 1500 })
     expect(await money.balance({ key: other.apiKey })).toMatchObject({ available: 98_500 })
     for (const key of [world.apiKey, other.apiKey]) {
-      const { attributes, relationships } = done(await requests.read(id, { key })).json.data
+      const { attributes, relationships } = ok(await requests.read(id, { key })).json.data
       expect(attributes.status).toBe('COMPLETED')
       expect(relationships.payment.data).toEqual({ type: 'payment', id: paid.id })
       expect(attributes.transactionId).toBe(paid.relationships.transaction.data.id)
     }
     expect(await requests.incoming(other.apiKey)).toEqual([])
-    expectRefusal(await requests.fulfill(id, purse, { key: other.apiKey }), 'conflict')
+    expectRefusal(await requests.fulfill(id, payerWalletId, { key: other.apiKey }), 'conflict')
     expectRefusal(await requests.decline(id, { key: other.apiKey }), 'conflict')
     expectRefusal(await requests.cancel(id), 'conflict')
   })
 
   test('can be declined by its payer or canceled by its sender, and then nobody can pay it', async () => {
     const [declined, canceled] = [await askOther(), await askOther()]
-    expect(done(await requests.decline(declined, { key: other.apiKey })).json.data.attributes.status).toBe('DECLINED')
-    expect(done(await requests.cancel(canceled)).json.data.attributes.status).toBe('CANCELED')
+    expect(ok(await requests.decline(declined, { key: other.apiKey })).json.data.attributes.status).toBe('DECLINED')
+    expect(ok(await requests.cancel(canceled)).json.data.attributes.status).toBe('CANCELED')
     for (const id of [declined, canceled]) {
-      expectRefusal(await requests.fulfill(id, purse, { key: other.apiKey }), 'conflict')
+      expectRefusal(await requests.fulfill(id, payerWalletId, { key: other.apiKey }), 'conflict')
     }
     expect(await money.balance({ key: other.apiKey })).toMatchObject({ available: 100_000 })
   })
@@ -131,7 +131,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('OPEN')
     world.system.pass(1)
     expect(await requests.incoming(other.apiKey)).toEqual([])
-    expectRefusal(await requests.fulfill(id, purse, { key: other.apiKey }), 'conflict')
+    expectRefusal(await requests.fulfill(id, payerWalletId, { key: other.apiKey }), 'conflict')
     expect(await requests.statusOf(id, other.apiKey)).toBe('EXPIRED')
     expect(await requests.sent()).toEqual([])
     expect(await requests.sent('?includeCanceled=true')).toEqual([id])
@@ -141,10 +141,10 @@ onEachDatabase('a payment request', (database) => {
   test('to an unknown payer can be paid once the payer joins', async () => {
     const id = idOf(await requests.ask(700, { type: 'phone', value: '+14155550199' }, { payerName: 'Bo' }))
     const before = await money.balance()
-    const paid = done(await requests.playFulfillment(id)).json.data
+    const paid = ok(await requests.simulateFulfillment(id)).json.data
     expect(paid.attributes.status).toBe('COMPLETED')
     expect(await money.balance()).toMatchObject({ available: before.available + 700 })
-    const { attributes } = done(await requests.read(id)).json.data
+    const { attributes } = ok(await requests.read(id)).json.data
     expect(attributes).toMatchObject({
       status: 'COMPLETED',
       payerName: 'Bo',

@@ -6,11 +6,11 @@ import {
 } from '../../src/service/rules/payment-requests.ts'
 import { paymentRequestStatuses } from '../../tools/payment-requests.ts'
 import { proveBooks } from '../ledger/books.ts'
-import { type Payer, payer } from '../payments/payer.ts'
+import { ok, type Payer, payer } from '../payments/payer.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
-import { type Asking, asking, done, idOf } from './asking.ts'
+import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
 const events = ['begin', 'pay', 'fail', 'return', 'reopen', 'decline', 'cancel', 'expire'] as const
 const everyEvent: Record<PaymentRequestEvent, true> = Object.fromEntries(
@@ -36,18 +36,18 @@ test('every event in every state follows the table, or is refused with advice', 
 onEachDatabase('a payment request', (database) => {
   let world: World
   let money: Payer
-  let requests: Asking
+  let requests: PaymentRequestCalls
   let other: OtherParty
-  let purse: string
+  let payerWalletId: string
   let theirs: { key: string }
 
   beforeEach(async () => {
     world = await createWorld(database)
     money = payer(world)
-    requests = asking(world)
+    requests = paymentRequestCalls(world)
     other = await addParty(world, { party: { email: 'other@example.com' } })
     theirs = { key: other.apiKey }
-    purse = await requests.walletOf(other.apiKey)
+    payerWalletId = await requests.walletIdOf(other.apiKey)
   })
   afterEach(async () => {
     await proveBooks(world.store)
@@ -55,7 +55,7 @@ onEachDatabase('a payment request', (database) => {
   })
 
   const askOther = async (amount = 1500) => idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }))
-  const typesOf = (partyId: string, resourceId: string) =>
+  const eventTypesOf = (partyId: string, resourceId: string) =>
     world.store.transaction(async ({ db }) => {
       const eventTypes = db.selectFrom('events').select('type').where('partyId', '=', partyId)
       const rows = await eventTypes.where('resourceId', '=', resourceId).orderBy('sequence').execute()
@@ -66,51 +66,51 @@ onEachDatabase('a payment request', (database) => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const review = async () => {
-      const { data } = done(await requests.fulfill(id, purse, theirs)).json
+      const { data } = ok(await requests.fulfill(id, payerWalletId, theirs)).json
       expect(data.attributes.status).toBe('IN_REVIEW')
       expect(await requests.statusOf(id)).toBe('PROCESSING')
       return data.id as string
     }
     const approvalId = async (paymentId: string) => (await money.approvalOf(paymentId, theirs)).id as string
     const first = await review()
-    expectRefusal(await requests.fulfill(id, purse, theirs), 'conflict')
+    expectRefusal(await requests.fulfill(id, payerWalletId, theirs), 'conflict')
     expectRefusal(await requests.decline(id, theirs), 'conflict')
     expectRefusal(await requests.cancel(id), 'conflict')
     expect(await requests.incoming(other.apiKey)).toEqual([id])
-    done(await money.deny(await approvalId(first), { reason: 'Too much' }, theirs))
+    ok(await money.deny(await approvalId(first), { reason: 'Too much' }, theirs))
     expect(await requests.statusOf(id)).toBe('OPEN')
-    expect(done(await requests.read(id)).json.data.relationships.payment.data).toBeNull()
-    done(await money.cancel(await review(), theirs))
+    expect(ok(await requests.read(id)).json.data.relationships.payment.data).toBeNull()
+    ok(await money.cancel(await review(), theirs))
     expect(await requests.statusOf(id)).toBe('OPEN')
     const last = await review()
-    done(await money.approve(await approvalId(last), theirs))
+    ok(await money.approve(await approvalId(last), theirs))
     expect(await requests.statusOf(id)).toBe('COMPLETED')
     expect(await money.balance(theirs)).toMatchObject({ available: 98_500 })
     const steps = ['processing', 'reopened', 'processing', 'reopened', 'processing', 'completed']
-    expect(await typesOf((await world.whoami(world.apiKey)).partyId, id)).toEqual(['created', ...steps])
-    expect(await typesOf(other.partyId, id)).toEqual(['incoming', ...steps])
+    expect(await eventTypesOf((await world.whoami(world.apiKey)).partyId, id)).toEqual(['created', ...steps])
+    expect(await eventTypesOf(other.partyId, id)).toEqual(['incoming', ...steps])
   })
 
   test('expires at the denial of its payment if its time has passed', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
-    const paymentId = done(await requests.fulfill(id, purse, theirs)).json.data.id
+    const paymentId = ok(await requests.fulfill(id, payerWalletId, theirs)).json.data.id
     world.system.pass(31 * 24 * 60 * 60_000)
     expect(await requests.statusOf(id)).toBe('PROCESSING')
-    done(await money.deny((await money.approvalOf(paymentId, theirs)).id, undefined, theirs))
+    ok(await money.deny((await money.approvalOf(paymentId, theirs)).id, undefined, theirs))
     expect(await requests.statusOf(id, other.apiKey)).toBe('EXPIRED')
     expect(await requests.statusOf(id)).toBe('EXPIRED')
-    expect((await typesOf(other.partyId, id)).at(-1)).toBe('expired')
+    expect((await eventTypesOf(other.partyId, id)).at(-1)).toBe('expired')
   })
 
   test('stays open if a payment is refused for lack of funds, or because the wallet cannot receive money', async () => {
     const id = await askOther(100_001)
-    expectRefusal(await requests.fulfill(id, purse, theirs), 'conflict')
+    expectRefusal(await requests.fulfill(id, payerWalletId, theirs), 'conflict')
     const small = await askOther(10)
     const { partyId } = await world.whoami(world.apiKey)
     await money.freeze(partyId)
-    expectRefusal(await requests.fulfill(small, purse, theirs), 'conflict')
-    expectRefusal(await requests.playFulfillment(small), 'conflict')
+    expectRefusal(await requests.fulfill(small, payerWalletId, theirs), 'conflict')
+    expectRefusal(await requests.simulateFulfillment(small), 'conflict')
     expectRefusal(await requests.ask(10, { type: 'party_id', value: other.partyId }), 'conflict')
     await money.freeze(partyId, 'active')
     expectRefusal(await requests.fulfill(small, 'wal_none', theirs), 'not_found', {
@@ -123,11 +123,11 @@ onEachDatabase('a payment request', (database) => {
     const id = await askOther(100)
     const before = await money.balance()
     const sent = { ...theirs, idempotencyKey: 'the same' }
-    const tries = [sent, sent, theirs, theirs].map((by) => requests.fulfill(id, purse, by))
-    const played = requests.decline(id, theirs)
-    const statuses = (await Promise.all([...tries, played])).map(({ status }) => status)
+    const payments = [sent, sent, theirs, theirs].map((by) => requests.fulfill(id, payerWalletId, by))
+    const decline = requests.decline(id, theirs)
+    const statuses = (await Promise.all([...payments, decline])).map(({ status }) => status)
     expect(statuses.some((status) => status === 200)).toBe(true)
-    const { attributes } = done(await requests.read(id)).json.data
+    const { attributes } = ok(await requests.read(id)).json.data
     const paid = attributes.status === 'COMPLETED' ? 100 : 0
     expect(await money.balance(theirs)).toMatchObject({ available: 100_000 - paid })
     expect(await money.balance()).toMatchObject({ available: before.available + paid })
@@ -135,24 +135,24 @@ onEachDatabase('a payment request', (database) => {
 
   test('to an address belongs to its payer once somebody joins with that address', async () => {
     const id = idOf(await requests.ask(700, { type: 'email', value: 'New@Example.org' }))
-    expect(done(await requests.read(id)).json.data.attributes.payerPartyId).toBeNull()
+    expect(ok(await requests.read(id)).json.data.attributes.payerPartyId).toBeNull()
     const joined = await addParty(world, { party: { email: 'new@example.org' } })
     expect(await requests.incoming(joined.apiKey)).toEqual([id])
-    expect(done(await requests.read(id)).json.data.attributes.payerPartyId).toBe(joined.partyId)
-    expect(await typesOf(joined.partyId, id)).toEqual(['incoming'])
-    done(await requests.decline(id, { key: joined.apiKey }))
+    expect(ok(await requests.read(id)).json.data.attributes.payerPartyId).toBe(joined.partyId)
+    expect(await eventTypesOf(joined.partyId, id)).toEqual(['incoming'])
+    ok(await requests.decline(id, { key: joined.apiKey }))
   })
 
   test('cannot be answered on behalf of a payer with credentials', async () => {
     const id = await askOther()
-    for (const play of [requests.playFulfillment, requests.playDecline]) {
+    for (const play of [requests.simulateFulfillment, requests.simulateDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
     }
     // Nobody can answer on behalf of a customer with credentials either.
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const permissions = JSON.stringify(['payments.read'])
     await addDelegation(world, { customerPartyId: other.partyId, agentPartyId, agentId: agentId ?? '', permissions })
-    for (const play of [requests.playFulfillment, requests.playDecline]) {
+    for (const play of [requests.simulateFulfillment, requests.simulateDecline]) {
       expectRefusal(await play(id, { key: world.agentKey }), 'conflict')
     }
     expect(await requests.statusOf(id)).toBe('OPEN')
@@ -163,15 +163,15 @@ onEachDatabase('a payment request', (database) => {
     await money.setLimits('parties', customer, { perTransaction: 1, perDay: 1 })
     const id = idOf(await requests.ask(5000, { type: 'party_id', value: customer }))
     const before = await money.balance()
-    const paid = done(await requests.playFulfillment(id)).json.data
+    const paid = ok(await requests.simulateFulfillment(id)).json.data
     expect(paid).toMatchObject({ attributes: { status: 'COMPLETED' }, relationships: { recipient: { data: {} } } })
     expect(await money.balance()).toMatchObject({ available: before.available + 5000 })
-    const [arrived] = done(await world.get('/transactions', { key: world.apiKey })).json.data
+    const [arrived] = ok(await world.get('/transactions', { key: world.apiKey })).json.data
     expect(arrived).toMatchObject({
       attributes: { amount: 5000, direction: 'INBOUND' },
       relationships: { sourceParty: { data: { id: customer } }, payment: { data: { id: paid.id } } },
     })
-    expectRefusal(await requests.playFulfillment(id), 'conflict')
+    expectRefusal(await requests.simulateFulfillment(id), 'conflict')
   })
 
   test('is listed by its status', async () => {
@@ -181,8 +181,8 @@ onEachDatabase('a payment request', (database) => {
       world.system.pass(1)
     }
     const [open = '', declined = '', paid = ''] = ids
-    done(await requests.decline(declined, theirs))
-    done(await requests.fulfill(paid, purse, theirs))
+    ok(await requests.decline(declined, theirs))
+    ok(await requests.fulfill(paid, payerWalletId, theirs))
     expect(await requests.sent()).toEqual([open])
     expect(await requests.sent('?includeCompleted=true')).toEqual([paid, open])
     expect(await requests.sent('?includeCanceled=true&includeCompleted=false')).toEqual([declined, open])
