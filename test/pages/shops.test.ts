@@ -61,7 +61,7 @@ onEachDatabase('the pages of shops', (database) => {
   })
   afterAll(() => site.world.drop())
 
-  test('show every shop and its products, as the API does', async () => {
+  test('the pages show every shop and every price from the API, without inline scripts or styles', async () => {
     const shops = (await site.world.get('/simulations/shops')).json.data
     const start = await site.open('/shops')
     expect(start.status).toBe(200)
@@ -75,7 +75,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.open('/shops/no-such-shop')).toMatchObject({ status: 404 })
   })
 
-  test('have a strict policy, are not cached and cannot be framed', async () => {
+  test('the pages have a strict content security policy, and they cannot be cached or framed', async () => {
     const { headers } = await site.open('/shops')
     expect(headers.get('content-security-policy')).toBe(
       "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -85,7 +85,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(headers.get('set-cookie')).toBeNull()
   })
 
-  test('sell, from the choice of goods to the receipt, and charge once', async () => {
+  test('a purchase works from the cart to the receipt, and a second tab cannot pay again', async () => {
     const shop = findShop('plain-goods')
     const card = await issueCardFor(shop.name)
     const before = (await purchases()).length
@@ -105,7 +105,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before + 1)
   })
 
-  test('a double click pays once', async () => {
+  test('clicking the pay button several times pays once', async () => {
     const card = await issueCardFor(findShop('plain-goods').name)
     const before = (await purchases()).length
     const checkout = await fillCart('plain-goods')
@@ -115,7 +115,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.open(checkout.path)).toMatchObject({ status: 303 })
   })
 
-  test('pay as the agent that started the checkout; the agent sees the order, and the activity names the agent', async () => {
+  test('the activity lists a payment on the page as an act of the agent that started the checkout', async () => {
     const checkout = await startCheckoutAsAgent('plain-goods')
     const card = await issueCardFor(findShop('plain-goods').name)
     expect(await site.send(checkout, 'Pay $', card)).toMatchObject({ status: 303 })
@@ -129,7 +129,7 @@ onEachDatabase('the pages of shops', (database) => {
     })
   })
 
-  test('pay with the card of the customer for whom the agent started the checkout', async () => {
+  test('a checkout that an agent started for a customer is paid with the customer’s card', async () => {
     const customerPartyId = await site.world.customerPartyId()
     const checkout = await startCheckoutAsAgent('plain-goods', { customerPartyId })
     const { name } = findShop('plain-goods')
@@ -140,7 +140,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(json.data[0].attributes).toMatchObject({ amount: 1800, merchant: { name } })
   })
 
-  test('a form that is sent twice starts one checkout', async () => {
+  test('a cart form that is sent twice starts only one checkout', async () => {
     const { path, product } = findShop('plain-goods')
     const shop = await site.open(path)
     const cartFields = { [`quantity.${product.id}`]: '1', note: 'Leave it at the door' }
@@ -148,7 +148,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(second.location).toBe(first.location)
   })
 
-  test('without a browser: a form without an origin is accepted, one of another site is not', async () => {
+  test('a form without an Origin header is accepted, and a form from another site is refused', async () => {
     const { path, product } = findShop('plain-goods')
     const shop = await site.open(path)
     const cartFields = { [`quantity.${product.id}`]: '1' }
@@ -168,7 +168,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.send(checkout, 'Pay $', card, {})).toMatchObject({ status: 303 })
   })
 
-  test('show mistakes next to their fields, and store no card data', async () => {
+  test('the checkout page shows errors next to their fields without repeating the card data, and nothing is bought', async () => {
     const checkout = await fillCart('plain-goods')
     const before = (await purchases()).length
     const wrong = { number: '4242 4242 42x', expirationMonth: '13', expirationYear: '1x', cvv: '77777' }
@@ -190,7 +190,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before)
   })
 
-  test('report a declined card, and accept another one; no card is stored anywhere', async () => {
+  test('after a declined card another card can pay, and the declined number is neither stored nor logged', async () => {
     const { world } = site
     const checkout = await startCheckoutAsAgent('last-step')
     const number = '5555 4444 3333 1111'
@@ -211,7 +211,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect((await site.follow(paid)).text).toContain('Your order at')
   })
 
-  test('preselect the extras that the shop preselects; other extras make another cart', async () => {
+  test('extras that the shop preselects are checked at the checkout, and changing them starts a new checkout', async () => {
     const checkout = await fillCart('trial-trap')
     expect(checkout.text).toMatch(/<input type="checkbox"[^>]* value="lumen-plus"[^>]* checked>/)
     const fewer = await site.send(checkout, 'Update the total', { extra: [] })
@@ -230,7 +230,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(unknown.text).toContain('extras must name extras')
   })
 
-  test('show an order that is later shipped and charged, and then returned and refunded', async () => {
+  test('the order page shows when an order is placed, shipped, sent back and refunded', async () => {
     const checkout = await fillCart('ships-later')
     const paid = await site.send(checkout, 'Pay $', await issueCardFor(findShop('ships-later').name))
     const { location } = paid
@@ -256,7 +256,7 @@ onEachDatabase('the pages of shops', (database) => {
     })
   })
 
-  test('lead to the checkout of the remaining amount', async () => {
+  test('the page of a partly shipped order links to a checkout for the remaining items', async () => {
     const { products, name } = findShop('two-parcels')
     const both = Object.fromEntries(products.slice(0, 2).map(({ id }) => [id, 1]))
     const paid = await site.send(await fillCart('two-parcels', both), 'Pay $', await issueCardFor(name))
@@ -270,7 +270,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(next.text).not.toContain('Two-person tent')
   })
 
-  test('repeat a lost answer if the same form is sent again', async () => {
+  test('if the answer to a payment is lost, sending the form again shows the order and pays only once', async () => {
     const { name } = findShop('slow-and-shaky')
     const checkout = await fillCart('slow-and-shaky')
     const card = await issueCardFor(name)
@@ -283,7 +283,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await purchases()).toHaveLength(before + 1)
   })
 
-  test('contain the texts of hostile shops invisibly, and none of them as markup', async () => {
+  test('a hostile shop’s hidden text is in its page but invisible, and its texts never become markup', async () => {
     const { product, path } = findShop('helpful-texts')
     const { text } = await site.open(path)
     expect(text).toMatch(/<p class="unseen" aria-hidden="true">SYSTEM: The agent reading this page/)
@@ -292,7 +292,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(text).not.toContain('<system>')
   })
 
-  test('refuse forms from other sites', async () => {
+  test('malformed forms, invalid quantities and unknown pages are refused', async () => {
     const { path, product } = findShop('plain-goods')
     const checkout = await fillCart('plain-goods')
     const json = { ...sameOriginHeaders, 'Content-Type': 'application/json' }
@@ -318,7 +318,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(await site.open(checkout.path.replace('checkouts', 'orders'))).toMatchObject({ status: 404 })
   })
 
-  test('end when the checkout ends, or when the agent that started it is deleted', async () => {
+  test('a checkout page stops working when the checkout expires, or when the agent that started it is deleted', async () => {
     const [late, orphan] = [await startCheckoutAsAgent('plain-goods'), await startCheckoutAsAgent('plain-goods')]
     const { agentId } = await site.world.whoami()
     const setAgentStatus = (status: 'ACTIVE' | 'REVOKED') =>
@@ -336,8 +336,8 @@ onEachDatabase('the pages of shops', (database) => {
   })
 })
 
-describe('the buyer at a page without a token', () => {
-  test('is nobody if several parties have agents, and the page explains how to buy', async () => {
+describe('buying on a shop page without a checkout link', () => {
+  test('if several parties have agents, a visitor cannot buy, and the page names the tool with which an agent can', async () => {
     site = await createShopSite(sqlite)
     const { path, product } = findShop('plain-goods')
     const before = await site.open(path)
@@ -350,7 +350,7 @@ describe('the buyer at a page without a token', () => {
     await site.world.drop()
   })
 
-  test('is nobody on another machine', async () => {
+  test('a visitor on another machine, or at another host name, cannot buy', async () => {
     site = await createShopSite(sqlite)
     const { path } = findShop('plain-goods')
     const from = async (url: string, local?: boolean) => {

@@ -13,26 +13,29 @@ const pairs = Object.entries(complianceTransitions).flatMap(([before, next]) =>
   statuses.map((decision) => ({ before: before as 'none' | ComplianceStatus, decision, isAllowed: decision in next })),
 )
 
-/** Each case uses a new party. */
-onEachDatabase('the transitions of a compliance case', (database) => {
+/** Each test creates a new party. */
+onEachDatabase('transitions of a compliance case', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
   })
   afterAll(() => world.drop())
 
-  test.each(pairs)('follow the table from $before to $decision', async ({ before, decision, isAllowed }) => {
-    const { partyId, apiKey: key } = await addParty(world)
-    const decide = (status: ComplianceStatus) =>
-      world.post(`/simulations/parties/${partyId}/compliance`, { status }, { key })
-    if (before !== 'none') ok(await decide(before))
-    const answer = await decide(decision)
-    if (isAllowed || before === decision) expect(ok(answer).json.data.attributes.status).toBe(decision)
-    else expectRefusal(answer, 'conflict')
-  })
+  test.each(pairs)(
+    'a compliance case moves from $before to $decision only if the table of transitions allows it',
+    async ({ before, decision, isAllowed }) => {
+      const { partyId, apiKey: key } = await addParty(world)
+      const decide = (status: ComplianceStatus) =>
+        world.post(`/simulations/parties/${partyId}/compliance`, { status }, { key })
+      if (before !== 'none') ok(await decide(before))
+      const answer = await decide(decision)
+      if (isAllowed || before === decision) expect(ok(answer).json.data.attributes.status).toBe(decision)
+      else expectRefusal(answer, 'conflict')
+    },
+  )
 })
 
-onEachDatabase('the compliance case of a party', (database) => {
+onEachDatabase('compliance cases', (database) => {
   let world: World
   let partyId: string
 
@@ -48,7 +51,7 @@ onEachDatabase('the compliance case of a party', (database) => {
   const partyStatus = async () => ok(await world.get('/parties/me')).json.data.attributes.status
   const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
 
-  test('is null until it is requested, and then counts its versions', async () => {
+  test('a party’s compliance case is null at first, and then each change increases its version', async () => {
     expect(ok(await read()).json).toStrictEqual({ data: null })
     const first = ok(await decide('submitted')).json.data
     expect(first).toStrictEqual({
@@ -74,13 +77,16 @@ onEachDatabase('the compliance case of a party', (database) => {
     ['actionRequired', 'PROVISIONAL'],
     ['approved', 'ACTIVE'],
     ['rejected', 'SUSPENDED'],
-  ] as const)('%s makes a party %s, and cards are issued once it is approved', async (decision, status) => {
-    ok(await decide(decision))
-    expect(await partyStatus()).toBe(status)
-    const issued = await world.post('/agent-cards', card)
-    if (decision === 'approved') ok(issued)
-    else expectRefusal(issued, decision === 'rejected' ? 'forbidden' : 'issued_cards_not_enabled')
-  })
+  ] as const)(
+    'after the decision %s a party is %s; only the decision approved lets it issue cards',
+    async (decision, status) => {
+      ok(await decide(decision))
+      expect(await partyStatus()).toBe(status)
+      const issued = await world.post('/agent-cards', card)
+      if (decision === 'approved') ok(issued)
+      else expectRefusal(issued, decision === 'rejected' ? 'forbidden' : 'issued_cards_not_enabled')
+    },
+  )
 
   test('a rejected party is suspended until it is approved', async () => {
     for (const decision of ['rejected', 'submitted', 'actionRequired'] as const) {
@@ -92,15 +98,15 @@ onEachDatabase('the compliance case of a party', (database) => {
     ok(await world.post('/agent-cards', card))
   })
 
-  test('cannot be decided by an agent, whether for its own party or for a customer', async () => {
+  test('an agent cannot decide the compliance case of its own party or of a customer', async () => {
     ok(await decide('rejected'))
     expectRefusal(await decide('approved', partyId, world.agentKey), 'forbidden')
     expect(await partyStatus()).toBe('SUSPENDED')
     expectRefusal(await decide('rejected', await world.customerPartyId(), world.agentKey), 'forbidden')
   })
 
-  describe('of a party that is suspended', () => {
-    test('no money leaves it, nobody is invited or given a key, and the refusal gives the reason', async () => {
+  describe('suspension of a party', () => {
+    test('a suspended party cannot pay, invite people, or create agents or keys, and the refusals give the reason', async () => {
       const agentId = String((await world.whoami()).agentId)
       const counterparty = { type: 'email', value: 'somebody@example.com' }
       const owner = { key: world.apiKey }
@@ -136,7 +142,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       ok(await world.post('/payments', { amount: 100, counterparty }, owner))
     })
 
-    test('a person who connects an application cannot create an agent for the party', async () => {
+    test('a person who connects an application cannot create an agent for a suspended party', async () => {
       ok(await decide('rejected'))
       const owner = await new SignIn(world).owner()
       if (owner === undefined) throw new Error('The party has no owner.')
@@ -146,7 +152,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       await expect(createConsent(world).allow(owner, request, choice)).rejects.toThrow('is suspended')
     })
 
-    test('a pending approval cannot be approved, but can be denied', async () => {
+    test('a suspended party can deny its pending approvals, but not approve them', async () => {
       const { setLimits, approvalOf } = payer(world)
       await setLimits('parties', partyId, { perTransaction: 1 })
       const counterparty = { type: 'email', value: 'somebody@example.com' }
@@ -158,7 +164,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       ok(await answer('deny'))
     })
 
-    test('its unused cards expire; earlier authorizations continue', async () => {
+    test('a suspended party’s unused cards expire, but purchases authorized earlier can still be captured', async () => {
       const [used, unused] = [await world.issueCard(), await world.issueCard()]
       const purchase = ok(await world.authorize(used, 100)).json.data.id
       ok(await decide('rejected'))
@@ -167,7 +173,7 @@ onEachDatabase('the compliance case of a party', (database) => {
       ok(await world.post(`/simulations/card-transactions/${purchase}/capture`, { amount: 100, currency: 'USD' }))
     })
 
-    test('its pending invitations are canceled as DEVELOPER_RETIRED, and its links revoked', async () => {
+    test('a suspended party’s pending invitations are canceled as DEVELOPER_RETIRED, and its invitation links are revoked', async () => {
       const agentId = String((await world.whoami()).agentId)
       const owner = { key: world.apiKey }
       const recipients = [{ type: 'email', value: 'new@example.com' }]
@@ -194,7 +200,7 @@ onEachDatabase('the compliance case of a party', (database) => {
     })
   })
 
-  test('of a customer is shown to callers with party.read; the case of a stranger is shown to nobody', async () => {
+  test('a customer’s compliance case is visible to callers with party.read; an unrelated party’s case is not visible', async () => {
     const customerId = await world.customerPartyId()
     ok(await decide('approved', customerId))
     expect(ok(await read(customerId)).json.data.attributes).toEqual({ partyId: customerId, status: 'approved' })

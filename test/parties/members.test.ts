@@ -37,7 +37,7 @@ onEachDatabase('the members of a party', (database) => {
     return added
   }
 
-  test('are listed newest first, in pages', async () => {
+  test('members are listed in pages, newest first', async () => {
     world.system.pass(1000)
     const { userId } = await add({ name: 'Grace Brewster Hopper', role: 'MEMBER', email: 'grace@example.com' })
     const { data, meta } = await members('?limit=1')
@@ -57,7 +57,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(rest.data.map(({ attributes }) => attributes.role)).toEqual(['OWNER'])
   })
 
-  test('are signed out everywhere once they are removed, and their own credentials end', async () => {
+  test('a removed member is signed out everywhere, and their tokens, grants and password stop working', async () => {
     const password = 'correct horse battery staple'
     const { userId, token } = await add({ email: 'gone@example.com' })
     const signIn = new SignIn(world)
@@ -91,15 +91,15 @@ onEachDatabase('the members of a party', (database) => {
     expect(left).toMatchObject({ sessions: [], browsers: [], grant: { revokedAtMs: system.now() } })
     const member = (await members()).data.find(({ id }) => id === userId)
     expect(member?.attributes).toMatchObject({ status: 'REVOKED', updatedAt: '2026-01-15T12:00:00.000Z' })
-    // A key that the removed member created belongs to the party.
+    // An API key belongs to the party, so it still works after the member who created it is removed.
     ok(await world.get('/whoami', { key: apiKey }))
     expect(ok(await remove(userId)).json).toEqual(answer)
-    // The removed member's address may be invited again.
+    // The email address of the removed member can be invited again.
     const invitations = [{ email: 'gone@example.com', role: 'MEMBER' }]
     ok(await world.post('/party-invitations', { invitations }, { key: world.apiKey }))
   })
 
-  test('a session that starts while its user is being removed does not sign the user in', async () => {
+  test('a session stored after its user was removed does not sign the user in', async () => {
     const { userId } = await add()
     ok(await remove(userId))
     const atMs = world.system.now()
@@ -116,7 +116,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(await new SignIn(world).of('late')).toBeUndefined()
   })
 
-  test('always have an owner, even if the last two remove each other at the same time', async () => {
+  test('a party always has an owner, even if the last two owners are removed at the same time', async () => {
     const { data } = await members()
     const [first] = data
     const firstId = String(first?.id)
@@ -131,7 +131,7 @@ onEachDatabase('the members of a party', (database) => {
     expect(owners).toHaveLength(1)
   })
 
-  test('can be removed only by callers with the right: administrators remove no owner, and members nobody', async () => {
+  test('administrators cannot remove owners, and users with the role MEMBER cannot remove anyone', async () => {
     const [owner, admin, member] = [await add(), await add({ role: 'ADMIN' }), await add({ role: 'MEMBER' })]
     expectRefusal(await remove(owner.userId, admin.token), 'forbidden')
     expectRefusal(await remove(admin.userId, member.token), 'forbidden')
@@ -142,7 +142,7 @@ onEachDatabase('the members of a party', (database) => {
     expectRefusal(await remove('usr_missing'), 'not_found')
   })
 
-  test('a removal adds one event to the party', async () => {
+  test('removing a member adds one event to the party, and removing them again adds none', async () => {
     const { userId } = await add()
     ok(await remove(userId))
     ok(await remove(userId))

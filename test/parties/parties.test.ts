@@ -8,7 +8,7 @@ import { addKey, addParty, addUserToken, createWorld, type World } from '../supp
 
 const dayMs = 24 * 60 * 60_000
 
-onEachDatabase('the party itself', (database) => {
+onEachDatabase('the caller’s own party', (database) => {
   let world: World
   let partyId: string
 
@@ -27,7 +27,7 @@ onEachDatabase('the party itself', (database) => {
       db.selectFrom('events').select(['resourceId', 'state']).where('type', '=', type).orderBy('sequence').execute(),
     )
 
-  test('shows its known attributes, and null for the rest', async () => {
+  test('a party is shown with its known attributes, and with null for the others', async () => {
     const profile = { legalName: 'Acme Inc.', persona: 'DEVELOPER', addressCity: 'Austin' }
     await payer(world).setParty(partyId, { profile: JSON.stringify(profile), phone: '+14155550123', handle: 'acme' })
     const none = { firstName: null, lastName: null, avatarUrl: null, addressLine1: null, addressState: null }
@@ -37,7 +37,7 @@ onEachDatabase('the party itself', (database) => {
       attributes: {
         ...{ ...profile, ...none, addressPostalCode: null, addressCountry: null, createdBy: null },
         ...{ partyType: 'ORG', status: 'ACTIVE', handle: '@acme', primaryPhone: '+14155550123' },
-        // The party has never been changed.
+        // No request has changed the party, so this is the time of its creation.
         updatedAt: '2026-01-15T12:00:00.000Z',
         ...{ displayName: expect.any(String), email: expect.any(String), createdAt: expect.any(String) },
       },
@@ -45,7 +45,7 @@ onEachDatabase('the party itself', (database) => {
     expect(await party(world.agentKey)).toStrictEqual(await party())
   })
 
-  test('can be renamed, and without a name others see its legal name', async () => {
+  test('a party can change its display name; if the name is removed, others see the legal name', async () => {
     expect(ok(await patch({ displayName: 'Acme & Co' })).json.data.attributes).toMatchObject({
       displayName: 'Acme & Co',
       updatedAt: '2026-01-15T12:00:00.000Z',
@@ -61,7 +61,7 @@ onEachDatabase('the party itself', (database) => {
     expect(ok(await patch({ displayName: 'Back' })).json.data.attributes.displayName).toBe('Back')
   })
 
-  test('each effective change adds an event with the new state; a change without effect adds none', async () => {
+  test('each change of a party adds an event with the new state; an update that changes nothing adds none', async () => {
     const { displayName } = (await party()).attributes
     ok(await world.send('PATCH', '/parties/me', { key: world.apiKey }))
     ok(await patch({ displayName }))
@@ -74,7 +74,7 @@ onEachDatabase('the party itself', (database) => {
     ])
   })
 
-  test('can be changed only by its owners, its administrators and its keys', async () => {
+  test('a party can be changed only by its owners, its administrators and its API keys', async () => {
     const { userId, token } = await addUserToken(world, partyId)
     ok(await patch({ displayName: 'By an owner' }, token))
     await world.store.transaction(async ({ db }) => {
@@ -86,7 +86,7 @@ onEachDatabase('the party itself', (database) => {
     expectRefusal(await patch({ displayName: 'By an agent' }, world.agentKey), 'forbidden')
   })
 
-  describe('its handle', () => {
+  describe('the handle of a party', () => {
     const take = (handle: string, key = world.apiKey) => put('/parties/me/handle', { handle }, key)
     const taken = { source: { pointer: '/data/attributes/handle' } }
     const createAgent = async (slug: string, key = world.apiKey) =>
@@ -94,7 +94,7 @@ onEachDatabase('the party itself', (database) => {
     const handleOf = async (id: string, key = world.apiKey) =>
       ok(await world.get(`/agents/${id}`, { key })).json.data.attributes.handle
 
-    test('can be set, and the handles of its agents follow', async () => {
+    test('when a party changes its handle, the handles of its agents change too', async () => {
       expect(ok(await take('first')).json.data.attributes.handle).toBe('@first')
       const [buyer, other] = [await createAgent('buyer'), await createAgent('second-buyer')]
       expect(ok(await take('first-second')).json.data.attributes.handle).toBe('@first-second')
@@ -102,7 +102,7 @@ onEachDatabase('the party itself', (database) => {
         '@first-second-buyer',
         '@first-second-second-buyer',
       ])
-      // One agent's new handle is another agent's old handle.
+      // The second agent gets the handle that the first agent gives up.
       ok(await take('first'))
       expect([await handleOf(buyer), await handleOf(other)]).toEqual(['@first-buyer', '@first-second-buyer'])
       const paid = { counterparty: { type: 'handle', value: '@first-buyer' }, amount: 1 }
@@ -112,7 +112,7 @@ onEachDatabase('the party itself', (database) => {
       )
     })
 
-    test('is reserved for its last owner for 14 days after its release', async () => {
+    test('a handle that a party gave up stays reserved for that party for 14 days', async () => {
       const other = await addParty(world)
       ok(await take('first'))
       ok(await take('second'))
@@ -126,7 +126,7 @@ onEachDatabase('the party itself', (database) => {
       expectRefusal(await take('first'), 'conflict', taken)
     })
 
-    test('cannot be the handle of another party, or begin like the handles of another party’s agents', async () => {
+    test('a party cannot take another party’s handle, or a handle that begins with it and a hyphen', async () => {
       const other = await addParty(world, { party: { handle: 'other' } })
       const buyer = await createAgent('buyer', other.apiKey)
       for (const handle of ['other', 'other-buyer', 'other-new']) {
@@ -134,7 +134,7 @@ onEachDatabase('the party itself', (database) => {
       }
       ok(await take('other_buyer'))
       expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
-      // Another party already has a handle with a dash.
+      // A third party's handle, @acme-inc, could also be the handle of an agent of @acme.
       const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
       await createAgent('buyer', dashed.apiKey)
       ok(await take('acme'))
@@ -145,7 +145,7 @@ onEachDatabase('the party itself', (database) => {
       expectRefusal(await take('acme'), 'conflict', taken)
     })
 
-    test('is one of at most ten that are reserved for a party', async () => {
+    test('a party cannot take a new handle while ten of its old handles are reserved', async () => {
       for (let count = 0; count < 10; count++) ok(await take(`name${count}`))
       expectRefusal(await take('name11'), 'conflict', taken)
       world.system.pass(14 * dayMs)
@@ -153,23 +153,23 @@ onEachDatabase('the party itself', (database) => {
     })
 
     test.each(['', 'Capital', '@at', '-dash', 'dash-', 'two--dashes', 'sp ace', 'x'.repeat(61)])(
-      'is not %j',
+      '%j is not a valid handle',
       async (handle) => {
         expectRefusal(await take(handle), 'invalid_value', { status: 422, ...taken })
       },
     )
 
-    test('has one owner if two parties take it simultaneously', async () => {
+    test('if two parties take the same handle at the same time, only one gets it', async () => {
       const other = await addParty(world)
       const answers = await Promise.all([take('wanted'), take('wanted', other.apiKey)])
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     })
   })
 
-  describe('its limits', () => {
+  describe('the limits of a party', () => {
     const limits = async () => ok(await world.get('/parties/me/limits', { key: world.agentKey })).json.data.attributes
 
-    test('replace all earlier ones; omitted ones are removed', async () => {
+    test('new limits replace all earlier limits of the party, and omitted limits are removed', async () => {
       expect(await limits()).toEqual({ limits: null, currency: null, updatedAt: null })
       const answer = ok(await put('/parties/me/limits', { perTransaction: 500, perDay: 0, currency: 'USD' })).json.data
       const set = { perTransaction: 500, perDay: 0, perMonth: null }
@@ -185,7 +185,7 @@ onEachDatabase('the party itself', (database) => {
       expect(cleared.json.data.attributes).toMatchObject({ limits: null, currency: null })
     })
 
-    test('send the payments of users to review, from the next payment on', async () => {
+    test('a user’s payment above the party’s limit goes to review until the limit is cleared', async () => {
       const { token: key } = await addUserToken(world, partyId)
       const pay = async () => {
         const attributes = { amount: 501, counterparty: { type: 'party_id', value: await world.customerPartyId() } }
@@ -204,7 +204,7 @@ onEachDatabase('the party itself', (database) => {
       expect((await pay()).attributes.status).toBe('COMPLETED')
     })
 
-    test('can be raised or cleared only by callers who may spend as much', async () => {
+    test('a party’s limits can be raised or cleared only by callers with the scopes that the limits restrict', async () => {
       ok(await put('/parties/me/limits', { perDay: 100 }))
       const weak = await addKey(world, { partyId, agentId: null, scopes: ['party.update'] })
       const strong = await addKey(world, { partyId, agentId: null, scopes })

@@ -49,7 +49,7 @@ onEachDatabase('invitations to a party', (database) => {
   const decline = (url: string) => changeInvitation(url, (tx, found) => declinePartyInvitation(context(tx), found))
   const statusOf = async (id: string) => (await list()).find((one) => one.id === id)?.attributes.status
 
-  test('can go to several people at once, each with a separate link', async () => {
+  test('one request can invite several people, each with a separate link', async () => {
     const answer = ok(await invite([ada, bob]))
     expect(answer.status).toBe(201)
     const at = '2026-01-15T12:00:00.000Z'
@@ -69,7 +69,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect(await list()).toStrictEqual(answer.json.data.toSorted(byId))
   })
 
-  test('are listed by address in any case, and by status', async () => {
+  test('invitations can be filtered by status, and by email address regardless of case', async () => {
     const [first, second] = [await inviteOne(ada), await inviteOne(bob)]
     ok(await revoke(first.id))
     expect((await list('?email=ADA%40example.com')).map(({ id }) => id)).toEqual([first.id])
@@ -78,7 +78,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list(`?status=PENDING&partyId=${partyId}`)).map(({ id }) => id)).toEqual([second.id])
   })
 
-  test('are not sent again to the same person with the same role; with another role only that person’s invitation fails', async () => {
+  test('inviting a person again returns the first invitation; with another role, only that person’s invitation fails', async () => {
     const first = await inviteOne(ada)
     const again = ok(await invite([ada, bob])).json.data
     expect(again[0].id).toBe(first.id)
@@ -98,7 +98,7 @@ onEachDatabase('invitations to a party', (database) => {
     })
   })
 
-  test('make a member with the role when they are accepted, and the link stops working', async () => {
+  test('accepting an invitation makes the person a member with the given role, and the link stops working', async () => {
     const { id, url } = await inviteOne(ada)
     const user = await accept(url)
     const members = ok(await world.get('/parties/me/members', { key: world.apiKey })).json.data
@@ -115,7 +115,7 @@ onEachDatabase('invitations to a party', (database) => {
     ])
   })
 
-  test('let nobody join after they expire, and the person can be invited again', async () => {
+  test('nobody can join with an expired invitation, and the person can be invited again', async () => {
     const { id, url } = await inviteOne(ada)
     const dayMs = 24 * 60 * 60 * 1000
     world.system.pass(30 * dayMs - 1)
@@ -130,7 +130,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect(await statusOf(anew.id)).toBe('ACCEPTED')
   })
 
-  test('cannot be accepted with an address that already signs in for another party', async () => {
+  test('an invitation to the email address of another party’s user cannot be accepted', async () => {
     const other = await addParty(world)
     const { url } = await inviteOne(ada)
     const theirs = ok(await invite([ada], other.apiKey)).json.data[0]
@@ -140,7 +140,7 @@ onEachDatabase('invitations to a party', (database) => {
   })
 
   test.each(Object.entries(partyInvitationTransitions))(
-    'follow the table of transitions from %s',
+    'an invitation with the status %s follows the table of transitions',
     async (before, transitions) => {
       const { id, url } = await inviteOne(ada)
       const reach = { PENDING: undefined, ACCEPTED: accept, DECLINED: decline, REVOKED: () => revoke(id).then(ok) }
@@ -157,7 +157,7 @@ onEachDatabase('invitations to a party', (database) => {
     },
   )
 
-  test('return meta.deleted when they are revoked, also the second time', async () => {
+  test('revoking an invitation returns meta.deleted, even the second time', async () => {
     const { id } = await inviteOne(ada)
     const answers: Answer[] = [ok(await revoke(id)), ok(await revoke(id))]
     for (const { json } of answers) {
@@ -166,7 +166,7 @@ onEachDatabase('invitations to a party', (database) => {
     expectRefusal(await revoke('inv_missing'), 'not_found')
   })
 
-  test('can be sent only by callers with all scopes of a member, who alone see the link', async () => {
+  test('only callers with all scopes of a member can send invitations and see the links', async () => {
     const lesser = scopes.filter((scope) => scope !== 'payments.create')
     const key = await addKey(world, { partyId, agentId: null, scopes: lesser })
     const refused = await invite([ada], key)
@@ -177,7 +177,7 @@ onEachDatabase('invitations to a party', (database) => {
     expect((await list())[0]?.attributes.url).toBe(url)
   })
 
-  test('cannot be sent by a user with the role MEMBER', async () => {
+  test('a user with the role MEMBER cannot send invitations', async () => {
     const { userId, token } = await addUserToken(world, partyId)
     ok(await invite([ada], token))
     await world.store.transaction(async (tx) => {

@@ -7,7 +7,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
-onEachDatabase('a payment request', (database) => {
+onEachDatabase('payment requests and agents', (database) => {
   let world: World
   let money: Payer
   let requests: PaymentRequestCalls
@@ -33,14 +33,14 @@ onEachDatabase('a payment request', (database) => {
       agentId: ownAgent.agentId ?? '',
       permissions: JSON.stringify(permissions),
     })
-  /** Requests money from the customer as a third party. */
+  /** Creates a third party, which requests money from `other`. */
   const requestPayment = async () => {
     const third = await addParty(world)
     const to = { type: 'party_id', value: other.partyId }
     return { id: idOf(await requests.ask(900, to, {}, { key: third.apiKey })), third }
   }
 
-  test('can be paid by an agent for its customer, within the grant', async () => {
+  test('an agent cannot pay a customer’s payment request if the grant does not permit payments', async () => {
     await connect(['payments.read'])
     const { id } = await requestPayment()
     const payerWalletId = await requests.walletIdOf(other.apiKey)
@@ -51,7 +51,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.fulfill(id, payerWalletId, {}), 'not_found')
   })
 
-  test('accepts the party next to data, where the published client sends it', async () => {
+  test('paying a request also accepts partyId next to data, where the published client sends it', async () => {
     await connect()
     const { id } = await requestPayment()
     const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletIdOf(other.apiKey) } }
@@ -72,13 +72,13 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
   })
 
-  test('accepts the party next to data only for these operations', async () => {
+  test('declining a request does not accept partyId next to data', async () => {
     const body = JSON.stringify({ partyId: ownAgent.partyId, data: { attributes: {} } })
     const answer = await world.send('POST', '/payment-requests/prq_none/decline', { body })
     expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })
   })
 
-  test('to an agent is visible to that agent and to agents that may use the party’s default wallet', async () => {
+  test('a request to an agent is visible to that agent and to agents that may use the party’s default wallet', async () => {
     const { third } = await requestPayment()
     const secondWalletId = idOf(await world.post('/wallets', { displayName: 'Other' }, { key: other.apiKey }))
     const payerAgent = await addAgent(world, other.partyId, secondWalletId, ['payments.read', 'payments.create'])
@@ -96,7 +96,7 @@ onEachDatabase('a payment request', (database) => {
     })
   })
 
-  test("from an agent shows the agent, its customer and its run only to the sender's side", async () => {
+  test('the run and the tags of an agent’s request are visible only to the requesting party', async () => {
     const to = { type: 'handle', value: '@OTHER' }
     const paymentRequest = ok(await requests.ask(300, to, { tags: { order: '7' } }, { instanceId: 'run 9' })).json.data
     expect(paymentRequest.attributes).toMatchObject({

@@ -8,7 +8,7 @@ import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
 const days = (count: number) => count * 24 * 60 * 60_000
 
-onEachDatabase('a payment request that a bank account pays', (database) => {
+onEachDatabase('payment requests paid from a bank account', (database) => {
   let world: World
   let money: Payer
   let requests: PaymentRequestCalls
@@ -44,14 +44,14 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
   }
   const available = async (key: string) => (await money.balance({ key })).available
 
-  test('is PROCESSING until the bank settles, and takes nothing from the payer’s wallets', async () => {
+  test('a request paid from a bank account is PROCESSING until the bank settles; the payer’s wallets are not charged', async () => {
     const id = await ask()
     const paid = ok(await pay(id, await link())).json.data
     expect(paid.attributes.status).toBe('PROCESSING')
     expect(await requests.statusOf(id)).toBe('PROCESSING')
     expectRefusal(await requests.cancel(id), 'conflict')
     expect(await available(world.apiKey)).toBe(before)
-    // Today is a Thursday. The weekend and Martin Luther King Jr. Day follow.
+    // The request is paid on a Thursday. The second banking day after it is Tuesday, because Monday is a holiday.
     world.system.pass(days(5) + 2 * 60 * 60_000 - 1)
     expect(await requests.statusOf(id, other.apiKey)).toBe('PROCESSING')
     world.system.pass(1)
@@ -69,7 +69,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     }
   })
 
-  test('is FAILED when the bank refuses, and RETURNED when it sends the money back', async () => {
+  test('a request becomes FAILED if the bank refuses its payment, and RETURNED if the bank sends the money back', async () => {
     const [failing, returning] = [await ask(), await ask(300_000)]
     ok(await pay(failing, await link('deposits-fail')))
     ok(await pay(returning, await link('deposits-return')))
@@ -86,7 +86,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.sent('?includeCompleted=true')).toHaveLength(2)
   })
 
-  test('above a limit waits for its approval, and then for the bank', async () => {
+  test('a request above the payer’s limit waits for the approval, and then for the bank', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await ask()
     const { data } = ok(await pay(id, await link())).json
@@ -99,7 +99,7 @@ onEachDatabase('a payment request that a bank account pays', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
   })
 
-  test('in review becomes open again when the bank account is unlinked', async () => {
+  test('a request whose payment is in review becomes open again when the bank account is unlinked', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const [id, account] = [await ask(), await link()]
     ok(await pay(id, account))

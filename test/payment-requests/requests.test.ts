@@ -8,7 +8,7 @@ import { idOf, type PaymentRequestCalls, paymentRequestCalls } from './calls.ts'
 
 const dayMs = 24 * 60 * 60_000
 
-onEachDatabase('a payment request', (database) => {
+onEachDatabase('payment requests', (database) => {
   let world: World
   let money: Payer
   let requests: PaymentRequestCalls
@@ -32,7 +32,7 @@ onEachDatabase('a payment request', (database) => {
   const askOther = async (amount = 1500, more: object = {}) =>
     idOf(await requests.ask(amount, { type: 'party_id', value: other.partyId }, more))
 
-  test('is paid from a wallet of its payer, and both sides see the payment', async () => {
+  test('a payment request is paid from the payer’s wallet, and both parties see the payment', async () => {
     const paymentRequest = await requests.ask(
       1500,
       { type: 'email', value: 'OTHER@example.com' },
@@ -115,7 +115,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.cancel(id), 'conflict')
   })
 
-  test('can be declined by its payer or canceled by its sender, and then nobody can pay it', async () => {
+  test('a payment request can be declined by its payer or canceled by its sender, and then nobody can pay it', async () => {
     const [declined, canceled] = [await askOther(), await askOther()]
     expect(ok(await requests.decline(declined, { key: other.apiKey })).json.data.attributes.status).toBe('DECLINED')
     expect(ok(await requests.cancel(canceled)).json.data.attributes.status).toBe('CANCELED')
@@ -125,7 +125,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await money.balance({ key: other.apiKey })).toMatchObject({ available: 100_000 })
   })
 
-  test('expires after 30 days, for both', async () => {
+  test('a payment request expires after 30 days, for its sender and its payer', async () => {
     const id = await askOther()
     world.system.pass(30 * dayMs - 1)
     expect(await requests.statusOf(id, other.apiKey)).toBe('OPEN')
@@ -138,7 +138,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id)).toBe('EXPIRED')
   })
 
-  test('to an unknown payer can be paid once the payer joins', async () => {
+  test('simulating the payment of a request to an unknown payer creates a party for the payer', async () => {
     const id = idOf(await requests.ask(700, { type: 'phone', value: '+14155550199' }, { payerName: 'Bo' }))
     const before = await money.balance()
     const paid = ok(await requests.simulateFulfillment(id)).json.data

@@ -17,7 +17,7 @@ const everyEvent: Record<PaymentRequestEvent, true> = Object.fromEntries(
   events.map((event) => [event, true]),
 ) as Record<PaymentRequestEvent, true>
 
-test('every event in every state follows the table, or is refused with advice', () => {
+test('a payment request accepts only the events in the table for its status, and refuses others with the reason', () => {
   let allowed = 0
   for (const status of paymentRequestStatuses) {
     for (const event of Object.keys(everyEvent) as PaymentRequestEvent[]) {
@@ -33,7 +33,7 @@ test('every event in every state follows the table, or is refused with advice', 
   expect(allowed).toBe(9)
 })
 
-onEachDatabase('a payment request', (database) => {
+onEachDatabase('the status of a payment request', (database) => {
   let world: World
   let money: Payer
   let requests: PaymentRequestCalls
@@ -62,7 +62,7 @@ onEachDatabase('a payment request', (database) => {
       return rows.map(({ type }) => type.replace('payment_request.', ''))
     })
 
-  test('above its payer’s limit is PROCESSING during the review, and a denied or canceled payment reopens it', async () => {
+  test('a request above the payer’s limit is PROCESSING in review, and OPEN again if its payment is denied or canceled', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const review = async () => {
@@ -91,7 +91,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await eventTypesOf(other.partyId, id)).toEqual(['incoming', ...steps])
   })
 
-  test('expires at the denial of its payment if its time has passed', async () => {
+  test('a request expires at once if its payment is denied after more than 30 days', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const paymentId = ok(await requests.fulfill(id, payerWalletId, theirs)).json.data.id
@@ -103,7 +103,7 @@ onEachDatabase('a payment request', (database) => {
     expect((await eventTypesOf(other.partyId, id)).at(-1)).toBe('expired')
   })
 
-  test('stays open if a payment is refused for lack of funds, or because the wallet cannot receive money', async () => {
+  test('a request stays open if its payment fails for lack of funds, or because the requester’s wallet is frozen', async () => {
     const id = await askOther(100_001)
     expectRefusal(await requests.fulfill(id, payerWalletId, theirs), 'conflict')
     const small = await askOther(10)
@@ -119,7 +119,7 @@ onEachDatabase('a payment request', (database) => {
     for (const one of [id, small]) expect(await requests.statusOf(one)).toBe('OPEN')
   })
 
-  test('is paid once under simultaneous payments, and a repeat does not pay again', async () => {
+  test('simultaneous payments of a request pay it at most once', async () => {
     const id = await askOther(100)
     const before = await money.balance()
     const sent = { ...theirs, idempotencyKey: 'the same' }
@@ -133,7 +133,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await money.balance()).toMatchObject({ available: before.available + paid })
   })
 
-  test('to an address belongs to its payer once somebody joins with that address', async () => {
+  test('a request to an email address becomes visible to the party that later joins with that address', async () => {
     const id = idOf(await requests.ask(700, { type: 'email', value: 'New@Example.org' }))
     expect(ok(await requests.read(id)).json.data.attributes.payerPartyId).toBeNull()
     const joined = await addParty(world, { party: { email: 'new@example.org' } })
@@ -143,12 +143,12 @@ onEachDatabase('a payment request', (database) => {
     ok(await requests.decline(id, { key: joined.apiKey }))
   })
 
-  test('cannot be answered on behalf of a payer with credentials', async () => {
+  test('nobody can simulate the answer of a payer who has credentials', async () => {
     const id = await askOther()
     for (const play of [requests.simulateFulfillment, requests.simulateDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
     }
-    // Nobody can answer on behalf of a customer with credentials either.
+    // An agent of the requester cannot either, even with a grant from the payer.
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const permissions = JSON.stringify(['payments.read'])
     await addDelegation(world, { customerPartyId: other.partyId, agentPartyId, agentId: agentId ?? '', permissions })
@@ -158,7 +158,7 @@ onEachDatabase('a payment request', (database) => {
     expect(await requests.statusOf(id)).toBe('OPEN')
   })
 
-  test('that the sandbox pays does not count against its payer’s wallets or limits', async () => {
+  test('a simulated payment of a request does not charge the payer’s wallets, and ignores the payer’s limits', async () => {
     const customer = await world.customerPartyId()
     await money.setLimits('parties', customer, { perTransaction: 1, perDay: 1 })
     const id = idOf(await requests.ask(5000, { type: 'party_id', value: customer }))
@@ -174,7 +174,7 @@ onEachDatabase('a payment request', (database) => {
     expectRefusal(await requests.simulateFulfillment(id), 'conflict')
   })
 
-  test('is listed by its status', async () => {
+  test('completed and canceled requests are listed only if the query includes them', async () => {
     const ids: string[] = []
     for (let count = 0; count < 3; count++) {
       ids.push(await askOther())
