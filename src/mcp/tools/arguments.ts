@@ -5,7 +5,7 @@ import { memoize } from '../../core/memoize.ts'
 import { inputParts, type OperationDefinition } from '../../core/operation.ts'
 import { leavesOut } from '../answers/texts.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { clearableOf, onlyValues, shapeOf, takesDecision, takesKey, toolArguments } from './inputs.ts'
+import { clearableOf, onlyValues, operationArguments, shapeOf, takesDecision, takesKey } from './inputs.ts'
 import { combineRefusals, WrongArguments, wrongArgumentsOf } from './wrong-arguments.ts'
 
 type Values = Record<string, unknown>
@@ -35,7 +35,7 @@ export function takeArguments(
   sentValues: Values,
 ): TakenArguments {
   const shape = shapeOf(operation)
-  const { idempotencyKey, clear, detail, decision, ...rest } = toolArguments(operation, sentValues)
+  const { idempotencyKey, clear, detail, decision, ...rest } = operationArguments(operation, sentValues)
   const undeclared = {
     ...(takesKey(operation) ? {} : { idempotencyKey }),
     ...(takesDecision(dependencies.choice, operation) ? {} : { decision }),

@@ -12,14 +12,14 @@ import { decide } from '../people/decide.ts'
 import { needsVerification, withVerification } from '../people/verification.ts'
 import { announceChanges } from '../resources/announce-changes.ts'
 import { note } from '../run-notes.ts'
-import { faultOfAnswer, meetFaultAfter, meetFaultBefore } from './faults.ts'
+import { applyFaultAfter, applyFaultBefore, faultForApi } from './faults.ts'
 import { guardOf } from './guard.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { insufficientFundsRemark } from './insufficient-funds.ts'
 import { keyToRepeat, nextStep } from './next-steps.ts'
 import { ObsoleteAnswer } from './obsolete-answer.ts'
 import { operationNamed } from './offered-operations.ts'
-import { answerBefore, inTurn, parse } from './parse.ts'
+import { earlierAnswer, inTurn, parse } from './parse.ts'
 import type { Answer, Answered, Arrived, Decided, Done, Known, Parsed, Planned } from './phases.ts'
 import { progressOf } from './progress.ts'
 import { RefusedBefore } from './repeats.ts'
@@ -39,8 +39,8 @@ export async function callTool(
   const foundCall = find({ dependencies, context, name, hostArguments })
   let done: Done
   try {
-    const planned = await meetFaultBefore(foundCall)
-    done = await meetFaultAfter(planned, await carryOut(planned))
+    const planned = await applyFaultBefore(foundCall)
+    done = await applyFaultAfter(planned, await carryOut(planned))
   } catch (error) {
     done = { error, decision: undefined }
   }
@@ -73,7 +73,7 @@ async function carryOut(call: Planned): Promise<Done> {
 }
 
 async function perform(call: Parsed): Promise<Answer> {
-  const before = await answerBefore(call)
+  const before = await earlierAnswer(call)
   if (before !== undefined) return before
   const answered = await decideAndSend(call)
   if ('answer' in answered) return answered.answer
@@ -103,7 +103,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   const stop = progress.whileWaiting(guard.input.waitSeconds)
   const commonOptions = {
     signal: context.mcpReq.signal,
-    fault: faultOfAnswer(fault),
+    fault: faultForApi(fault),
     onAttempt: progress.attempt,
     isToolCall: true,
   }

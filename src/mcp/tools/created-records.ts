@@ -8,7 +8,7 @@ import type { OperationDefinition, SentInput } from '../../core/operation.ts'
 import { secretFields } from '../../core/secret-fields.ts'
 import { parseTimestamp } from '../../core/system.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { answeredPrefix, prefixOf, readsOne } from './id-kinds.ts'
+import { outputPrefix, prefixOf, readsOne } from './id-kinds.ts'
 import { obsoleteStatuses } from './obsolete-statuses.ts'
 
 type Result = CallResult<OperationDefinition>
@@ -74,9 +74,9 @@ export function withCurrentValues(
 function updated<Values extends Record<string, unknown>>(
   before: Values,
   now: Values,
-  keptNames: readonly string[],
+  unchangedNames: readonly string[],
 ): Values {
-  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !keptNames.includes(name))
+  const names = Object.keys(before).filter((name) => Object.hasOwn(now, name) && !unchangedNames.includes(name))
   return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
 }
 
@@ -108,7 +108,7 @@ async function whyObsolete(dependencies: Dependencies, call: Call, answered: Cre
  * all of them were deleted.
  */
 async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: CreatedRecord) {
-  if (!ofAgents.has(record.type)) return undefined
+  if (!agentRecordTypes.has(record.type)) return undefined
   const proposed = record.attributes.proposedAgents as { agentId: string }[] | undefined
   const ids = proposed?.map(({ agentId }) => agentId) ?? [record.relationships?.agent?.data?.id ?? '']
   const { call } = await dependencies.api.client()
@@ -119,7 +119,7 @@ async function deletedAgent(dependencies: Dependencies, { signal }: Call, record
   return ids[0]
 }
 
-const ofAgents: ReadonlySet<string> = new Set([
+const agentRecordTypes: ReadonlySet<string> = new Set([
   'agentKey',
   'application',
   'agentDelegationInvitation',
@@ -148,11 +148,11 @@ async function readOrLog<Value>({ log }: Dependencies, read: () => Promise<Value
 }
 
 async function readNow(dependencies: Dependencies, call: Call, { id, relationships }: CreatedRecord) {
-  const reading = readingOf(id)
+  const reading = findReader(id)
   if (reading === undefined) return undefined
   const { reader, parameter } = reading
   const { call: send } = await dependencies.api.client()
-  for (const acting of actingOf(call.input)) {
+  for (const acting of partyArguments(call.input)) {
     const agentId = relationships?.agent?.data?.id
     const listed = { limit: 100, ...(agentId === undefined ? {} : { agentId }) }
     const input = acceptedInput(reader, { ...(parameter === undefined ? listed : { [parameter]: id }), ...acting })
@@ -176,7 +176,7 @@ async function readOrNull(read: () => Promise<Result>): Promise<Result | null> {
 }
 
 /** Returns the arguments that name the party for which the record may have been created, likeliest first. */
-function actingOf({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
+function partyArguments({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
   const acting = customerPartyId ?? partyId
   if (acting !== undefined) return [{ customerPartyId: acting }]
   return customerId === undefined ? [{}] : [{}, { customerPartyId: customerId }]
@@ -193,18 +193,18 @@ function acceptedInput({ params, query }: OperationDefinition, values: Record<st
  * Returns the operation that reads or lists records whose ids have this id's prefix. If it reads one record,
  * `parameter` is the name of its id parameter.
  */
-function readingOf(id: string): { reader: OperationDefinition; parameter: string | undefined } | undefined {
+function findReader(id: string): { reader: OperationDefinition; parameter: string | undefined } | undefined {
   const prefix = /^[a-z]{3}_/.exec(id)?.[0]
   if (prefix === undefined) return undefined
   const operations = Object.values<OperationDefinition>(catalogue)
   for (const reader of operations) {
     const parameters = Object.entries(reader.params?.shape ?? {})
     const [parameter, schema] = parameters[0] ?? []
-    const isOnly = parameters.length === 1 && answeredPrefix(reader) === prefix
+    const isOnly = parameters.length === 1 && outputPrefix(reader) === prefix
     if (readsOne(reader) && isOnly && prefixOf(schema) === prefix) return { reader, parameter }
   }
   const isList = ({ effect, result, params }: OperationDefinition) =>
     effect === 'read' && result === 'page' && params === undefined
-  const lister = operations.find((operation) => isList(operation) && answeredPrefix(operation) === prefix)
+  const lister = operations.find((operation) => isList(operation) && outputPrefix(operation) === prefix)
   return lister && { reader: lister, parameter: undefined }
 }

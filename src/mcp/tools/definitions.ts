@@ -62,7 +62,7 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
   return {
     name,
     title,
-    description: describedFor(operation, environment),
+    description: descriptionFor(operation, environment),
     inputSchema: inputSchema(operation, takesDecision(choice, operation)),
     outputSchema: outputSchema(operation),
     annotations: {
@@ -83,7 +83,7 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
  * Returns the tool's description. If the tool moves money, the text says whether the money is real, because some hosts
  * do not pass the server's instructions to the model.
  */
-function describedFor(
+function descriptionFor(
   { description, instanceId, environments }: OperationDefinition,
   environment: Environment,
 ): string {
@@ -124,7 +124,7 @@ const repeated = {
 }
 
 /** The JSON Schema keywords that are kept unchanged. */
-const keptWords = ['type', 'const', 'description'] as const
+const copiedKeywords = ['type', 'const', 'description'] as const
 
 function lenientSchema(schema: Json): Json {
   const either = schema.anyOf as Json[] | undefined
@@ -133,7 +133,7 @@ function lenientSchema(schema: Json): Json {
     return mergeNull(variants) ?? { anyOf: variants }
   }
   const plainSchema: Json = {}
-  for (const word of keptWords) if (schema[word] !== undefined) plainSchema[word] = schema[word]
+  for (const word of copiedKeywords) if (schema[word] !== undefined) plainSchema[word] = schema[word]
   if (schema.items !== undefined) plainSchema.items = lenientSchema(schema.items as Json)
   if (schema.properties !== undefined) {
     const properties = Object.entries(schema.properties as Record<string, Json>)

@@ -11,7 +11,7 @@ import type { Answer, Done, Known, Planned } from './phases.ts'
  * Chooses the call's fault, if any, and applies one that comes before the effect (docs/sandbox.md#faults-over-mcp).
  * @throws the refusal of an `error` fault; {ConnectionCutError}
  */
-export async function meetFaultBefore(call: Known): Promise<Planned> {
+export async function applyFaultBefore(call: Known): Promise<Planned> {
   const { dependencies, context, name: operation } = call
   const fault = await dependencies.faults.plan(operation, context.http?.req?.headers)
   if (fault === undefined) return { ...call, fault }
@@ -31,7 +31,7 @@ export async function meetFaultBefore(call: Known): Promise<Planned> {
 }
 
 /** Applies the fault of a call that is over. @throws {ConnectionCutError} */
-export async function meetFaultAfter(call: Planned, done: Done): Promise<Done> {
+export async function applyFaultAfter(call: Planned, done: Done): Promise<Done> {
   const { operation, fault } = call
   if (fault?.kind === 'slow') await delay(call, fault)
   if (fault?.kind === 'effect_then_lost') throwCut(call)
@@ -40,7 +40,7 @@ export async function meetFaultAfter(call: Planned, done: Done): Promise<Done> {
 }
 
 /** Returns the fault if the API has to apply it in its answer. */
-export function faultOfAnswer(fault: Fault | undefined): Fault | undefined {
+export function faultForApi(fault: Fault | undefined): Fault | undefined {
   return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
 }
 

@@ -16,7 +16,7 @@ const operations = Object.values<OperationDefinition>(catalogue)
  * reads one.
  */
 export function nounOf(idPrefix: string): string | undefined {
-  const reader = operations.find((operation) => readsOne(operation) && answeredPrefix(operation) === idPrefix)
+  const reader = operations.find((operation) => readsOne(operation) && outputPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
 }
 
@@ -24,7 +24,7 @@ export function nounOf(idPrefix: string): string | undefined {
 export function listerOf(dependencies: Dependencies, idPrefix: string | undefined): string | undefined {
   if (idPrefix === undefined) return undefined
   const isList = (operation: OperationDefinition) =>
-    operation.effect === 'read' && operation.result === 'page' && answeredPrefix(operation) === idPrefix
+    operation.effect === 'read' && operation.result === 'page' && outputPrefix(operation) === idPrefix
   return operationsOf(dependencies.choice).find(isList)?.name
 }
 
@@ -35,7 +35,7 @@ export function readerOf(dependencies: Dependencies, operation: OperationDefinit
     const needed = Object.entries(candidate.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
     return readsOne(candidate) && needed.length > 0 && needed.every((parameter) => named.includes(parameter))
   })
-  return reads?.name ?? listerOf(dependencies, answeredPrefix(operation))
+  return reads?.name ?? listerOf(dependencies, outputPrefix(operation))
 }
 
 /** Returns the tool of this connection that reads one record of the operation's list. */
@@ -54,7 +54,7 @@ export function argumentPrefix(operation: OperationDefinition, name: string): st
 /** Returns whether the operation reads the state of one record. Showing a card's number does not count. */
 export const readsOne = (operation: OperationDefinition) => onlyReads(operation) && !answersList(operation)
 
-export const answeredPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
+export const outputPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
 
 const idPrefix = memoize((schema: z.ZodType) =>
   idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern),

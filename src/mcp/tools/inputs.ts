@@ -22,7 +22,7 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
   // Arguments with a single value are filled in, but still listed, because some hosts drop a call with an unlisted
   // argument.
   const filledIn = onlyValues(operation)
-  for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValue(operation, name, value)
+  for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValueSchema(operation, name, value)
   const clearable = clearableOf(operation)
   if (clearable.length > 0) {
     properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'Fields to empty' }
@@ -56,7 +56,7 @@ export function takesDecision({ offersDecisions }: OfferedChoice, { name }: Oper
  * Converts a tool's arguments to those of the operation. Some hosts cannot offer a model an object with arbitrary keys,
  * so the tool has a list of `{key, value}` instead. The object itself is accepted too.
  */
-export function toolArguments(operation: OperationDefinition, hostArguments: Json): Json {
+export function operationArguments(operation: OperationDefinition, hostArguments: Json): Json {
   const shape = shapeOf(operation)
   const entries = Object.entries(hostArguments).map(([name, value]) => {
     const isList =
@@ -68,17 +68,17 @@ export function toolArguments(operation: OperationDefinition, hostArguments: Jso
 
 export const shapeOf = memoize(
   (operation: OperationDefinition): Readonly<Record<string, z.ZodType>> =>
-    Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), pageOfModel(operation)),
+    Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), limitForModels(operation)),
 )
 
 /** The page size for models. It is smaller than for programs, because a model reads every record. */
-const recordsOfPage = 10
+const defaultPageSize = 10
 
-function pageOfModel({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
+function limitForModels({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
   const { limit } = query?.shape ?? {}
   if (!(limit instanceof z.ZodDefault)) return {}
   const size = limit.unwrap() as z.ZodType
-  return { limit: size.describe(`Default ${recordsOfPage}`).default(recordsOfPage) }
+  return { limit: size.describe(`Default ${defaultPageSize}`).default(defaultPageSize) }
 }
 
 /**
@@ -94,7 +94,7 @@ export const onlyValues = memoize((operation: OperationDefinition): Readonly<Jso
 })
 
 /** Describes an argument with a single value; hosts show its description to people. */
-function onlyValue(operation: OperationDefinition, name: string, value: unknown): Json {
+function onlyValueSchema(operation: OperationDefinition, name: string, value: unknown): Json {
   const { description } = unwrapSchema(shapeOf(operation)[name]) as z.ZodType
   return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
 }
@@ -147,10 +147,10 @@ function refuse(name: string, index: number, wrong: string): never {
  * The most values of an enum in a tool's schema. A longer enum is left out, because a model reads the schema with every
  * request; the description names the usual values.
  */
-const maxWords = 16
+const maxEnumValues = 16
 
 /** The schema states no length limit above this one, because models do not write longer texts. */
-const longestStated = 200
+const maxStatedLength = 200
 
 /** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */
 function compactInput(whole: Json): Json {
@@ -166,10 +166,10 @@ function compactInput(whole: Json): Json {
     items,
     ...schema
   } = { ...either, ...siblings }
-  keepBounds(schema)
-  onlyWord(schema)
+  simplifyBounds(schema)
+  replaceConst(schema)
   if (isSchema(additionalProperties)) return withBoundsInWords(listOfEntries(schema, additionalProperties))
-  if (Array.isArray(schema.enum) && schema.enum.length > maxWords) delete schema.enum
+  if (Array.isArray(schema.enum) && schema.enum.length > maxEnumValues) delete schema.enum
   if (items !== undefined) {
     schema.items = compactInput(items as Json)
     // Each word may appear once, so the number of words bounds the list.
@@ -200,20 +200,20 @@ function withoutNull(schema: Json): Json {
 }
 
 /** Writes a single value as an enum, which every host reads. */
-function onlyWord(schema: Json): void {
+function replaceConst(schema: Json): void {
   if (schema.const === undefined) return
   schema.enum = [schema.const]
   delete schema.const
 }
 
 /** Keeps bounds in a form that every host reads, and drops bounds that only a program would reach. */
-function keepBounds(schema: Json): void {
+function simplifyBounds(schema: Json): void {
   const { exclusiveMinimum, minimum, maximum, maxLength } = schema
   delete schema.exclusiveMinimum
   if (exclusiveMinimum === 0 && [schema.type].flat().includes('integer')) schema.minimum = 1
   if (minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
-  if (typeof maxLength === 'number' && maxLength > longestStated) delete schema.maxLength
+  if (typeof maxLength === 'number' && maxLength > maxStatedLength) delete schema.maxLength
 }
 
 function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
@@ -227,12 +227,12 @@ function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
  */
 function withBoundsInWords(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
-  for (const bound of boundWords) delete schema[bound]
+  for (const bound of boundKeywords) delete schema[bound]
   const description = words.filter((text) => text !== undefined).join('; ')
   return description === '' ? schema : { ...schema, description }
 }
 
-const boundWords = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems']
+const boundKeywords = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems']
 
 function boundsInWords({ type, ...bounds }: Json): string | undefined {
   const kind = Array.isArray(type) ? type[0] : type

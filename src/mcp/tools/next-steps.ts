@@ -98,7 +98,7 @@ function waitAdvice({ retryAfterSeconds }: ApiError | Failure): string {
 /** The advice by error code. Each names a tool, an argument or a value that helps. */
 const steps = {
   invalid_value: ({ operation, source, accepts, again, dependencies }) => {
-    const name = fieldOf(source)
+    const name = argumentNameOf(source)
     if (name === undefined || isHeader(source)) return `Correct the arguments and ${again}.`
     if (accepts?.maximum !== undefined && accepts.maximum < 1) {
       return `No ${name} is possible now: ${look({ dependencies, operation })}. Do not call again as is.`
@@ -115,7 +115,7 @@ const steps = {
   issued_cards_not_enabled: () =>
     'Tell the person that their organization has to enable issued cards. Do not call again before that.',
   not_found: ({ dependencies, operation, source, again }) => {
-    const name = fieldOf(source) ?? Object.keys(operation.params?.shape ?? {}).at(-1)
+    const name = argumentNameOf(source) ?? Object.keys(operation.params?.shape ?? {}).at(-1)
     const lister = name === undefined ? undefined : listerOf(dependencies, argumentPrefix(operation, name))
     const where = lister === undefined ? 'Ask the person for the right' : `Call ${lister} to find the right`
     const customer = takes(operation, 'customerPartyId') ? " (with customerPartyId if it is a customer's)" : ''
@@ -125,7 +125,7 @@ const steps = {
     const { operation, source, accepts, again, dependencies } = situation
     if (isHeader(source))
       return `${capital(look(situation))} to see what the earlier call did. To make this call, ${again}.`
-    const name = fieldOf(source)
+    const name = argumentNameOf(source)
     if (name === undefined) return `${capital(look(situation))} and decide again. Do not call again as is.`
     if (accepts?.maximum !== undefined) return fundingAdvice(dependencies, name, accepts.maximum, again)
     const lister = listerOf(dependencies, argumentPrefix(operation, name))
@@ -186,7 +186,7 @@ function look({ dependencies, operation }: Pick<Situation, 'dependencies' | 'ope
 }
 
 /** Returns the argument that the source points to, under its name in the tool. */
-function fieldOf(source: ErrorSource | undefined): string | undefined {
+function argumentNameOf(source: ErrorSource | undefined): string | undefined {
   if (source === undefined || 'header' in source) return undefined
   if ('parameter' in source) return source.parameter
   const path = /^\/data\/(?:attributes|relationships)\/(.+)$/.exec(source.pointer)?.[1]

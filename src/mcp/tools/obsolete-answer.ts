@@ -25,9 +25,9 @@ export function explainObsolete(
   when: string,
 ): { detail: string; next: string } | undefined {
   if (states.length === 0 || states.some(({ obsolete }) => obsolete === undefined)) return undefined
-  const fates = states.slice(0, maxListed).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
+  const records = states.slice(0, maxListed).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
   const more = states.length > maxListed ? `, and ${states.length - maxListed} more that are of no use either` : ''
-  const detail = `${when} was answered with ${fates.join('; ')}${more}. Nothing was done now.`
+  const detail = `${when} was answered with ${records.join('; ')}${more}. Nothing was done now.`
   return { detail, next: [remedy(dependencies, states), adviceForAnother(dependencies, call, states)].join('').trim() }
 }
 
@@ -46,7 +46,7 @@ export function changesInWords(states: readonly RecordState[]): string {
 const maxListed = 3
 
 /** The calls that make a suspended record usable again. */
-const mending: Readonly<Record<string, { tool: string; call: string }>> = {
+const reactivations: Readonly<Record<string, { tool: string; call: string }>> = {
   'agentCard frozen': { tool: 'unfreeze_agent_card', call: 'unfreeze_agent_card' },
   'wallet frozen': { tool: 'unfreeze_wallet', call: 'unfreeze_wallet' },
   'webhook DISABLED': { tool: 'update_webhook', call: 'update_webhook with status ENABLED' },
@@ -55,7 +55,7 @@ const mending: Readonly<Record<string, { tool: string; call: string }>> = {
 function remedy(dependencies: Dependencies, [state, ...others]: readonly RecordState[]): string {
   if (state == null || others.length > 0) return ''
   const { answered, now } = state
-  const way = mending[`${answered.type} ${statusOf(now)}`]
+  const way = reactivations[`${answered.type} ${statusOf(now)}`]
   if (way === undefined || operationNamed(dependencies.choice, way.tool) === undefined) return ''
   return `To continue with it, call ${way.call}. `
 }

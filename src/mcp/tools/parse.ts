@@ -43,7 +43,7 @@ export function inTurn<T>({ dependencies, held }: Parsed, call: () => Promise<T>
 }
 
 /** Returns the answer of an earlier call with the same decision. */
-export async function answerBefore({ dependencies, operation, held }: Parsed): Promise<CallToolResult | undefined> {
+export async function earlierAnswer({ dependencies, operation, held }: Parsed): Promise<CallToolResult | undefined> {
   const now = held && (await dependencies.people.decisions?.find(held.id))
   return now && answerOf(operation, now)
 }

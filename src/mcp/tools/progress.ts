@@ -12,9 +12,9 @@ interface Progress {
 }
 
 /** Many hosts abandon a call after a minute of silence, so a waiting call reports several times in each minute. */
-const everySeconds = 10
+const reportIntervalSeconds = 10
 /** More than the number of reports that a call sends before it asks the person again. */
-const longestProgress = 1_000
+const progressPerRound = 1_000
 
 export function progressOf(context: ServerContext, { log, system }: Pick<Dependencies, 'log' | 'system'>): Progress {
   const { mcpReq } = context
@@ -22,7 +22,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return { attempt: undefined, whileWaiting: () => () => {} }
   // After each round of verification, the call may continue within the same request, whose progress must not decrease.
-  let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * longestProgress
+  let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * progressPerRound
   const report = (message: string) => {
     if (signal.aborted) return
     progress++
@@ -31,17 +31,17 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
       .notify({ method: 'notifications/progress', params })
       .catch((error: unknown) => log.warn({ err: error }, 'progress not delivered'))
   }
-  const tick = async (seconds: number, over: AbortSignal) => {
-    for (let past = everySeconds; past < seconds; past += everySeconds) {
-      await system.sleep(everySeconds * 1000, over)
-      report(`waiting for a change for ${past} s`)
+  const reportWaiting = async (seconds: number, over: AbortSignal) => {
+    for (let elapsed = reportIntervalSeconds; elapsed < seconds; elapsed += reportIntervalSeconds) {
+      await system.sleep(reportIntervalSeconds * 1000, over)
+      report(`waiting for a change for ${elapsed} s`)
     }
   }
   return {
     attempt: (attempt) => report(messageOf(attempt)),
     whileWaiting: (seconds) => {
       const over = new AbortController()
-      if (seconds !== undefined) tick(Number(seconds), over.signal).catch(() => {})
+      if (seconds !== undefined) reportWaiting(Number(seconds), over.signal).catch(() => {})
       return () => over.abort()
     },
   }

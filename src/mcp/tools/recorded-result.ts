@@ -28,7 +28,7 @@ interface RecordedResult {
 }
 
 /** The client repeats a call after these statuses, so the model saw the answer to a later attempt. */
-const repeatedStatuses: readonly number[] = [408, 429, 502, 503]
+const retriedStatuses: readonly number[] = [408, 429, 502, 503]
 
 const ways: Ways = {
   signIn: 'Sign in again.',
@@ -44,7 +44,7 @@ export function recordedResult(call: RecordedCall): RecordedResult | undefined {
   const dependencies = { choice: everyTool(call.environment), api: { ways } }
   const operation = operationNamed(dependencies.choice, call.operation)
   const json = parseJson(call.answer) as Json | undefined
-  if (operation === undefined || json === undefined || repeatedStatuses.includes(call.status)) return undefined
+  if (operation === undefined || json === undefined || retriedStatuses.includes(call.status)) return undefined
   if (operation.name === agentCards.getAgentCardDetails.name) return undefined
   const replayed = call.outcome === 'replayed'
   if (call.status < 300) {

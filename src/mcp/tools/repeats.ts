@@ -11,7 +11,7 @@ import { canonical, newKey } from '../people/elicitation.ts'
 import { schemaOf } from './arguments.ts'
 import { readRecordStates, withCurrentValues } from './created-records.ts'
 import { changesInWords, explainObsolete, ObsoleteAnswer } from './obsolete-answer.ts'
-import { isRefusal, isStillRunning, isUndone } from './refusals.ts'
+import { changedNothing, isRecordedRefusal, isStillRunning } from './refusals.ts'
 
 type Result = CallResult<OperationDefinition>
 
@@ -56,9 +56,9 @@ export class RepeatGuard {
   /** A text that is the same for equal calls. */
   readonly #text: string
   /** The same text without the call's own key, for operations whose key only the memory knows. */
-  readonly #plainText: string
+  readonly #textWithoutKey: string
   /** Whether the API repeats its answer under the same key. */
-  readonly #knowsKeys: boolean
+  readonly #apiTakesKey: boolean
   /** The arguments with their defaults, so that equal calls are equal requests. */
   readonly input: Record<string, unknown>
 
@@ -68,10 +68,10 @@ export class RepeatGuard {
     this.#call = call
     this.#signal = context.mcpReq.signal
     this.input = { ...call.input, ...schemaOf(call.operation).safeParse(call.input).data }
-    this.#knowsKeys = call.operation.idempotency === 'required'
-    const ownKey = this.#knowsKeys || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
+    this.#apiTakesKey = call.operation.idempotency === 'required'
+    const ownKey = this.#apiTakesKey || call.idempotencyKey === undefined ? [] : [call.idempotencyKey]
     const equal = [repeats.run ?? null, call.operation.name, this.input]
-    this.#plainText = canonical(equal)
+    this.#textWithoutKey = canonical(equal)
     this.#text = canonical([...equal, ...ownKey])
   }
 
@@ -88,7 +88,7 @@ export class RepeatGuard {
    * @throws {RefusedBefore}
    */
   async send(suppliedKey: string | undefined, decided: boolean, send: Send): Promise<Sent> {
-    const { equalCall, ...result } = this.#knowsKeys
+    const { equalCall, ...result } = this.#apiTakesKey
       ? await this.#sendByKey(suppliedKey, decided, send)
       : await this.#sendOnce(decided, send)
     if (equalCall !== undefined) return await this.#withCurrentState(equalCall, result)
@@ -115,12 +115,12 @@ export class RepeatGuard {
         await this.#restartWindow({ key, decided: decided || equalCall.decided })
       if (hasOwnKey) return result
       // The first attempt under a new key gets a replay only if an equal call was faster.
-      const isOfAnother = result.replayed && (!equalCall.isFirst || (isNewKey && result.attempts === 1))
-      if (isOfAnother) return { ...result, replayed: false, equalCall }
+      const isFromEqualCall = result.replayed && (!equalCall.isFirst || (isNewKey && result.attempts === 1))
+      if (isFromEqualCall) return { ...result, replayed: false, equalCall }
       // A later attempt under a new key replays the answer to the first one.
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
-      if (!isRefusal(error) || equalCall.key !== key) {
+      if (!isRecordedRefusal(error) || equalCall.key !== key) {
         if (!equalCall.isFirst) await this.#restartWindow(equalCall)
         throw error
       }
@@ -174,14 +174,14 @@ export class RepeatGuard {
       // The request continues even if the host gives up, so that its repeat finds the answer.
       result = await send({ signal: undefined })
     } catch (error) {
-      if (isUndone(error)) await this.#forget(equalCall)
+      if (changedNothing(error)) await this.#forget(equalCall)
       throw error
     }
     const { data, meta } = result
     const memo = { key: '', decided: equalCall.decided, answer: { data, meta } }
     await this.#restartWindow(memo)
     // A later call without a key gets this answer too.
-    if (this.#plainText !== this.#text) await this.#restartWindow(memo, this.#plainText)
+    if (this.#textWithoutKey !== this.#text) await this.#restartWindow(memo, this.#textWithoutKey)
     return { ...result, replayed: false }
   }
 

@@ -18,23 +18,23 @@ export function createActions(host, onIdle) {
   /**
    * Runs an action, during which all buttons are disabled.
    * @param {HTMLButtonElement} button
-   * @param {string} doing the button's text while the action runs
+   * @param {string} busyLabel the button's text while the action runs
    * @param {() => Promise<void>} work
    */
-  async function press(button, doing, work) {
+  async function press(button, busyLabel, work) {
     if (busy) return
     busy = true
     const label = button.textContent
     // We avoid `disabled` because it would take the focus away.
     setButtonsDisabled(true)
-    button.textContent = doing
+    button.textContent = busyLabel
     showProblem('')
     const minWait = new Promise((resolve) => setTimeout(resolve, minBusyMs))
     try {
       await work()
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      showProblem(`${sentence(error.message)} ${error.advice}`.trim())
+      showProblem(`${withFinalPeriod(error.message)} ${error.advice}`.trim())
     } finally {
       await minWait
       busy = false
@@ -95,7 +95,7 @@ export function hide(element) {
  * Ends a text with a full stop.
  * @param {string} text
  */
-function sentence(text) {
+function withFinalPeriod(text) {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
