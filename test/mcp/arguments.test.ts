@@ -169,7 +169,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
     )
-    await expect(host.callTool('list_wallet', {})).rejects.toThrow(/The nearest names are list_wallets, /)
+    await expect(host.callTool('list_wallet', {})).rejects.toThrow(/The closest names are list_wallets, /)
     const readOnly = await openHost({ readOnly: true })
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })

@@ -90,7 +90,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         const { code, status, next, idempotencyKey } = errorOf(await connection.host.callTool('create_payment', input))
         expect({ code, status }).toEqual({ code: 'service_unavailable', status: 503 })
         expect(next).toBe(
-          `Repeat this call unchanged with idempotencyKey ${JSON.stringify(idempotencyKey)}: it is safe, nothing happens twice.`,
+          `Repeat this call unchanged with idempotencyKey ${JSON.stringify(idempotencyKey)}: it is safe; nothing happens twice.`,
         )
         const repeat = await connection.host.callTool('create_payment', { ...input, idempotencyKey })
         expect(repeat.structuredContent).toMatchObject({ replayed: true })

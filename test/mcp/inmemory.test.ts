@@ -114,7 +114,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     const error = errorOf(await host.callTool('issue_agent_card', issue))
     const { idempotencyKey } = error as { idempotencyKey: string }
     expect(error.next).toBe(
-      `Repeat this call unchanged with idempotencyKey "${idempotencyKey}": it is safe, nothing happens twice.`,
+      `Repeat this call unchanged with idempotencyKey "${idempotencyKey}": it is safe; nothing happens twice.`,
     )
     await host.callTool('issue_agent_card', { ...issue, idempotencyKey })
     expect(new Set(keys(seen))).toEqual(new Set([idempotencyKey]))

@@ -41,9 +41,9 @@ function* eachSchema(schema: Schema, path = ''): Generator<[string, Schema]> {
 
 describe('bounds, formats and defaults in the descriptions of arguments', () => {
   const formatPatterns: Readonly<Record<string, RegExp>> = {
-    'date-time': /RFC 3339, as 2026-01-31T12:00:00Z/,
-    email: /\bas ada@example\.com\b/,
-    uri: /\bas https:\/\/example\.com\b/,
+    'date-time': /RFC 3339, like 2026-01-31T12:00:00Z/,
+    email: /\blike ada@example\.com\b/,
+    uri: /\blike https:\/\/example\.com\b/,
   }
   /** For each schema keyword, a pattern that the descriptions of arguments with that keyword must match. */
   const patternFor: Readonly<Record<string, (value: unknown) => RegExp>> = {
@@ -92,7 +92,7 @@ describe('bounds, formats and defaults in the descriptions of arguments', () => 
       const schema = tools.find(({ tool }) => tool.name === name)?.tool.inputSchema as Schema
       return path.reduce((inner: Schema | undefined, step) => inner?.properties?.[step], schema)?.description
     }
-    expect(described('advance_sandbox_clock', 'to')).toBe('Later than now; RFC 3339, as 2026-01-31T12:00:00Z')
+    expect(described('advance_sandbox_clock', 'to')).toBe('Later than now; RFC 3339, like 2026-01-31T12:00:00Z')
     expect(described('issue_agent_card', 'expiresInMinutes')).toBe('Lifetime; 5 to 1440; default 60')
     expect(described('create_wire', 'beneficiary', 'routingNumber')).toBe('9 digits')
     expect(described('create_wire', 'beneficiary', 'address', 'country')).toBe('two letters (ISO 3166)')

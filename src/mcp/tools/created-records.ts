@@ -22,11 +22,11 @@ interface CreatedRecord {
 
 /** A record that a call created, and its current state. */
 export interface RecordState {
-  /** The record in the call's answer. */
+  /** The record as the call's answer shows it. */
   answered: CreatedRecord
-  /** Null if the record is gone; undefined if that is unknown. */
+  /** The record as it is now: null if it no longer exists; undefined if it could not be read. */
   now: CreatedRecord | null | undefined
-  /** Why the answer is obsolete, such as "is used now"; undefined while the answer is still useful. */
+  /** The reason why the answer is obsolete, such as "is used now"; undefined if the answer is still useful. */
   obsolete: string | undefined
 }
 
@@ -48,11 +48,12 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
   return states
 }
 
-/** The most records of one call that are read. The others are not checked. */
+/** The maximum number of records or agents that are read for one call. The rest are not checked. */
 const maxRead = 20
 
 /**
- * Returns the answer with the records' current values. Secrets are shown only once, so the first answer's secrets stay.
+ * Returns the recorded answer with the records' current values. It keeps its secrets, because the API returns each
+ * secret only once.
  */
 export function withCurrentValues(
   operation: OperationDefinition,
@@ -80,7 +81,7 @@ function updated<Values extends Record<string, unknown>>(
   return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
 }
 
-/** Returns the status of a record, if it has one. Only the effective status of an invitation shows that it expired. */
+/** Returns a record's status, if it has one. Only an invitation's `effectiveStatus` shows that it has expired. */
 export function statusOf(record: CreatedRecord | null | undefined): string | undefined {
   const { status, effectiveStatus = status } = record?.attributes ?? {}
   return typeof effectiveStatus === 'string' ? effectiveStatus : undefined
@@ -95,17 +96,17 @@ async function whyObsolete(dependencies: Dependencies, call: Call, answered: Cre
     obsoleteStatuses[answered.type as keyof typeof obsoleteStatuses] ?? {}
   if (status !== undefined && statuses[status] === true) return `is ${status} now`
   if (answered.type === 'webhook' && now.attributes.updatedAt !== answered.attributes.updatedAt) {
-    return 'was changed since, so its signing secret may have changed'
+    return 'was changed since then, so its signing secret may have changed'
   }
-  // The status of a link does not show its expiry.
+  // The status of an invitation link does not show that the link has expired.
   const { expiresAt } = now.attributes
   if (answered.type !== 'invitationLink' || typeof expiresAt !== 'string') return undefined
   return parseTimestamp(expiresAt) <= (await serviceNow(dependencies, call)) ? 'has expired' : undefined
 }
 
 /**
- * Returns the deleted agent of a key, an invitation or a link. If it has several agents, returns the first, and only if
- * all of them were deleted.
+ * Returns the id of the deleted agent that a key, an invitation or a link is for. If the record has several agents,
+ * returns the id of the first, provided that all of them were deleted.
  */
 async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: CreatedRecord) {
   if (!agentRecordTypes.has(record.type)) return undefined
@@ -127,7 +128,7 @@ const agentRecordTypes: ReadonlySet<string> = new Set([
   'invitationLink',
 ])
 
-/** Returns the service's time, which a sandbox may have advanced. */
+/** Returns the time of the sandbox clock; in production, or if that clock cannot be read, the time of this process. */
 async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise<number> {
   const { choice, api, system } = dependencies
   if (choice.environment === 'production') return system.now()
@@ -136,13 +137,13 @@ async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise
   return clock == null ? system.now() : parseTimestamp(clock.data.attributes.now)
 }
 
-/** Returns undefined if a read fails, so that the caller still gets the existing answer. */
+/** Returns undefined if a read fails, so that the caller still gets the recorded answer. */
 async function readOrLog<Value>({ log }: Dependencies, read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read()
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof Failure))
-      log.warn({ err: error }, 'a created record was not read')
+      log.warn({ err: error }, 'failed to read the current state of a created record')
     return undefined
   }
 }
@@ -159,10 +160,10 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
     const found = await readOrNull(() => send(reader, input, { signal: call.signal }))
     if (found === null) continue
     if (parameter !== undefined) return found.data as unknown as CreatedRecord
-    const record = (found.data as unknown as CreatedRecord[]).find((one) => one.id === id)
+    const record = (found.data as unknown as CreatedRecord[]).find((candidate) => candidate.id === id)
     return record ?? (found.meta?.pagination?.hasMore === false ? null : undefined)
   }
-  // A deployment may lack an extension, so a missing record then proves nothing.
+  // A deployment that lacks the reader's extension also answers 404, so the record may still exist.
   return reader.extension && !call.operation.extension ? undefined : null
 }
 
@@ -175,7 +176,7 @@ async function readOrNull(read: () => Promise<Result>): Promise<Result | null> {
   }
 }
 
-/** Returns the arguments that name the party for which the record may have been created, likeliest first. */
+/** Returns arguments that select each party for which the record may have been created, the most likely first. */
 function partyArguments({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
   const acting = customerPartyId ?? partyId
   if (acting !== undefined) return [{ customerPartyId: acting }]

@@ -16,7 +16,7 @@ import { toolsetIcons } from './icons.ts'
 import { inputSchema, mergeNull, takesDecision } from './inputs.ts'
 import { operationNamed, operationsByTool } from './offered-operations.ts'
 
-/** Returns a page of the tools, each with its icon and, if it has one, the view of its results. */
+/** Returns one page of the tool list. Each tool has its icon and, if its results have a view, the view's address. */
 export function toolPage(dependencies: Dependencies, cursor: string | undefined): ListToolsResult {
   const { page, ...next } = pageOf(toolList(dependencies.choice), ({ name }) => name, cursor)
   return { tools: page.map((tool) => withIcons(dependencies, tool)), ...next }
@@ -28,7 +28,7 @@ function withIcons(dependencies: Dependencies, tool: Tool): Tool {
   return _meta === undefined ? { ...tool, icons } : { ...tool, icons, _meta }
 }
 
-/** Returns the tools of a choice. */
+/** Returns the tools that a connection offers. */
 export function toolList(choice: OfferedChoice): Tool[] {
   const operations = operationsByTool(choice)
   let tools = cache.get(operations)
@@ -42,10 +42,10 @@ export function toolList(choice: OfferedChoice): Tool[] {
   })
 }
 
-/** The tools, by the map of their operations. Equal choices share one map. */
+/** The tools built for each map from `operationsByTool`, which returns the same map for equal choices. */
 const cache = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
-/** Returns the operation as the tool describes it: for masked cards, with another description and no cvv. */
+/** Returns the operation. If cards are masked, the tool for card details gets a different description and no cvv. */
 function withDescription(
   operation: OperationDefinition,
   cardDetails: OfferedChoice['cardDetails'],
@@ -54,7 +54,7 @@ function withDescription(
   return { ...operation, ...maskedCardDetails }
 }
 
-/** Builds the MCP tool of an operation. */
+/** Builds the MCP tool for an operation. */
 function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
   const { environment } = choice
   const { name, title, effect, environments } = operation
@@ -68,12 +68,12 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
     annotations: {
       readOnlyHint: onlyReads(operation),
       // An operation that sets a state destroys the previous state. Operations that exist only in the sandbox are
-      // simulations, and destroy nothing.
+      // simulations and destroy nothing.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
-      // Two equal purchases count as one only for a while (PAYMENTS_REPEAT_WINDOW), so no host may rely on it.
+      // The detection of repeated purchases does not count, because it works only for a while (PAYMENTS_REPEAT_WINDOW).
       idempotentHint: isRepeatable,
-      // In the sandbox, nothing outside is reached.
+      // The sandbox contacts nothing outside itself.
       openWorldHint: effect !== 'read' && environment === 'production',
     },
   }
@@ -96,13 +96,13 @@ const stakes = { sandbox: 'No real money.', production: 'Real money.' } as const
 type Json = Record<string, unknown>
 
 /**
- * Describes a result with almost no required fields, because clients refuse a result that breaks the schema. A deployed
- * API may send more or less than the catalogue knows, and a payment's result must not be lost over an unknown status.
+ * Returns a schema with almost no required fields and no enums, because clients refuse a result that breaks the schema.
+ * A deployed API may use other fields or statuses than the catalogue, and that must not cost a payment its result.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenientSchema(z.toJSONSchema(shownSchema(operation.output)) as Json)
-  const one = { ...resource, required: ['type', 'id'] }
-  const data = operation.result === 'oneOrNull' ? { ...one, type: ['object', 'null'] } : one
+  const identified = { ...resource, required: ['type', 'id'] }
+  const data = operation.result === 'oneOrNull' ? { ...identified, type: ['object', 'null'] } : identified
   return {
     type: 'object',
     properties: {
@@ -123,7 +123,7 @@ const repeated = {
   properties: { at: { type: 'string' }, next: { type: 'string' } },
 }
 
-/** The JSON Schema keywords that are kept unchanged. */
+/** The JSON Schema keywords that `lenientSchema` copies unchanged. */
 const copiedKeywords = ['type', 'const', 'description'] as const
 
 function lenientSchema(schema: Json): Json {
@@ -133,7 +133,7 @@ function lenientSchema(schema: Json): Json {
     return mergeNull(variants) ?? { anyOf: variants }
   }
   const plainSchema: Json = {}
-  for (const word of copiedKeywords) if (schema[word] !== undefined) plainSchema[word] = schema[word]
+  for (const keyword of copiedKeywords) if (schema[keyword] !== undefined) plainSchema[keyword] = schema[keyword]
   if (schema.items !== undefined) plainSchema.items = lenientSchema(schema.items as Json)
   if (schema.properties !== undefined) {
     const properties = Object.entries(schema.properties as Record<string, Json>)

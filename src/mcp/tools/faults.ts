@@ -8,8 +8,9 @@ import { note } from '../run-notes.ts'
 import type { Answer, Done, Known, Planned } from './phases.ts'
 
 /**
- * Chooses the call's fault, if any, and applies one that comes before the effect (docs/sandbox.md#faults-over-mcp).
- * @throws the refusal of an `error` fault; {ConnectionCutError}
+ * Chooses the fault to inject into the call, if any (docs/sandbox.md#faults-over-mcp). A fault that prevents the call
+ * from being carried out is applied at once.
+ * @throws the refusal, for an `error` fault; {ConnectionCutError} for `hang` and `reset`
  */
 export async function applyFaultBefore(call: Known): Promise<Planned> {
   const { dependencies, context, name: operation } = call
@@ -30,7 +31,7 @@ export async function applyFaultBefore(call: Known): Promise<Planned> {
   return { ...call, fault }
 }
 
-/** Applies the fault of a call that is over. @throws {ConnectionCutError} */
+/** Applies a fault that changes how the host gets the outcome. @throws {ConnectionCutError} for `effect_then_lost` */
 export async function applyFaultAfter(call: Planned, done: Done): Promise<Done> {
   const { operation, fault } = call
   if (fault?.kind === 'slow') await delay(call, fault)
@@ -39,7 +40,7 @@ export async function applyFaultAfter(call: Planned, done: Done): Promise<Done> 
   return { error: unavailableError(operation, done.answer), decision: done.decision }
 }
 
-/** Returns the fault if the API has to apply it in its answer. */
+/** Returns the fault if the API must apply it, because it changes the content of the API's answer. */
 export function faultForApi(fault: Fault | undefined): Fault | undefined {
   return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
 }
@@ -53,20 +54,20 @@ function throwCut({ dependencies, context }: Known): never {
   throw new ConnectionCutError()
 }
 
-/** The notes in the run for faults of tool calls. A call that was carried out also has its own entry. */
+/** The notes about faults in the run log. A call that was carried out also has its own entry there. */
 const faultNotes: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
-  slow: { kind: 'happened', outcome: 'happened', remark: 'The answer to the host comes late.' },
+  slow: { kind: 'happened', outcome: 'happened', remark: 'The answer reaches the host late.' },
   hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
   reset: { kind: 'call', outcome: 'unanswered', remark: 'The connection is cut, and nothing is done.' },
-  effect_then_lost: { kind: 'happened', outcome: 'unanswered', remark: 'It is done, and the host gets no answer.' },
-  effect_then_503: { kind: 'happened', outcome: 'failed', remark: 'It is done, and the host is answered a 503.' },
-  stale: { kind: 'happened', outcome: 'happened', remark: 'The answer is from before the last change.' },
-  empty_page: { kind: 'happened', outcome: 'happened', remark: 'The list comes without its items.' },
+  effect_then_lost: { kind: 'happened', outcome: 'unanswered', remark: 'The call is done; the host gets no answer.' },
+  effect_then_503: { kind: 'happened', outcome: 'failed', remark: 'The call is done; the host gets a 503.' },
+  stale: { kind: 'happened', outcome: 'happened', remark: 'The answer shows the state before the last change.' },
+  empty_page: { kind: 'happened', outcome: 'happened', remark: 'The host gets an empty list.' },
 }
 
 /**
- * Returns the error for a call whose attempts all got 503: the outcome is unknown, and a retry with the same key
- * reveals it.
+ * Returns the error that the host would get if the API answered with 503. A change then has an unknown outcome, and a
+ * retry with the same idempotency key returns its result.
  */
 function unavailableError({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
   const { status, detail, next } = errorTable.service_unavailable

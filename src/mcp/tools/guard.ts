@@ -6,7 +6,7 @@ import { RepeatGuard } from './repeats.ts'
 /** Sends a call, and prevents a repeat of it from being carried out again. */
 export type Guard = Pick<RepeatGuard, 'input' | 'wasDecided' | 'send'>
 
-/** Returns the guard of a call. If a repeat does no harm, or nothing is remembered, the guard lets everything pass. */
+/** Returns the guard for a call. It sends every call if a repeat does no harm or PAYMENTS_REPEAT_WINDOW is 0. */
 export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): Guard {
   const { repeats } = dependencies
   if (call.operation.adds !== true || repeats.windowMs === 0) return unguarded(call)
@@ -18,7 +18,7 @@ export const unguarded = ({ input }: Pick<ToolCall, 'input'>): Guard => ({
   wasDecided: async () => false,
   send: async (idempotencyKey, _decided, send) => {
     const result = await send({ idempotencyKey })
-    // If this call generated the key, a replay is only the answer to its own first attempt.
+    // If the client generated the key, a replay is the answer to an earlier attempt of this same call.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   },
 })

@@ -2,10 +2,10 @@ import type { Icon } from '@modelcontextprotocol/server'
 import type { Toolset } from '../../core/operation.ts'
 import { iconSvg, markPath } from '../../display/mark.ts'
 
-/** The server's icon: a card, the product's mark. */
+/** The server's icon: the product's logo, a card. */
 export const serverIcons: Icon[] = icon(markPath)
 
-/** The icons of tools by toolset; each is one path on a field of 16 by 16. */
+/** The tools' icons, by toolset. Each icon is a single path on a 16 × 16 grid. */
 export const toolsetIcons: Record<Toolset, Icon[]> = {
   default: serverIcons,
   payments: icon('M1 6h10V3l4 5-4 5v-3H1z'),
@@ -18,7 +18,7 @@ export const toolsetIcons: Record<Toolset, Icon[]> = {
   sandbox: icon('M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zM7 4v5h4V7H9V4z'),
 }
 
-/** Builds an icon as a data URL, so that a host fetches nothing. */
+/** Builds an icon as a data URL, so that hosts need not fetch it. */
 function icon(path: string): Icon[] {
   return [{ src: `data:image/svg+xml,${encodeURIComponent(iconSvg(path))}`, mimeType: 'image/svg+xml', sizes: ['any'] }]
 }

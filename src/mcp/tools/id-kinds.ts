@@ -6,21 +6,21 @@ import { answersList, inputParts, type OperationDefinition, onlyReads } from '..
 import type { Dependencies as AllDependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
-/** The only part of a connection's dependencies that is needed here. */
+/** The part of a connection's dependencies that this file uses. */
 type Dependencies = Pick<AllDependencies, 'choice'>
 
 const operations = Object.values<OperationDefinition>(catalogue)
 
 /**
- * Returns the noun, such as `a card`, for records whose ids have this prefix. It comes from the title of the tool that
- * reads one.
+ * Returns the noun for records whose ids have this prefix. For example, `a card` comes from the tool title `Read a
+ * card`.
  */
 export function nounOf(idPrefix: string): string | undefined {
   const reader = operations.find((operation) => readsOne(operation) && outputPrefix(operation) === idPrefix)
   return /^Read (an? .+)$/.exec(reader?.title ?? '')?.[1]
 }
 
-/** Returns the tool of this connection that lists the records whose ids have this prefix. */
+/** Returns the connection's tool that lists the records whose ids have this prefix. */
 export function listerOf(dependencies: Dependencies, idPrefix: string | undefined): string | undefined {
   if (idPrefix === undefined) return undefined
   const isList = (operation: OperationDefinition) =>
@@ -28,30 +28,30 @@ export function listerOf(dependencies: Dependencies, idPrefix: string | undefine
   return operationsOf(dependencies.choice).find(isList)?.name
 }
 
-/** Returns the tool of this connection that shows the current state of the operation's resource, alone or in a list. */
+/** Returns the connection's tool that reads the operation's resource or, if there is none, lists such resources. */
 export function readerOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
-  const named = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
+  const given = Object.entries(operation.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
   const reads = operationsOf(dependencies.choice).find((candidate) => {
     const needed = Object.entries(candidate.params?.shape ?? {}).map(([name, schema]) => `${name} ${prefixOf(schema)}`)
-    return readsOne(candidate) && needed.length > 0 && needed.every((parameter) => named.includes(parameter))
+    return readsOne(candidate) && needed.length > 0 && needed.every((parameter) => given.includes(parameter))
   })
   return reads?.name ?? listerOf(dependencies, outputPrefix(operation))
 }
 
-/** Returns the tool of this connection that reads one record of the operation's list. */
+/** Returns the connection's tool that reads a single record of the kind that the operation lists. */
 export function recordReaderOf(dependencies: Dependencies, operation: OperationDefinition): string | undefined {
   if (!answersList(operation)) return undefined
   const { output } = operation
   return operationsOf(dependencies.choice).find((candidate) => readsOne(candidate) && candidate.output === output)?.name
 }
 
-/** Returns the prefix of this argument's ids; undefined if the argument is not an id. */
+/** Returns the id prefix that this argument requires; undefined if the argument is not an id. */
 export function argumentPrefix(operation: OperationDefinition, name: string): string | undefined {
   const schema = inputParts.map((part) => operation[part]?.shape[name]).find((found) => found !== undefined)
   return schema === undefined ? undefined : prefixOf(schema)
 }
 
-/** Returns whether the operation reads the state of one record. Showing a card's number does not count. */
+/** Returns whether the operation reads a single record. Revealing a card's number does not count as reading. */
 export const readsOne = (operation: OperationDefinition) => onlyReads(operation) && !answersList(operation)
 
 export const outputPrefix = ({ output }: OperationDefinition) => prefixOf(output.shape.id)
@@ -60,7 +60,7 @@ const idPrefix = memoize((schema: z.ZodType) =>
   idPrefixOf((z.toJSONSchema(schema, { io: 'input' }) as { pattern?: string }).pattern),
 )
 
-/** Returns the id prefix that this schema requires; undefined if it is not a schema of ids. */
+/** Returns the id prefix that this schema requires; undefined if the schema is not for ids. */
 export function prefixOf(schema: unknown): string | undefined {
   return schema instanceof z.ZodType ? idPrefix(schema) : undefined
 }

@@ -11,28 +11,28 @@ type Json = Record<string, unknown>
 
 /**
  * Returns the schema of a tool's arguments. Models read it with every request, so it contains only facts that help them
- * to fill in the arguments. The client checks the rest.
+ * fill in the arguments. The API client validates everything else.
  */
 export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
-  // Both names mean the same. The tool accepts both, but lists only one.
+  // customerPartyId and partyId mean the same. The tool accepts both, but lists only one.
   if (properties.customerPartyId !== undefined) delete properties.partyId
   for (const name of operation.unlisted ?? []) delete properties[name]
-  // Arguments with a single value are filled in, but still listed, because some hosts drop a call with an unlisted
-  // argument.
+  // The server fills in arguments that have a single possible value. They are still listed, because some hosts drop a
+  // call that contains an unlisted argument.
   const filledIn = onlyValues(operation)
   for (const [name, value] of Object.entries(filledIn)) properties[name] = onlyValueSchema(operation, name, value)
   const clearable = clearableOf(operation)
   if (clearable.length > 0) {
-    properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'Fields to empty' }
+    properties.clear = { type: 'array', items: { type: 'string', enum: clearable }, description: 'Fields to clear' }
   }
-  if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'With hashes' }
+  if (leavesOut(operation)) properties.detail = { type: 'string', enum: ['full'], description: 'Include hashes' }
   if (takesKey(operation)) {
-    const description = operation.adds === true ? 'Usually omit; a new key acts again' : 'Usually omit'
+    const description = operation.adds === true ? 'Usually omit; new key = new action' : 'Usually omit'
     properties.idempotencyKey = { type: 'string', description }
   }
-  if (hasDecision) properties.decision = { type: 'string', description: 'Id given in a result' }
+  if (hasDecision) properties.decision = { type: 'string', description: 'Id from a result' }
   const needed =
     schema.required?.filter((name) => properties[name] !== undefined && !Object.hasOwn(filledIn, name)) ?? []
   const required = needed.length === 0 ? {} : { required: needed }
@@ -40,21 +40,21 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
 }
 
 /**
- * Returns whether the tool takes a key. Some tools take one although the API does not: a new key distinguishes a
- * deliberate new call from a repeat.
+ * Returns whether the tool has the argument `idempotencyKey`. Some tools have it although the API takes no key: a new
+ * key distinguishes a deliberate new call from a repeat.
  */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
 }
 
-/** Returns whether the tool accepts the id of a person's decision. */
+/** Returns whether the tool has the argument `decision`, the id of a person's decision. */
 export function takesDecision({ offersDecisions }: OfferedChoice, { name }: OperationDefinition): boolean {
   return offersDecisions && Object.hasOwn(questions, name)
 }
 
 /**
- * Converts a tool's arguments to those of the operation. Some hosts cannot offer a model an object with arbitrary keys,
- * so the tool has a list of `{key, value}` instead. The object itself is accepted too.
+ * Converts a tool's arguments to those of the operation. Some hosts do not support an object with arbitrary keys as an
+ * argument, so the schema asks for a list of `{key, value}` instead. The tool accepts the object too.
  */
 export function operationArguments(operation: OperationDefinition, hostArguments: Json): Json {
   const shape = shapeOf(operation)
@@ -71,7 +71,7 @@ export const shapeOf = memoize(
     Object.assign({}, ...inputParts.map((part) => operation[part]?.shape), limitForModels(operation)),
 )
 
-/** The page size for models. It is smaller than for programs, because a model reads every record. */
+/** The default page size for models. It is smaller than the API's, because a model reads every record. */
 const defaultPageSize = 10
 
 function limitForModels({ query }: OperationDefinition): Readonly<Record<string, z.ZodType>> {
@@ -81,9 +81,7 @@ function limitForModels({ query }: OperationDefinition): Readonly<Record<string,
   return { limit: size.describe(`Default ${defaultPageSize}`).default(defaultPageSize) }
 }
 
-/**
- * The arguments with a single possible value, such as a currency. They are filled in, so a model need not send them.
- */
+/** Returns the value of each argument with only one possible value, such as the currency. The server fills it in. */
 export const onlyValues = memoize((operation: OperationDefinition): Readonly<Json> => {
   const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, unwrapSchema(schema)] as const)
   return Object.fromEntries(
@@ -93,16 +91,16 @@ export const onlyValues = memoize((operation: OperationDefinition): Readonly<Jso
   )
 })
 
-/** Describes an argument with a single value; hosts show its description to people. */
+/** Returns the schema of an argument with one possible value, with the description that hosts show to people. */
 function onlyValueSchema(operation: OperationDefinition, name: string, value: unknown): Json {
   const { description } = unwrapSchema(shapeOf(operation)[name]) as z.ZodType
   return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
 }
 
 /**
- * Returns the fields that the argument `clear` may name. The argument exists because null means omitted over MCP. The
- * fields are those that a change may set to null, if the answer may contain null too, and nullable fields with a
- * default.
+ * Returns the fields that the argument `clear` can set to null. The argument exists because null means "omitted" over
+ * MCP. The fields are nullable fields with a default and, in a PATCH, fields that are nullable in both the request and
+ * the answer.
  */
 export const clearableOf = memoize(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
@@ -144,17 +142,17 @@ function refuse(name: string, index: number, wrong: string): never {
 }
 
 /**
- * The most values of an enum in a tool's schema. A longer enum is left out, because a model reads the schema with every
- * request; the description names the usual values.
+ * The maximum number of enum values in a tool's schema. A longer enum is left out, because a model reads the schema
+ * with every request. The field's description lists the usual values instead.
  */
 const maxEnumValues = 16
 
-/** The schema states no length limit above this one, because models do not write longer texts. */
+/** The highest length limit that the schema states. Higher limits are left out, because models do not reach them. */
 const maxStatedLength = 200
 
-/** Keeps the parts that a model can use. Parts that some hosts drop also appear in words. */
+/** Reduces a schema to what a model can use. Moves keywords that some hosts drop into the description. */
 function compactInput(whole: Json): Json {
-  // Alternatives are distinguished by a field. Of the two keywords, only anyOf is understood by all known hosts.
+  // Not all known hosts understand oneOf. Here anyOf means the same, because a field tells the alternatives apart.
   const { oneOf, anyOf = oneOf ?? [], ...siblings } = whole
   const either = mergeNull(anyOf as Json[])
   if (either === undefined) return { ...siblings, anyOf: (anyOf as Json[]).map(compactInput) }
@@ -172,7 +170,7 @@ function compactInput(whole: Json): Json {
   if (Array.isArray(schema.enum) && schema.enum.length > maxEnumValues) delete schema.enum
   if (items !== undefined) {
     schema.items = compactInput(items as Json)
-    // Each word may appear once, so the number of words bounds the list.
+    // Each enum value may occur only once, so the enum already limits the length of the list.
     if (Array.isArray((items as Json).enum)) delete schema.maxItems
   }
   if (properties !== undefined) {
@@ -183,7 +181,7 @@ function compactInput(whole: Json): Json {
   return withBoundsInWords(schema)
 }
 
-/** Omits objects with unknown content: a model has nothing to put there, and some hosts cannot offer them. */
+/** Omits objects without declared fields: a model cannot know what to put there, and some hosts reject them. */
 function propertiesOf({ properties }: Json): Record<string, Json> {
   const entries = Object.entries((properties ?? {}) as Record<string, Json>)
   const usableEntries = entries.filter(([, { type, properties, additionalProperties }]) => {
@@ -192,21 +190,21 @@ function propertiesOf({ properties }: Json): Record<string, Json> {
   return Object.fromEntries(usableEntries.map(([name, property]) => [name, withoutNull(compactInput(property))]))
 }
 
-/** Removes null from the types. Over MCP null means omitted: hosts send it for fields that a model does not fill in. */
+/** Removes null from the types. Over MCP, null means "omitted": hosts send it for fields that a model leaves empty. */
 function withoutNull(schema: Json): Json {
   if (!Array.isArray(schema.type)) return schema
   const types = schema.type.filter((word) => word !== 'null')
   return { ...schema, type: types.length === 1 ? types[0] : types }
 }
 
-/** Writes a single value as an enum, which every host reads. */
+/** Replaces `const` with an enum of one value, because every host understands enums. */
 function replaceConst(schema: Json): void {
   if (schema.const === undefined) return
   schema.enum = [schema.const]
   delete schema.const
 }
 
-/** Keeps bounds in a form that every host reads, and drops bounds that only a program would reach. */
+/** Converts bounds to a form that every host understands, and removes bounds that no model would reach. */
 function simplifyBounds(schema: Json): void {
   const { exclusiveMinimum, minimum, maximum, maxLength } = schema
   delete schema.exclusiveMinimum
@@ -222,9 +220,7 @@ function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
   return { type: 'array', ...others, items }
 }
 
-/**
- * Moves bounds into the description, because some hosts pass on only the description. Adds the format and the default.
- */
+/** Moves bounds into the description, and adds the format and default: some hosts pass on only the description. */
 function withBoundsInWords(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
   for (const bound of boundKeywords) delete schema[bound]
@@ -247,9 +243,9 @@ function range(min: unknown, max: unknown, unit: string): string | undefined {
 }
 
 const forms: Readonly<Record<string, string>> = {
-  'date-time': 'RFC 3339, as 2026-01-31T12:00:00Z',
-  email: 'as ada@example.com',
-  uri: 'as https://example.com/path',
+  'date-time': 'RFC 3339, like 2026-01-31T12:00:00Z',
+  email: 'like ada@example.com',
+  uri: 'like https://example.com/path',
 }
 
 function formInWords({ format }: Json): string | undefined {
@@ -260,16 +256,14 @@ function defaultInWords(schema: Json): string | undefined {
   return schema.default === undefined ? undefined : `default ${schema.default}`
 }
 
-/**
- * Returns whether `additionalProperties` is a schema that restricts the values of other keys, not a boolean or `{}`.
- */
+/** Returns whether `additionalProperties` is a schema that restricts undeclared keys, not a boolean or `{}`. */
 function isSchema(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }
 
 /**
- * Turns `{anyOf: [X, null]}`, zod's form of nullable, into X with null among its types; undefined for other
- * alternatives.
+ * Merges `[X, null]`, the `anyOf` that zod writes for a nullable schema, into X with null among its types. Returns
+ * undefined for other alternatives.
  */
 export function mergeNull(either: readonly Json[]): Json | undefined {
   const [value, nothing] = either

@@ -8,9 +8,9 @@ import type { Dependencies } from '../dependencies.ts'
 import { related } from '../people/question.ts'
 
 /**
- * Returns a remark if a new card's maximum exceeds the balance of its wallet: a purchase above the balance is declined.
- * Returns undefined if the balance suffices or cannot be read. A service in this process sets `isCovered`, which saves
- * reading the wallet.
+ * Returns a remark if a new card's maximum exceeds its wallet's balance, because a purchase above the balance is
+ * declined. Returns undefined if the balance suffices or cannot be read. A service in this process reports a sufficient
+ * balance as `isCovered`, so that the wallet need not be read.
  */
 export async function insufficientFundsRemark(
   { api, log }: Dependencies,
@@ -31,7 +31,7 @@ export async function insufficientFundsRemark(
     return `The wallet has ${withMoney(available)} available, less than this card's maximum. A purchase above the available amount is declined.`
   } catch (error) {
     // The card was issued, so a failure here must not replace the answer.
-    if (!(error instanceof ApiError)) log.warn({ err: error }, 'the balance for a card was not read')
+    if (!(error instanceof ApiError)) log.warn({ err: error }, 'failed to read the balance of the wallet of a new card')
     return undefined
   }
 }

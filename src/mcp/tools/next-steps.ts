@@ -5,10 +5,10 @@ import type { Dependencies as AllDependencies, Api } from '../dependencies.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** The parts of a connection that a next step may name. */
+/** The parts of a connection that the advice uses: its tools, and how to sign in or reach the API. */
 type Dependencies = Pick<AllDependencies, 'choice'> & { api: Pick<Api, 'ways'> }
 
-/** A refused call, and the connection whose tools may help. */
+/** A call that was refused or failed, and the connection whose tools may help. */
 interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition
@@ -20,7 +20,7 @@ interface Refused {
 interface Situation extends Refused {
   source: ErrorSource | undefined
   accepts: Bounds | undefined
-  /** The words that tell the model to call again, and which argument to leave out: the key or the decision. */
+  /** The phrase that tells the model to call again, such as `call again without decision`. */
   again: string
 }
 
@@ -44,21 +44,21 @@ export function nextStep(refused: Refused): string {
   return (steps[knownCode(error)] ?? steps.invalid_value)(situation)
 }
 
-/** Returns the key for an unchanged repeat; undefined if none is needed, or a repeat would do harm. */
+/** Returns the key if the outcome is unknown, and the model should repeat the call unchanged; otherwise undefined. */
 export function keyToRepeat(error: ApiError | Failure): string | undefined {
   if (!('outcomeUnknown' in error) || !error.outcomeUnknown || error.tooLarge) return undefined
   return error.idempotencyKey
 }
 
 /**
- * Returns the words for repeating a call that may have been carried out. They ask for a new key, because otherwise the
- * recorded answer would be returned.
+ * Returns the phrase for calling again after a call that may have been carried out. It asks for a new key if the server
+ * would otherwise return the recorded answer.
  */
 function callAsNew(operation: OperationDefinition): string {
   return operation.adds === true ? 'call again with a new idempotencyKey' : callAgain(operation)
 }
 
-/** Returns the words for making a refused call again, as a new one. */
+/** Returns the phrase for calling again after a refusal. The new call must not reuse the idempotency key. */
 export function callAgain({ idempotency }: OperationDefinition): string {
   return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
 }
@@ -68,25 +68,25 @@ function afterTooLarge({ operation, dependencies }: Situation): string {
 }
 
 const repeatWith = (key: string, decision: string | undefined) =>
-  `${decision === undefined ? `Repeat this call unchanged with idempotencyKey ${JSON.stringify(key)}` : byDecision(decision)}: it is safe, nothing happens twice.`
+  `${decision === undefined ? `Repeat this call unchanged with idempotencyKey ${JSON.stringify(key)}` : byDecision(decision)}: it is safe; nothing happens twice.`
 
 const byDecision = (decision: string) => `Call again with decision ${JSON.stringify(decision)}`
 
-/** Describes the obstacles to remove before the repeat. */
+/** Returns what to do before the call is repeated, such as signing in. */
 function beforeRepeat({ dependencies, error }: Situation): string {
   if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
   if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
-  if (error.status === 403) return `${ask} When they have: `
+  if (error.status === 403) return `${ask} When they have granted it: `
   return waitAdvice(error)
 }
 
 /**
- * Returns advice on a second conflict: in some deployments, a request that still runs and a conflicting state look
- * alike.
+ * Returns advice for a second conflict. In some deployments, the error for a request that is still running looks like
+ * the error for a conflicting state.
  */
 function conflictAdvice(situation: Situation): string {
   if (situation.error.status !== 409) return ''
-  return ` If it conflicts again, ${look(situation)}, and for a new attempt ${callAsNew(situation.operation)}.`
+  return ` If it conflicts again, ${look(situation)}. To make a new attempt, ${callAsNew(situation.operation)}.`
 }
 
 const ask = 'Tell the person who owns the account what is missing: only they can grant it.'
@@ -95,18 +95,18 @@ function waitAdvice({ retryAfterSeconds }: ApiError | Failure): string {
   return retryAfterSeconds === undefined ? '' : `Wait ${retryAfterSeconds} s. `
 }
 
-/** The advice by error code. Each names a tool, an argument or a value that helps. */
+/** The advice for each error code. It mentions a tool, an argument or a value that helps. */
 const steps = {
   invalid_value: ({ operation, source, accepts, again, dependencies }) => {
     const name = argumentNameOf(source)
     if (name === undefined || isHeader(source)) return `Correct the arguments and ${again}.`
     if (accepts?.maximum !== undefined && accepts.maximum < 1) {
-      return `No ${name} is possible now: ${look({ dependencies, operation })}. Do not call again as is.`
+      return `No ${name} is accepted now: ${look({ dependencies, operation })}. Do not repeat this call unchanged.`
     }
     return sentence([correction({ operation, name, accepts })], again)
   },
   missing_instance_id: () =>
-    'Tell the person to set PAYMENTS_INSTANCE_ID (--instance-id) to a text of 1 to 1024 characters and to start this server again.',
+    'Tell the person to set PAYMENTS_INSTANCE_ID (--instance-id) to a string of 1 to 1024 characters and to restart this server.',
   'wire.beneficiary_address_required': ({ again }) =>
     `Add beneficiary.address (line1, city, state, postalCode, country) and ${again}.`,
   unauthenticated: ({ dependencies, again }) => `${dependencies.api.ways.signIn} Then ${again}.`,
@@ -126,25 +126,25 @@ const steps = {
     if (isHeader(source))
       return `${capital(look(situation))} to see what the earlier call did. To make this call, ${again}.`
     const name = argumentNameOf(source)
-    if (name === undefined) return `${capital(look(situation))} and decide again. Do not call again as is.`
+    if (name === undefined) return `${capital(look(situation))} and decide again. Do not repeat this call unchanged.`
     if (accepts?.maximum !== undefined) return fundingAdvice(dependencies, name, accepts.maximum, again)
     const lister = listerOf(dependencies, argumentPrefix(operation, name))
     return `Choose another ${name}${lister === undefined ? '' : ` (${lister})`} and ${again}.`
   },
   card_purchase_simulation_not_allowed: (situation) =>
-    `${capital(look(situation))}: an authorized purchase can be captured, reversed or expired, once; a captured one can be refunded.`,
+    `${capital(look(situation))}: an authorized purchase can be captured, reversed or expired once; a captured one can be refunded.`,
   mfa_required: ({ again, decision }) =>
-    `Give the person the address to verify at; when they say that they have, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
+    `Give the person the address for the verification; when they say that they have verified, ${decision === undefined ? again : `call again with decision ${JSON.stringify(decision)}`}. Do not open it yourself.`,
   rate_limited: ({ error }) => `${waitAdvice(error) || 'Wait a minute. '}Then make this call again.`,
   server_error: (situation) =>
     `${capital(look(situation))} to be sure that nothing was done, then ${callAsNew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
-    `Use another tool: ${operation.name} is not available there. Do not call it again.`,
+    `Use another tool: ${operation.name} is not available in this deployment. Do not call it again.`,
   bad_gateway: ({ dependencies, again }) => `${dependencies.api.ways.reach} Then ${again}.`,
   service_unavailable: ({ error, again }) => `${waitAdvice(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 
-/** Returns the code. If this package doesn't know it, returns a known code with the same HTTP status. */
+/** Returns the error's code or, if this package doesn't know it, a known code with the same HTTP status. */
 function knownCode({ code, status }: ApiError | Failure): ErrorCode {
   if (Object.hasOwn(errorTable, code)) return code as ErrorCode
   const alike = Object.entries(errorTable).find(([, entry]) => entry.status === status)?.[0]
@@ -161,12 +161,12 @@ function fundingAdvice(dependencies: Dependencies, name: string, maximum: number
 
 interface Correction {
   operation?: OperationDefinition
-  /** The name of the argument, or the dotted path of an inner field. */
+  /** The name of the argument, or the dotted path of a nested field. */
   name: string
   accepts: Bounds | undefined
 }
 
-/** Renders `correct amount, at most 4250,`. An optional argument may also be left out. */
+/** Returns a phrase such as `correct amount, at most 4250,`, or `correct or leave out …` for an optional argument. */
 export function correction({ operation, name, accepts }: Correction): string {
   const optional = operation !== undefined && isOptional(operation, name) ? 'correct or leave out' : 'correct'
   const { minimum, maximum } = accepts ?? {}
@@ -174,18 +174,18 @@ export function correction({ operation, name, accepts }: Correction): string {
   return `${optional} ${name}, ${minimum === undefined ? `at most ${maximum}` : `${minimum} to ${maximum}`},`
 }
 
-/** Joins the corrections to make before calling again. */
+/** Joins the corrections and the advice to call again into one sentence. */
 export function sentence(corrections: readonly string[], again: string): string {
   return `${capital(corrections.join('; '))} and ${again}.`
 }
 
-/** Renders `call get_payment`, with the tool that shows the current state. */
+/** Returns a phrase such as `call get_payment`, with the tool that shows the current state. */
 function look({ dependencies, operation }: Pick<Situation, 'dependencies' | 'operation'>): string {
   const reader = readerOf(dependencies, operation)
   return reader === undefined ? 'ask the person for the current state' : `call ${reader}`
 }
 
-/** Returns the argument that the source points to, under its name in the tool. */
+/** Returns the tool's name for the argument that the error's source points to. */
 function argumentNameOf(source: ErrorSource | undefined): string | undefined {
   if (source === undefined || 'header' in source) return undefined
   if ('parameter' in source) return source.parameter

@@ -7,7 +7,7 @@ import { newKey } from '../people/elicitation.ts'
 import { type RecordState, statusOf } from './created-records.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** The refusal of a repeat whose first answer is obsolete. It says what happened since, and which call helps. */
+/** The refusal of a repeated call whose recorded answer is obsolete. It says why, and which call to make instead. */
 export class ObsoleteAnswer extends Failure {
   readonly next: string
 
@@ -17,7 +17,7 @@ export class ObsoleteAnswer extends Failure {
   }
 }
 
-/** Explains that an answer is obsolete, and what to do; undefined while any part of it is useful. */
+/** Explains why an answer is obsolete, and what to do. Returns undefined if any record in it is still useful. */
 export function explainObsolete(
   dependencies: Dependencies,
   call: ToolCall,
@@ -26,12 +26,12 @@ export function explainObsolete(
 ): { detail: string; next: string } | undefined {
   if (states.length === 0 || states.some(({ obsolete }) => obsolete === undefined)) return undefined
   const records = states.slice(0, maxListed).map(({ answered, obsolete }) => `${answered.id}, which ${obsolete}`)
-  const more = states.length > maxListed ? `, and ${states.length - maxListed} more that are of no use either` : ''
+  const more = states.length > maxListed ? `, and ${states.length - maxListed} more that are obsolete too` : ''
   const detail = `${when} was answered with ${records.join('; ')}${more}. Nothing was done now.`
   return { detail, next: [remedy(dependencies, states), adviceForAnother(dependencies, call, states)].join('').trim() }
 }
 
-/** Describes how records differ from their recorded answer; empty if they do not. */
+/** Describes how the records differ from the recorded answer. Returns an empty string if they do not. */
 export function changesInWords(states: readonly RecordState[]): string {
   const changed = states.filter(({ answered, now, obsolete }) => {
     return obsolete !== undefined || (now != null && statusOf(now) !== statusOf(answered))
@@ -42,7 +42,7 @@ export function changesInWords(states: readonly RecordState[]): string {
     .join('')
 }
 
-/** The most ids to list: more would not help a model. */
+/** The maximum number of ids to list. More would not help a model. */
 const maxListed = 3
 
 /** The calls that make a suspended record usable again. */
@@ -63,21 +63,21 @@ function remedy(dependencies: Dependencies, [state, ...others]: readonly RecordS
 function adviceForAnother(dependencies: Dependencies, call: ToolCall, [state]: readonly RecordState[]): string {
   const { operation, input, held } = call
   const { answered, now, obsolete } = state as RecordState
-  if (obsolete?.endsWith(' was deleted') === true) return `For another agent, call list_agents.`
+  if (obsolete?.endsWith(' was deleted') === true) return 'To use another agent, call list_agents.'
   const agent = answered.relationships?.agent?.data?.id
   const key = JSON.stringify(newKey(dependencies))
-  // A key can be rotated only once, and this one has been.
+  // An agent key can be rotated only once, and this key was already rotated.
   if (operation.name === agentKeys.rotateAgentKey.name && agent !== undefined) {
-    return `For another key, call create_agent_key with agentId ${JSON.stringify(agent)} and idempotencyKey ${key}.`
+    return `To get another key, call create_agent_key with agentId ${JSON.stringify(agent)} and idempotencyKey ${key}.`
   }
   if (operation.name === webhooks.rotateWebhookSecret.name && now === null) {
     const { url, enabledEvents } = answered.attributes
     const same = `url ${JSON.stringify(url)}, enabledEvents ${JSON.stringify(enabledEvents)}`
-    return `For another webhook, call create_webhook with ${same} and idempotencyKey ${key}.`
+    return `To get another webhook, call create_webhook with ${same} and idempotencyKey ${key}.`
   }
   const isExpired = statusOf(now) === 'EXPIRED' || answered.type === 'invitationLink'
   if (isExpired && typeof input.expiresAt === 'string' && statusOf(now) !== 'REVOKED') {
-    return `For another, call ${operation.name} again with a later expiresAt.`
+    return `To get a new one, call ${operation.name} again with a later expiresAt.`
   }
   const undecided = held === undefined ? '' : ', without decision'
   return `To do it once more on purpose, call ${operation.name} again with the same arguments and idempotencyKey ${key}${undecided}.`

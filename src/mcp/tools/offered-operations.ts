@@ -3,23 +3,23 @@ import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import { isChosen, mayCall, type OfferedChoice } from '../dependencies.ts'
 
-/** Lists the operations that are tools, in the catalogue's order. */
+/** Returns the operations that this connection offers as tools, in the order of the catalogue. */
 export function operationsOf(choice: OfferedChoice): OperationDefinition[] {
   return [...operationsByTool(choice).values()].filter((operation) => choice.allows(operation))
 }
 
 /**
  * Returns the operation of the tool with this name, even if the credential does not allow it; undefined if the choice
- * has no such tool.
+ * does not include the tool.
  */
 export function operationNamed(choice: OfferedChoice, name: string): OperationDefinition | undefined {
   return operationsByTool(choice).get(name)
 }
 
-/** Returns the operations by tool name, even those that the credential does not allow. Equal choices share one map. */
+/** Returns the operations by tool name, even those that the credential forbids. Equal choices get the same map. */
 export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
   const { environment, toolsets, actor, readOnly, cardDetails, offersDecisions } = choice
-  // `offersDecisions` is part of the key: it changes the tools' arguments, and their schemas are cached for each map.
+  // `offersDecisions` is part of the key because it changes the tools' schemas, which are cached for each map.
   const key = `${environment} ${toolsets} ${actor} ${readOnly} ${cardDetails} ${offersDecisions}`
   let offered = cache.get(key)
   if (offered === undefined) {
@@ -35,7 +35,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
   return offered
 }
 
-/** Cached on first use: except for the credential's limits, a choice always offers the same operations. */
+/** The operations of each choice. They stay the same, because the limits of the credential are applied later. */
 const cache = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**

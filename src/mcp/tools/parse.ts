@@ -14,8 +14,8 @@ import { WrongArguments } from './wrong-arguments.ts'
 type Values = Record<string, unknown>
 
 /**
- * Parses the arguments. A call with a decision waits for it, and carries out the call that the person was asked about.
- * Its other arguments may be omitted, or must be the same.
+ * Parses the arguments. If the call has the argument `decision`, waits for that decision, and continues with the call
+ * that the person was asked about. The other arguments must then be the same as in that call, or omitted.
  */
 export async function parse(call: Planned): Promise<Parsed | { answer: CallToolResult }> {
   const { dependencies, context, operation } = call
@@ -37,12 +37,12 @@ export async function parse(call: Planned): Promise<Parsed | { answer: CallToolR
   return answer === undefined ? { ...call, ...taken, hostArguments: held.call.arguments, held } : { answer }
 }
 
-/** Runs calls with the same decision in sequence. */
+/** Runs calls with the same decision one after another. */
 export function inTurn<T>({ dependencies, held }: Parsed, call: () => Promise<T>): Promise<T> {
   return (held && dependencies.people.decisions?.inTurn(held.id, call)) ?? call()
 }
 
-/** Returns the answer of an earlier call with the same decision. */
+/** Returns the answer to an earlier call with the same decision, if there was one. */
 export async function earlierAnswer({ dependencies, operation, held }: Parsed): Promise<CallToolResult | undefined> {
   const now = held && (await dependencies.people.decisions?.find(held.id))
   return now && answerOf(operation, now)
@@ -52,7 +52,7 @@ function answerOf(operation: OperationDefinition, { answer }: Held): CallToolRes
   return answer && success(operation, { meta: undefined, ...answer }, { replayed: true })
 }
 
-/** Returns whether the other arguments, if any, equal the arguments that the person was asked about. */
+/** Returns whether the arguments sent with a decision, if any, equal those that the person was asked about. */
 function isSame(
   dependencies: Dependencies,
   operation: OperationDefinition,
@@ -70,8 +70,8 @@ function isSame(
 
 const unknownDecision = (decision: unknown) => ({
   code: 'confirmation_unknown',
-  detail: `No decision ${show(decision)} is pending for this tool and connection: it has ended, or belongs to another one. Nothing was done.`,
-  next: 'If the person still wants it, call again without decision, and they are asked again.',
+  detail: `No decision ${show(decision)} is pending for this tool and connection: it has ended, or it belongs to another tool or connection. Nothing was done.`,
+  next: 'If the person still wants it, call again without decision; they are then asked again.',
 })
 
 const differingCall = ({ name }: OperationDefinition, id: string) => ({

@@ -7,7 +7,7 @@ import type { TakenArguments } from './arguments.ts'
 import type { Guard } from './guard.ts'
 import type { Sent } from './repeats.ts'
 
-// The phases of a call, in order. Each has everything that the previous one knows.
+// The phases of a call, in order. Until the outcome, each phase adds data to the phase before.
 
 /** A call as it arrived from the host. */
 export interface Arrived {
@@ -18,17 +18,17 @@ export interface Arrived {
   hostArguments: Record<string, unknown>
 }
 
-/** A call of an operation that the connection offers. */
+/** A call to an operation that the connection offers. */
 export interface Known extends Arrived {
   operation: OperationDefinition
 }
 
-/** A call whose fault is chosen. */
+/** A call for which a fault was chosen; undefined if the call gets no fault. */
 export interface Planned extends Known {
   fault: Fault | undefined
 }
 
-/** A call with valid arguments: the arguments that were sent, or those that a person decided about. */
+/** A call with valid arguments: those that the host sent or, with a decision, those that the person was asked about. */
 export type Parsed = Planned & ToolCall & TakenArguments
 
 /** A call that may be sent: a person agreed, or did not have to be asked. */
@@ -37,7 +37,7 @@ export type Decided = Omit<Parsed, keyof Go> & Go & { guard: Guard }
 /** A call with the API's answer. */
 export type Answered = Decided & { result: Sent }
 
-/** A call that is over, with an answer for the host, or an error that becomes an answer. */
+/** The outcome of a call: an answer for the host, or an error that is converted to an answer. */
 export type Done = { decision: string | undefined } & ({ answer: Answer } | { error: unknown })
 
 export type Answer = CallToolResult | InputRequiredResult

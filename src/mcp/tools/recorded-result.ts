@@ -8,26 +8,26 @@ import { recordReaderOf } from './id-kinds.ts'
 import { nextStep } from './next-steps.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** A tool call, as the service recorded its request. Texts in the answer are masked. */
+/** The API request of a tool call, as the service recorded it. */
 interface RecordedCall {
   environment: Environment
   operation: string
   outcome: string
   status: number
-  /** The body of the API's answer. */
+  /** The body of the API's answer, with secrets masked. */
   answer: string
 }
 
-/** The result of a tool, as its host got it. */
+/** The tool result that the host got. */
 interface RecordedResult {
   text: string
-  /** The structured content as JSON; null for an error, which has only a text. */
+  /** The structured content as JSON; null for an error, which has only text. */
   structuredContent: string | null
   /** The next step for the model, if it is an error. */
   next: string | null
 }
 
-/** The client repeats a call after these statuses, so the model saw the answer to a later attempt. */
+/** The statuses after which the client retries the request, so that the model gets the answer to a later attempt. */
 const retriedStatuses: readonly number[] = [408, 429, 502, 503]
 
 const ways: Ways = {
@@ -38,7 +38,7 @@ const ways: Ways = {
 
 /**
  * Returns the result that the host got for a recorded call, as rendered for a connection with all tools. Returns
- * undefined if the record is incomplete: the answer was cut, the call was repeated, or a card's number was masked.
+ * undefined if the record is incomplete: the answer was truncated, the request was retried, or it shows a card number.
  */
 export function recordedResult(call: RecordedCall): RecordedResult | undefined {
   const dependencies = { choice: everyTool(call.environment), api: { ways } }
@@ -81,7 +81,7 @@ function errorOf(
     retryAfter: null,
     requestId: null,
   } as const
-  // The recorded answer has no credential, and no text contains a NUL.
+  // `refusal` masks the credential. The recorded answer contains none, so this value must match nothing: NUL.
   const call = { idempotencyKey: undefined, attempts: 1, host: '', credential: '\0', nowMs: 0 }
   return refusal(answer, { operation, ...call, earlierOutcomeUnknown: false }) as ApiError
 }

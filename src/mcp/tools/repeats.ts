@@ -18,17 +18,18 @@ type Result = CallResult<OperationDefinition>
 /** The answer to a call, or the recorded answer to an equal earlier call. */
 export type Sent = Result & {
   repeated?: Repeated
-  /** The current state of the records, if this is the recorded answer under the call's own key. */
+  /** The changes since the answer, if it is the recorded answer to an earlier call with the same supplied key. */
   remark?: string
 }
 
 /** Sends the request once, with the given key. */
 type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
 
-/** The memory of a call, stored sealed. */
+/** The data remembered about a call, stored encrypted. */
 interface Memo {
+  /** The idempotency key; empty if the API takes none for the operation. */
   key: string
-  /** Whether a person agreed to it. */
+  /** Whether a person agreed to the call. */
   decided: boolean
   /** The answer, stored only if the API takes no key for the operation and so cannot repeat the answer. */
   answer?: Pick<Result, 'data' | 'meta'>
@@ -36,28 +37,28 @@ interface Memo {
 
 type EqualCall = KeptCall & Memo
 
-/** The error for an equal earlier call that was refused. Nothing was done, so this call must be sent as a new one. */
+/** Reports that an equal earlier call was refused. Nothing was done, so this call must be sent with a new key. */
 export class RefusedBefore extends Error {
   constructor(cause: unknown) {
-    super('The equal call before was refused.', { cause })
+    super('An equal earlier call was refused.', { cause })
   }
 }
 
 /**
- * A guard against repeated calls. It remembers the key of a call before the call is first sent, because hosts lose
- * answers and models call again. An equal call without its own key is sent under the same one. The service then repeats
- * its answer. If the first call never arrived, the service carries it out now, once.
+ * A guard against repeated calls: hosts lose answers, and models then call again. Calls are equal if they have the same
+ * operation, arguments and run. The guard remembers the key of each call before sending it. An equal later call without
+ * its own key is sent with the same key: the service repeats its answer or, if the first call never arrived, acts now.
  */
 export class RepeatGuard {
   readonly #dependencies: Dependencies
   readonly #repeats: RepeatSettings
   readonly #call: ToolCall
   readonly #signal: AbortSignal
-  /** A text that is the same for equal calls. */
+  /** A string that is the same for equal calls. */
   readonly #text: string
-  /** The same text without the call's own key, for operations whose key only the memory knows. */
+  /** The same string without the call's own key. It differs only if the API takes no key, but the call has one. */
   readonly #textWithoutKey: string
-  /** Whether the API repeats its answer under the same key. */
+  /** Whether the API takes a key, and repeats its answer to a call with the same key. */
   readonly #apiTakesKey: boolean
   /** The arguments with their defaults, so that equal calls are equal requests. */
   readonly input: Record<string, unknown>
@@ -75,7 +76,7 @@ export class RepeatGuard {
     this.#text = canonical([...equal, ...ownKey])
   }
 
-  /** Returns whether a person agreed to an equal call that was sent; then nobody is asked again. */
+  /** Returns whether a person agreed to an equal call that was already sent. If so, nobody is asked again. */
   async wasDecided(): Promise<boolean> {
     if (this.#call.idempotencyKey !== undefined) return false
     const equalCall = await this.#useMemory((memory) => memory.find(this.#idIn(memory), this.#repeats.windowMs))
@@ -83,9 +84,9 @@ export class RepeatGuard {
   }
 
   /**
-   * Sends the call. If an equal call was sent, uses its key instead of `suppliedKey`. A key among the call's own
-   * arguments always wins, and is remembered.
-   * @throws {RefusedBefore}
+   * Sends the call. If an equal call was sent before, uses its key instead of `suppliedKey`, unless the call's own
+   * arguments contain a key.
+   * @throws {RefusedBefore} if the equal call was refused
    */
   async send(suppliedKey: string | undefined, decided: boolean, send: Send): Promise<Sent> {
     const { equalCall, ...result } = this.#apiTakesKey
@@ -95,7 +96,7 @@ export class RepeatGuard {
     return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStateRemark(result) : result
   }
 
-  /** Sends the call under its key. Returns `equalCall` if the answer belongs to that earlier call. */
+  /** Sends the call to an API that takes keys. The result has `equalCall` if the answer is that of an earlier call. */
   async #sendByKey(
     suppliedKey: string | undefined,
     decided: boolean,
@@ -114,10 +115,10 @@ export class RepeatGuard {
       if (!equalCall.isFirst && !result.replayed)
         await this.#restartWindow({ key, decided: decided || equalCall.decided })
       if (hasOwnKey) return result
-      // The first attempt under a new key gets a replay only if an equal call was faster.
+      // The first attempt under a new key gets a replay only if an equal call was carried out first.
       const isFromEqualCall = result.replayed && (!equalCall.isFirst || (isNewKey && result.attempts === 1))
       if (isFromEqualCall) return { ...result, replayed: false, equalCall }
-      // A later attempt under a new key replays the answer to the first one.
+      // If a later attempt under a new key gets a replay, the answer is from this call's own first attempt.
       return { ...result, replayed: result.replayed && !isNewKey }
     } catch (error) {
       if (!isRecordedRefusal(error) || equalCall.key !== key) {
@@ -129,7 +130,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Sends only one of several equal calls to an API without keys; the others wait for its answer, which is stored. */
+  /** Sends the call to an API that takes no key. Only one of several equal calls is sent; the rest get its answer. */
   async #sendOnce(decided: boolean, send: Send): Promise<Result & { equalCall?: EqualCall }> {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
       const equalCall = await this.#claim({ key: '', decided })
@@ -138,14 +139,14 @@ export class RepeatGuard {
       const unsent = { replayed: false, idempotencyKey: undefined, attempts: 0, equalCall }
       if (answer !== undefined) return { ...answer, ...unsent }
       if (equalCall.agoMs >= longestWaitMs) {
-        const detail = `An equal call was sent at ${timestamp(equalCall.sentAtMs)}, and its answer is not known. To repeat it on purpose, pass a new idempotencyKey.`
+        const detail = `An equal call was sent at ${timestamp(equalCall.sentAtMs)}, and its answer is unknown. To repeat it on purpose, pass a new idempotencyKey.`
         throw new Failure('conflict', { detail })
       }
       await this.#dependencies.system.sleep(waitMs, this.#signal)
     }
   }
 
-  /** Returns the answer to the equal call, with its records' current values. @throws {ObsoleteAnswer} */
+  /** Returns the answer to the equal call, with current values. @throws {ObsoleteAnswer} if that answer is obsolete */
   async #withCurrentState(equalCall: EqualCall, result: Result): Promise<Sent> {
     const { operation, input } = this.#call
     const states = await readRecordStates(this.#dependencies, { operation, input, signal: this.#signal }, result)
@@ -171,7 +172,7 @@ export class RepeatGuard {
   async #sendAndKeep(equalCall: EqualCall, send: Send): Promise<Sent> {
     let result: Result
     try {
-      // The request continues even if the host gives up, so that its repeat finds the answer.
+      // The request continues even if the host gives up, so that a repeated call finds the answer.
       result = await send({ signal: undefined })
     } catch (error) {
       if (changedNothing(error)) await this.#forget(equalCall)
@@ -180,7 +181,7 @@ export class RepeatGuard {
     const { data, meta } = result
     const memo = { key: '', decided: equalCall.decided, answer: { data, meta } }
     await this.#restartWindow(memo)
-    // A later call without a key gets this answer too.
+    // An equal later call without a key gets this answer too.
     if (this.#textWithoutKey !== this.#text) await this.#restartWindow(memo, this.#textWithoutKey)
     return { ...result, replayed: false }
   }
@@ -191,7 +192,7 @@ export class RepeatGuard {
     return sealed === undefined ? undefined : this.#unseal(memory, sealed).answer
   }
 
-  /** Waits for an equal call that still runs under the key, for at most as long as hosts wait. */
+  /** Sends the call, and retries while an earlier call with the same key is still running. */
   async #sendUntilAnswered(send: Send, options: Parameters<Send>[0]): Promise<Result> {
     let [waitedMs, attempts] = [0, 1]
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
@@ -222,7 +223,7 @@ export class RepeatGuard {
     return { ...equalCall, isFirst: equalCall.sealed === ownId }
   }
 
-  /** Restarts the window of the call, under the key that it was last sent with. */
+  /** Restarts the time window of the call, and stores the key that the call was last sent with. */
   async #restartWindow({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -235,7 +236,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Deletes a call. If that fails, the next equal call deletes it. */
+  /** Deletes a refused call from the memory. If that fails, the next equal call is refused too, and deletes it. */
   async #forget({ sealed }: EqualCall): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -245,9 +246,7 @@ export class RepeatGuard {
     }
   }
 
-  /**
-   * Runs a step on the memory. If the memory fails, the call is not sent, because a repeat could not be recognized.
-   */
+  /** Uses the memory. If the memory fails, the call is not sent, because its repeat could not be recognized. */
   async #useMemory<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
   ): Promise<Found extends KeptCall ? EqualCall : EqualCall | undefined> {
@@ -260,7 +259,7 @@ export class RepeatGuard {
     } catch (error) {
       if (error instanceof Failure) throw error
       this.#dependencies.log.error({ err: error }, 'the memory of sent calls failed')
-      throw new Failure('service_unavailable', { detail: 'The memory of sent calls is busy. Nothing was done.' })
+      throw new Failure('service_unavailable', { detail: 'The memory of sent calls failed. Nothing was done.' })
     }
   }
 
@@ -270,7 +269,7 @@ export class RepeatGuard {
 
   #unseal(memory: CallMemory, sealed: string): Memo {
     const text = unseal(this.#sealKeyIn(memory), sealed)
-    if (text === undefined) throw new Error('Bug: a stored call does not open with its own key.')
+    if (text === undefined) throw new Error('Bug: a stored call cannot be decrypted with its own key.')
     return JSON.parse(text) as Memo
   }
 
@@ -278,7 +277,7 @@ export class RepeatGuard {
     return hmac(secret, `name of ${text}`)
   }
 
-  /** Derives the key of the seal from the call's text, so that only an equal call can open it. */
+  /** Derives the encryption key from the call's string, so that only an equal call can decrypt the stored data. */
   #sealKeyIn({ secret }: CallMemory, text = this.#text): string {
     return hmac(secret, `seal of ${text}`)
   }
@@ -291,8 +290,8 @@ function agoOf({ agoMs }: KeptCall): string {
 
 const toDoAgain = 'nothing was done now. To do it once more on purpose, pass a new idempotencyKey.'
 
-/** Less than the minute that hosts give a call. */
+/** The longest wait for an equal call that is still running. Many hosts abandon a call after a minute. */
 const longestWaitMs = 45_000
 
-/** The most answers that one process keeps separately from the calls. */
+/** The maximum number of answers that one process keeps in memory, if they are not stored with their calls. */
 const maxAnswers = 100

@@ -5,18 +5,16 @@ import { closestWords } from '../../core/spelling.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
-/**
- * Explains why a tool cannot be called: this connection does not offer it (with the remedy), or its name is unknown.
- */
+/** Explains why a tool cannot be called. If another toolset would offer it, says how to get that toolset. */
 export function explainUnknownTool({ choice, api }: Dependencies, name: string): string {
   const operation = operationsByName.get(name)
   const others = operationsOf(choice).map((candidate) => candidate.name)
   if (operation === undefined) {
-    return `Unknown tool: ${show(name)}. The nearest names are ${closestWords(name, others, 3).join(', ')}.`
+    return `Unknown tool: ${show(name)}. The closest names are ${closestWords(name, others, 3).join(', ')}.`
   }
   const { environment, readOnly } = choice
   if (!operation.environments.includes(environment)) {
-    return `Unknown tool: ${name} exists only in ${operation.environments.join(' and ')}, and this is ${environment}.`
+    return `Unknown tool: ${name} exists only in ${operation.environments.join(' and ')}, and this connection is to ${environment}.`
   }
   if (!operation.toolsets.some((toolset) => choice.toolsets.includes(toolset))) {
     const [toolset] = operation.toolsets

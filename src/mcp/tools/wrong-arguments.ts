@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
 import { callAgain, correction, sentence } from './next-steps.ts'
 
-/** The refusal of all arguments that a tool does not accept, with advice on each. */
+/** The refusal of a call with invalid arguments, with advice on each of them. */
 export class WrongArguments extends Failure {
   readonly next: string
 
@@ -16,7 +16,7 @@ export class WrongArguments extends Failure {
   }
 }
 
-/** Combines refusals from several places into one, at the place of the first. */
+/** Combines several refusals into one, with the source and status of the first. */
 export function combineRefusals(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
   if (others.length === 0) return first
   const all = [first, ...others]
@@ -27,10 +27,10 @@ export function combineRefusals(first: WrongArguments, others: readonly WrongArg
   return new WrongArguments({ detail, next, status, ...(source === undefined ? {} : { source }) })
 }
 
-/** The most mistakes to list; a model with more should read the tool's schema. */
+/** The maximum number of invalid arguments to list. A model that sends more should read the tool's schema. */
 const maxListed = 8
 
-/** Describes the wrong arguments of a call. @param argumentNames the names of the arguments that the tool takes */
+/** Builds the refusal of a call. @param argumentNames the names of the arguments that the tool takes */
 export function wrongArgumentsOf(
   dependencies: Dependencies,
   operation: OperationDefinition,

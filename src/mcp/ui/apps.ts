@@ -4,7 +4,7 @@ import { framedStyle } from '../../display/style.ts'
 
 const files = builtin<typeof import('node:fs/promises')>('node:fs/promises')
 
-/** A page that a host shows next to a tool's result (MCP Apps, 2026-01-26): one document that loads nothing. */
+/** A page that a host shows next to a tool's result (MCP Apps, 2026-01-26): one HTML document that loads no files. */
 interface AppResource {
   uri: string
   name: string
@@ -15,7 +15,7 @@ interface AppResource {
   read(): Promise<string>
 }
 
-/** The address of a view under the protocol's key, and under the key that older hosts read. */
+/** The metadata with a view's address, under the protocol's key and under the key that older hosts read. */
 type ToolUiMeta = {
   ui: { resourceUri: string }
   'ui/resourceUri': string
@@ -24,9 +24,9 @@ type ToolUiMeta = {
 interface View {
   title: string
   description: string
-  /** The line above the title. */
+  /** The line above the heading. */
   kind: string
-  /** The title shown until the first result arrives. */
+  /** The heading until the first result arrives. */
   waiting: string
   /** The tools whose results the view shows. None of them ever returns a card's number. */
   tools: readonly string[]
@@ -69,15 +69,13 @@ const byTool: ReadonlyMap<string, string> = new Map(
   Object.entries<View>(views).flatMap(([name, { tools }]) => tools.map((tool) => [tool, uriOf(name)] as const)),
 )
 
-/** Returns the `_meta` that names the view for a tool's results; undefined if the tool has no view. */
+/** Returns the `_meta` with the address of the view for a tool's results; undefined if the tool has no view. */
 export function toolUiMeta(toolName: string): ToolUiMeta | undefined {
   const resourceUri = byTool.get(toolName)
   return resourceUri === undefined ? undefined : { ui: { resourceUri }, 'ui/resourceUri': resourceUri }
 }
 
-/**
- * Returns the views as resources. In the sandbox they offer simulations. A view's files are read when it is requested.
- */
+/** Returns the views as MCP resources. In the sandbox, the views have buttons that simulate events. */
 export function appResources(environment: Environment): readonly AppResource[] {
   return Object.entries<View>(views).map(([name, { title, description }]) => ({
     uri: uriOf(name),
@@ -85,7 +83,7 @@ export function appResources(environment: Environment): readonly AppResource[] {
     title,
     description,
     mimeType: 'text/html;profile=mcp-app',
-    // Without domains, a host lets the view contact nothing but the host itself.
+    // Because these lists are empty, the view can contact only the host.
     _meta: { ui: { csp: { connectDomains: [], resourceDomains: [] }, prefersBorder: true } },
     read: () => documentOf(name as ViewName, environment),
   }))
@@ -146,12 +144,12 @@ ${(await scripts).map(inOneModule).join('\n')}</script>
 `
 }
 
-/** Reads a file by its path relative to this file. The relative path is the same in `dist` and in the bundle. */
+/** Reads a file from `views`. The path relative to this file is the same in `dist` and in the bundle. */
 function readView(file: string): Promise<string> {
   return files().readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
 }
 
-/** Strips imports and exports, so that all modules fit into one: an inline script cannot import files. */
+/** Strips imports and exports, so that the scripts can form one module: an inline script cannot import files. */
 function inOneModule(text: string): string {
   return text.replace(/^import [^']*'\.\/[^']+'\n/gm, '').replace(/^export /gm, '')
 }

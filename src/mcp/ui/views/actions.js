@@ -1,14 +1,14 @@
 import { Refusal } from './answers.js'
 import { byId, write } from './elements.js'
 
-/** Longer than a double click, so that the second click finds the buttons inactive. */
+/** The shortest time that buttons stay disabled. It is longer than a double-click, so the second click does nothing. */
 const minBusyMs = 500
 
 /**
- * Creates the handler of button actions. It runs one action at a time and reuses the idempotency key when an action is
- * retried.
+ * Creates the handler for button actions. It runs one action at a time. If an action is retried because its outcome is
+ * unknown, the handler reuses the idempotency key.
  * @param {{ call(name: string, input: Record<string, unknown>): Promise<any> }} host
- * @param {() => void} onIdle called when the buttons may be pressed again
+ * @param {() => void} onIdle called when the buttons are enabled again
  */
 export function createActions(host, onIdle) {
   let busy = false
@@ -16,9 +16,9 @@ export function createActions(host, onIdle) {
   let unresolvedCall = { call: '', idempotencyKey: '' }
 
   /**
-   * Runs an action, during which all buttons are disabled.
+   * Disables all buttons, runs an action, and enables the buttons again.
    * @param {HTMLButtonElement} button
-   * @param {string} busyLabel the button's text while the action runs
+   * @param {string} busyLabel the button's label while the action runs
    * @param {() => Promise<void>} work
    */
   async function press(button, busyLabel, work) {
@@ -45,7 +45,7 @@ export function createActions(host, onIdle) {
   }
 
   /**
-   * Calls a tool that changes something.
+   * Calls a tool that makes a change.
    * @param {string} name
    * @param {Record<string, unknown>} input
    */
@@ -92,14 +92,14 @@ export function hide(element) {
 }
 
 /**
- * Ends a text with a full stop.
+ * Adds a period if the text does not end with punctuation.
  * @param {string} text
  */
 function withFinalPeriod(text) {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/** Creates an idempotency key. We avoid `randomUUID` because it is missing on pages without a secure origin. */
+/** Creates an idempotency key. We avoid `randomUUID` because browsers provide it only in secure contexts. */
 function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `view_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
