@@ -171,7 +171,7 @@ onEachDatabase('the events of a party', (database) => {
         { eventType: 'agent_delegation_invitation.accepted', status: 'ACCEPTED', url: null },
         { eventType: 'agent_delegation.revoked', status: 'REVOKED', url: undefined },
       ])
-      const theirs = await list('?limit=2', { key: await payer(world).customersKey(invitedId) })
+      const theirs = await list('?limit=2', { key: await payer(world).addPartyKey(invitedId) })
       expect(theirs.map(({ attributes }) => attributes.eventType)).toEqual([
         'delegation.revoked',
         'delegation.activated',

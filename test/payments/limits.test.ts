@@ -242,7 +242,7 @@ onEachDatabase('limits', (database) => {
       for (const key of [world.agentKey, world.apiKey]) {
         expectRefusal(await self.approve(approval.id, { key }), 'not_found')
       }
-      ok(await self.approve(approval.id, { key: await self.customersKey(customer) }))
+      ok(await self.approve(approval.id, { key: await self.addPartyKey(customer) }))
       expect(await self.balance({}, query())).toMatchObject({ available: 99_799 })
     })
 

@@ -48,7 +48,7 @@ export function payer(world: World) {
         const found = db.selectFrom('delegations').select('id').where('customerPartyId', '=', customerPartyId)
         return (await found.executeTakeFirstOrThrow()).id
       }),
-    customersKey: (partyId: string) => addKey(world, { partyId, agentId: null, scopes }),
+    addPartyKey: (partyId: string) => addKey(world, { partyId, agentId: null, scopes }),
     userToken: (partyId: string) => addUserToken(world, partyId),
   }
 }

@@ -268,7 +268,7 @@ onEachDatabase('a payment', (database) => {
     expect(claimed.attributes).not.toHaveProperty('claimLink')
     expect(await self.balance()).toMatchObject({ available: 249_300, total: 249_300 })
     const joined = claimed.relationships.recipient.data.id
-    const theirs = await self.customersKey(joined)
+    const theirs = await self.addPartyKey(joined)
     expect(await self.balance({ key: theirs })).toMatchObject({ available: 700, total: 700 })
     const next = ok(await self.pay(50, stranger)).json.data
     expect(next.relationships.recipient).toEqual({ data: { type: 'party', id: joined } })

@@ -43,7 +43,7 @@ const ending: readonly OperationKey[] = [
 ]
 
 /** Returns the ids of the agents, wallets and keys that the calls use. */
-export async function idsOfGrounds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
+export async function sharedIds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
   const all = Object.values(places)
   const keys = all.flatMap(({ apiKey, agentKey }) => [apiKey, agentKey])
   const keyIds = await Promise.all(keys.map(async (key) => (await world.whoami(key)).keyId))

@@ -10,7 +10,7 @@ import { proveBooks } from '../ledger/books.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import type { Answer } from '../support/world.ts'
 import { answerCheck } from './answers.ts'
-import { type Call, type Drawing, drawCall, drawInterlude, drawOperation, idsOfGrounds } from './draw.ts'
+import { type Call, type Drawing, drawCall, drawInterlude, drawOperation, sharedIds } from './draw.ts'
 import { LiveIds, Values } from './values.ts'
 
 /** The number of calls between two checks of all books. */
@@ -48,7 +48,7 @@ export class RandomRun {
     const ids = new LiveIds(random)
     const values = new Values(random, ids, () => on.world.system.now())
     const document = (await on.world.get('/openapi.json')).json
-    return new RandomRun({ on, random, ids, values, protectedIds: await idsOfGrounds(on) }, document)
+    return new RandomRun({ on, random, ids, values, protectedIds: await sharedIds(on) }, document)
   }
 
   get #on(): Grounds {
@@ -73,7 +73,7 @@ export class RandomRun {
   }
 
   /** Calls each operation that never succeeded, with correct arguments and without a fault. */
-  async complete(): Promise<void> {
+  async callUnsuccessful(): Promise<void> {
     for (const key of this.unsuccessful()) {
       for (let tries = 0; tries < 5 && !this.#successes.has(key); tries += 1) {
         await this.#on.world.send('DELETE', '/simulations/faults', { key: this.#on.world.apiKey })

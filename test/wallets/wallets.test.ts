@@ -287,7 +287,7 @@ onEachDatabase('wallets', (database) => {
 
     test('for a customer is limited by the permissions of the grant', async () => {
       const customer = await world.customerPartyId()
-      const key = await self.customersKey(customer)
+      const key = await self.addPartyKey(customer)
       const [{ id: theirs }] = ok(await world.get('/wallets', { key })).json.data
       const id = created(await create(undefined, { key }))
       const draft = { amount: 300, sourceWalletId: theirs, destWalletId: id }
