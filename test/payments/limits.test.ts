@@ -6,17 +6,17 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addDelegation, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
-describe('the limits that an amount hits', () => {
+describe('exceeded limits', () => {
   test.each([
-    ['none', {}, []],
-    ['nulls', { perTransaction: null, perDay: null, perMonth: null }, []],
-    ['reached exactly', { perTransaction: 100, perDay: 150, perMonth: 350 }, []],
-    ['zero', { perTransaction: 0 }, [['perTransactionAmount', 0, 100]]],
-    ['a transaction', { perTransaction: 99, perDay: 150 }, [['perTransactionAmount', 99, 100]]],
-    ['a day', { perTransaction: 100, perDay: 149 }, [['dailyAmount', 149, 150]]],
-    ['a month', { perMonth: 349 }, [['monthlyAmount', 349, 350]]],
+    ['nothing if there are no limits', {}, []],
+    ['nothing if all limits are null', { perTransaction: null, perDay: null, perMonth: null }, []],
+    ['no limit that it reaches exactly', { perTransaction: 100, perDay: 150, perMonth: 350 }, []],
+    ['a limit of zero', { perTransaction: 0 }, [['perTransactionAmount', 0, 100]]],
+    ['only the limit per transaction', { perTransaction: 99, perDay: 150 }, [['perTransactionAmount', 99, 100]]],
+    ['only the limit per day', { perTransaction: 100, perDay: 149 }, [['dailyAmount', 149, 150]]],
+    ['only the limit per month', { perMonth: 349 }, [['monthlyAmount', 349, 350]]],
     [
-      'all',
+      'all three limits',
       { perTransaction: 1, perDay: 2, perMonth: 3 },
       [
         ['perTransactionAmount', 1, 100],
@@ -24,7 +24,7 @@ describe('the limits that an amount hits', () => {
         ['monthlyAmount', 3, 350],
       ],
     ],
-  ] as const)('%s', (_, limits, expected) => {
+  ] as const)('an amount exceeds %s', (_, limits, expected) => {
     const hit = limitsHit(limits, 100, { dayCents: 50, monthCents: 250 })
     expect(hit.map(({ limitType, limitAmount, actualAmount }) => [limitType, limitAmount, actualAmount])).toEqual(
       expected,
@@ -34,19 +34,15 @@ describe('the limits that an amount hits', () => {
 })
 
 test.each([
-  [
-    'an agent for its own party',
-    { agentId: 'agt_1', agentPartyId: 'pty_own', partyId: 'pty_own' },
-    ['agent', 'account'],
-  ],
-  ['an agent at a customer', { agentId: 'agt_1', agentPartyId: 'pty_own', partyId: 'pty_other' }, ['grant', 'account']],
-  ['a deleted agent', { agentId: 'agt_1', agentPartyId: undefined, partyId: 'pty_own' }, ['grant', 'account']],
-  ['a user or an API key', { agentId: null, agentPartyId: undefined, partyId: 'pty_own' }, ['account']],
-])('the limits that apply to the spending of %s', (_, spending, expected) => {
+  ['an agent for its own party', ['agent', 'account'], { agentId: 'agt_1', agentPartyId: 'pty_1', partyId: 'pty_1' }],
+  ['an agent for a customer', ['grant', 'account'], { agentId: 'agt_1', agentPartyId: 'pty_1', partyId: 'pty_2' }],
+  ['a deleted agent', ['grant', 'account'], { agentId: 'agt_1', agentPartyId: undefined, partyId: 'pty_1' }],
+  ['a user or an API key', ['account'], { agentId: null, agentPartyId: undefined, partyId: 'pty_1' }],
+])('spending by %s is capped by the limits of %j', (_, expected, spending) => {
   expect(limitsOf(spending)).toEqual(expected)
 })
 
-onEachDatabase('limits', (database) => {
+onEachDatabase('spending limits', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -65,44 +61,44 @@ onEachDatabase('limits', (database) => {
     await world.drop()
   })
 
-  const byParty = () => ({ key: world.apiKey })
-  /** Returns the reasons for the payment's review in short form. Returns none if the payment is not in review. */
+  const withPartyKey = () => ({ key: world.apiKey })
+  /** Returns the type, limit and actual amount of each limit that the payment exceeds; none if it is not in review. */
   const reasons = async (paymentId: string, sent?: object, query?: string): Promise<unknown[]> => {
-    const approval = await self.approvalOf(paymentId, sent ?? byParty(), query)
+    const approval = await self.approvalOf(paymentId, sent ?? withPartyKey(), query)
     return (approval?.attributes.reasons ?? []).map((reason: Record<string, unknown>) => [
       reason.limitType,
       reason.limitAmount,
       reason.actualAmount,
     ])
   }
-  const paid = async (amount: number, sent?: object) => reasons(created(await self.pay(amount, to, {}, sent)))
+  const limitsHitBy = async (amount: number, sent?: object) => reasons(created(await self.pay(amount, to, {}, sent)))
 
-  test('of an agent per day apply until the UTC day ends', async () => {
+  test("an agent's daily limit applies until the UTC day ends", async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
-    expect(await paid(60)).toEqual([])
-    expect(await paid(40)).toEqual([])
-    expect(await paid(1)).toEqual([['dailyAmount', 100, 101]])
+    expect(await limitsHitBy(60)).toEqual([])
+    expect(await limitsHitBy(40)).toEqual([])
+    expect(await limitsHitBy(1)).toEqual([['dailyAmount', 100, 101]])
     world.system.pass(12 * 3_600_000 - 1)
-    expect(await paid(1)).toEqual([['dailyAmount', 100, 101]])
+    expect(await limitsHitBy(1)).toEqual([['dailyAmount', 100, 101]])
     world.system.pass(1)
-    expect(await paid(100)).toEqual([])
-    expect(await paid(1)).toEqual([['dailyAmount', 100, 101]])
+    expect(await limitsHitBy(100)).toEqual([])
+    expect(await limitsHitBy(1)).toEqual([['dailyAmount', 100, 101]])
   })
 
-  test('of an agent per month apply until the UTC month ends, by the clock of the sandbox', async () => {
+  test("an agent's monthly limit applies until the UTC month ends by the sandbox clock", async () => {
     await self.setLimits('agents', ownAgent.agentId, { perMonth: 100 })
-    expect(await paid(100)).toEqual([])
+    expect(await limitsHitBy(100)).toEqual([])
     ok(await world.post('/simulations/clock/advance', { to: '2026-01-31T23:59:59.999Z' }))
-    expect(await paid(1)).toEqual([['monthlyAmount', 100, 101]])
+    expect(await limitsHitBy(1)).toEqual([['monthlyAmount', 100, 101]])
     ok(await world.post('/simulations/clock/advance', { to: '2026-02-01T00:00:00.000Z' }))
-    expect(await paid(100)).toEqual([])
+    expect(await limitsHitBy(100)).toEqual([])
   })
 
-  test('that are exceeded together are all listed, the agent’s before the party’s', async () => {
+  test('an approval lists all exceeded limits, the agent’s before the party’s', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 10, perDay: 20, perMonth: 30 })
     await self.setLimits('parties', ownAgent.partyId, { perTransaction: 40, perDay: 45, perMonth: null })
-    expect(await paid(10)).toEqual([])
-    expect(await paid(50)).toEqual([
+    expect(await limitsHitBy(10)).toEqual([])
+    expect(await limitsHitBy(50)).toEqual([
       ['perTransactionAmount', 10, 50],
       ['dailyAmount', 20, 60],
       ['monthlyAmount', 30, 60],
@@ -111,16 +107,16 @@ onEachDatabase('limits', (database) => {
     ])
   })
 
-  test('of an agent do not limit a party key or another agent', async () => {
+  test("an agent's limits do not apply to a party key or to another agent", async () => {
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 10, perDay: 20 })
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey } = await addAgent(world, ownAgent.partyId, wallet.id, ['payments.create', 'payments.read'])
-    expect(await paid(1000, byParty())).toEqual([])
-    expect(await paid(1000, { key: agentKey })).toEqual([])
-    expect(await paid(10)).toEqual([])
+    expect(await limitsHitBy(1000, withPartyKey())).toEqual([])
+    expect(await limitsHitBy(1000, { key: agentKey })).toEqual([])
+    expect(await limitsHitBy(10)).toEqual([])
   })
 
-  test('count payments and purchases of a day and a month, net of refunds', async () => {
+  test('daily and monthly limits count payments and purchases, but not released parts of holds', async () => {
     const buy = async (amount: number) => {
       const { id } = ok(await world.authorize(await world.issueCard(), amount)).json.data
       return `/simulations/card-transactions/${id}`
@@ -130,23 +126,23 @@ onEachDatabase('limits', (database) => {
     await buy(100)
     ok(await world.post('/simulations/clock/advance', { seconds: 86_400 }))
     ok(await self.pay(20, to))
-    ok(await self.pay(3, to, {}, byParty()))
+    ok(await self.pay(3, to, {}, withPartyKey()))
     ok(await self.pay(500, to))
     ok(await world.post(`${await buy(50)}/capture`, { amount: 30, currency: 'USD' }))
     ok(await world.post(`${await buy(40)}/reverse`, {}))
     await proveBooks(world.store)
-    expect(await paid(151)).toEqual([['dailyAmount', 200, 201]])
-    expect(await paid(150)).toEqual([])
+    expect(await limitsHitBy(151)).toEqual([['dailyAmount', 200, 201]])
+    expect(await limitsHitBy(150)).toEqual([])
     ok(await world.post('/simulations/clock/advance', { seconds: 86_400 }))
     await self.setLimits('agents', ownAgent.agentId, { perMonth: 311 })
-    expect(await paid(2)).toEqual([['monthlyAmount', 311, 312]])
+    expect(await limitsHitBy(2)).toEqual([['monthlyAmount', 311, 312]])
   })
 
-  test('of a party apply to all outgoing payments of any sender', async () => {
+  test("a party's limits apply to its outgoing payments and wires, made by an agent or with a party key", async () => {
     await self.setLimits('parties', ownAgent.partyId, { perDay: 100 })
-    expect(await paid(50, byParty())).toEqual([])
-    expect(await paid(50)).toEqual([])
-    expect(await paid(1, byParty())).toEqual([['dailyAmount', 100, 101]])
+    expect(await limitsHitBy(50, withPartyKey())).toEqual([])
+    expect(await limitsHitBy(50)).toEqual([])
+    expect(await limitsHitBy(1, withPartyKey())).toEqual([['dailyAmount', 100, 101]])
     const wire = created(await world.post('/wire', { amount: 5, beneficiary }))
     expect(await reasons(wire)).toEqual([['dailyAmount', 100, 105]])
     expect(await self.pay(100, { type: 'party_id', value: ownAgent.partyId }, {}, { key: other.apiKey })).toMatchObject(
@@ -156,22 +152,22 @@ onEachDatabase('limits', (database) => {
     )
   })
 
-  test('count pending and approved payments, not those in review, denied or canceled', async () => {
+  test('limits count pending and approved payments, but not those in review, denied or canceled', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
     const pending = created(await self.pay(60, { type: 'email', value: 'a@b.example' }))
     const inReview = created(await self.pay(50, to))
     expect(await reasons(inReview)).toEqual([['dailyAmount', 100, 110]])
-    expect(await paid(1)).toEqual([])
+    expect(await limitsHitBy(1)).toEqual([])
     ok(await self.cancel(pending))
-    expect(await paid(1)).toEqual([])
-    ok(await self.approve((await self.approvalOf(inReview)).id, byParty()))
+    expect(await limitsHitBy(1)).toEqual([])
+    ok(await self.approve((await self.approvalOf(inReview)).id, withPartyKey()))
     const denied = created(await self.pay(60, to))
     expect(await reasons(denied)).toEqual([['dailyAmount', 100, 112]])
-    ok(await self.deny((await self.approvalOf(denied)).id, {}, byParty()))
-    expect(await paid(40)).toEqual([])
+    ok(await self.deny((await self.approvalOf(denied)).id, {}, withPartyKey()))
+    expect(await limitsHitBy(40)).toEqual([])
   })
 
-  test('hold under simultaneous payments', async () => {
+  test('simultaneous payments cannot exceed a limit together', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perDay: 100 })
     const answers = await Promise.all(Array.from({ length: 20 }, () => self.pay(30, to)))
     const statuses = answers.map((answer) => ok(answer).json.data.attributes.status)
@@ -179,12 +175,12 @@ onEachDatabase('limits', (database) => {
     expect(await self.balance()).toMatchObject({ available: 250_000 - 90 })
   })
 
-  test('are checked after the funds', async () => {
+  test('insufficient funds are reported before an exceeded limit', async () => {
     await self.setLimits('agents', ownAgent.agentId, { perTransaction: 1 })
     expectRefusal(await self.pay(250_001, to), 'conflict', { source: { pointer: '/data/attributes/amount' } })
   })
 
-  describe('for a customer', () => {
+  describe('payments for a customer', () => {
     let customer: string
     let acting: { customerPartyId: string }
     const query = () => `?customerPartyId=${customer}`
@@ -195,7 +191,7 @@ onEachDatabase('limits', (database) => {
       acting = { customerPartyId: customer }
     })
 
-    test('money comes from the wallet of the customer, and the payment names the customer', async () => {
+    test("the money comes from the customer's wallet, and the payment records the customer", async () => {
       const { data } = ok(await forCustomer(300)).json
       expect(data.relationships).toMatchObject({
         sender: { data: { type: 'party', id: customer } },
@@ -212,8 +208,7 @@ onEachDatabase('limits', (database) => {
       expect(await ids(`/payments${query()}`)).toEqual([data.id])
       expect(await ids(`/transactions${query()}&delegated=true`)).toHaveLength(1)
       expect(await ids(`/transactions${query()}&delegated=false`)).toEqual([])
-      const developer = ok(await forCustomer(5)).json.data
-      expect(developer.attributes.status).toBe('COMPLETED')
+      expect(ok(await forCustomer(5)).json.data.attributes.status).toBe('COMPLETED')
       expect(
         ok(await self.pay(7, { type: 'party_id', value: ownAgent.partyId }, acting)).json.data.relationships.recipient,
       ).toEqual({
@@ -238,7 +233,7 @@ onEachDatabase('limits', (database) => {
         customer: { id: customer, name: 'Sandbox Customer' },
         initiator: { actorType: 'agent', agent: { id: ownAgent.agentId, owner: { partyId: ownAgent.partyId } } },
       })
-      // The money is the customer's, so only the customer decides.
+      // The money belongs to the customer, so only the customer may decide.
       for (const key of [world.agentKey, world.apiKey]) {
         expectRefusal(await self.approve(approval.id, { key }), 'not_found')
       }
@@ -255,7 +250,7 @@ onEachDatabase('limits', (database) => {
       ])
     })
 
-    test('can be canceled and claimed by the agent that acted', async () => {
+    test('the agent that made a payment for a customer can cancel it or simulate its claim', async () => {
       const unknown = { type: 'email', value: 'a@b.example' }
       const [first, second] = [
         created(await self.pay(10, unknown, acting)),
@@ -267,7 +262,7 @@ onEachDatabase('limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 99_980, total: 99_980 })
     })
 
-    test('without a grant, without a permission or with a party key, a payment gets 403 and nothing moves', async () => {
+    test('without a grant or its permission, or with a party key, a payment gets 403 and moves no money', async () => {
       const source = { pointer: '/data/attributes/customerPartyId' }
       const refused = async (customerPartyId: string, sent?: object) =>
         expectRefusal(await self.pay(10, to, { customerPartyId }, sent), 'forbidden', { source })
@@ -282,7 +277,7 @@ onEachDatabase('limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 100_000 })
     })
 
-    test('idempotency keys are separate for each customer', async () => {
+    test('the same idempotency key works separately for the party itself and for its customer', async () => {
       const sent = { idempotencyKey: 'same' }
       const [mine, theirs] = [await self.pay(10, to, {}, sent), await self.pay(10, to, acting, sent)]
       expect(created(mine)).not.toBe(created(theirs))

@@ -13,8 +13,8 @@ import { ok, payer } from './payer.ts'
 const funds = 1000
 const limits = { perTransaction: 100, perDay: 250, perMonth: 600 }
 
-/** Payments that reach a day's limit exactly and then exceed it by a cent. */
-const pastTheDay = [100, 100, 50, 1].map((amount): [Side, Action] => {
+/** Payments that first reach the daily limit exactly, and then exceed it by one cent. */
+const pastDailyLimit = [100, 100, 50, 1].map((amount): [Side, Action] => {
   return [0, { type: 'pay', by: 'agent', amount, to: 'partner' }]
 })
 
@@ -26,25 +26,25 @@ onEachDatabase('money', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('agrees with an independent model after every step of any history', async () => {
+  test('balances and records agree with an independent model after any sequence of actions', async () => {
     const steps = fc.array(fc.tuple(fc.constantFrom<Side[]>(0, 1), moneyAction), { minLength: 20, maxLength: 30 })
-    const property = fc.asyncProperty(steps, async (all) => {
+    const property = fc.asyncProperty(steps, async (drawnSteps) => {
       const state = await start(world, funds, limits)
-      for (const [side, action] of all) await perform(world, state, side, action)
+      for (const [side, action] of drawnSteps) await perform(world, state, side, action)
       await compareMoney(world, state)
       await proveBooks(world.store)
     })
-    await fc.assert(property, { numRuns: isDeep ? 30 : database === sqlite ? 3 : 2, examples: [[pastTheDay]] })
+    await fc.assert(property, { numRuns: isDeep ? 30 : database === sqlite ? 3 : 2, examples: [[pastDailyLimit]] })
   })
 
-  test('is neither created nor lost when parties pay each other simultaneously', async () => {
+  test('no money is created or lost when parties pay each other simultaneously', async () => {
     const { parties } = await start(world, funds, limits)
     const [left, right] = parties
     const self = payer(world)
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) => {
-        const [payerOf, payee] = index % 2 === 0 ? [left, right] : [right, left]
-        return self.pay(1, { type: 'party_id', value: payee.partyId }, {}, { key: payerOf.agentKey })
+        const [sender, recipient] = index % 2 === 0 ? [left, right] : [right, left]
+        return self.pay(1, { type: 'party_id', value: recipient.partyId }, {}, { key: sender.agentKey })
       }),
     )
     for (const answer of answers) expect(ok(answer).json.data.attributes.status).toBe('COMPLETED')

@@ -5,7 +5,7 @@ import type { PartyRow } from '../../src/service/store/schema/parties.ts'
 import { newUser } from '../../src/service/store/users.ts'
 import { type Answer, addKey, type Sent, type World } from '../support/world.ts'
 
-/** Returns functions that call the operations on payments, and functions that check the results. */
+/** Returns functions that call operations on payments, read the results, and set up limits, wallets and users. */
 export function payer(world: World) {
   const { store, send, get, post } = world
   const pay = (amount: number, counterparty: object, more: object = {}, sent?: Sent) =>
@@ -25,15 +25,15 @@ export function payer(world: World) {
       send('POST', `/simulations/payments/${id}/complete-claim`, { idempotencyKey: null, ...sent }),
     status: async (id: string, sent?: Sent) =>
       ok(await get(`/payments/${id}`, sent)).json.data.attributes.status as string,
-    /** Returns the approval of a payment. */
+    /** Returns the approval of a payment, or undefined if the payment was never in review. */
     approvalOf: async (paymentId: string, sent: Sent = { key: world.apiKey }, query = '') => {
       const { data } = ok(await get(`/approvals${query}`, sent)).json
       return data.find(({ attributes }: Approval) => attributes.target.id === paymentId)
     },
     setLimits: (table: 'agents' | 'parties' | 'delegations', id: string, limits: object | null) =>
       store.transaction(async ({ db }) => {
-        const text = limits === null ? null : JSON.stringify(limits)
-        await db.updateTable(table).set({ limits: text }).where('id', '=', id).execute()
+        const json = limits === null ? null : JSON.stringify(limits)
+        await db.updateTable(table).set({ limits: json }).where('id', '=', id).execute()
       }),
     setParty: (id: string, row: Partial<PartyRow>) =>
       store.transaction(async ({ db }) => {
@@ -59,7 +59,7 @@ interface Approval {
   attributes: { target: { id: string } }
 }
 
-/** Adds a user to the party, with a token. */
+/** Adds a user to the party. Returns the user's token, and a function that sets when the user last verified. */
 async function addUserToken({ store, system }: World, partyId: string) {
   const now = system.now()
   const userId = newId('usr', system, now)
@@ -107,12 +107,13 @@ async function addUserToken({ store, system }: World, partyId: string) {
   return { credential, verify }
 }
 
-/** Returns the answer, and fails if it is a refusal. */
+/** Returns the answer of a request. Fails the test if the request was refused. */
 export function ok(answer: Answer): Answer {
   expect([200, 201], answer.text).toContain(answer.status)
   return answer
 }
 
+/** Returns the id of the record that a request created. Fails the test if the request was refused. */
 export function created(answer: Answer): string {
   return ok(answer).json.data.id as string
 }

@@ -5,12 +5,12 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addAgent, addKey, addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
-const stranger = { type: 'email', value: 'New.Person@example.org' }
+const newcomer = { type: 'email', value: 'New.Person@example.org' }
 const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointer}` } })
 
-const named = { email: 'other@example.com', phone: '+14155550123', handle: 'other' } as const
+const otherContacts = { email: 'other@example.com', phone: '+14155550123', handle: 'other' } as const
 
-onEachDatabase('a payment to a named recipient', (database) => {
+onEachDatabase('recipients of payments', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -18,7 +18,7 @@ onEachDatabase('a payment to a named recipient', (database) => {
   beforeAll(async () => {
     world = await createWorld(database)
     self = payer(world)
-    other = await addParty(world, { party: named })
+    other = await addParty(world, { party: otherContacts })
   })
   afterAll(async () => {
     await proveBooks(world.store)
@@ -30,7 +30,7 @@ onEachDatabase('a payment to a named recipient', (database) => {
     ['phone', () => '+14155550123'],
     ['party_id', () => other.partyId],
     ['handle', () => '@Other'],
-  ])('finds a party by its %s', async (type, value) => {
+  ])('a payment finds a party by its %s', async (type, value) => {
     const { data } = ok(await self.pay(100, { type, value: value() })).json
     expect(data.relationships).toMatchObject({
       recipient: { data: { id: other.partyId } },
@@ -48,7 +48,7 @@ onEachDatabase('a payment to a named recipient', (database) => {
     ['handle', 'other'],
     ['handle', '@unknown'],
     ['handle', '@other-unknown'],
-  ])('to %s %s is refused with 422 at the value', async (type, value) => {
+  ])('a payment to the %s %s is refused with 422 at counterparty/value', async (type, value) => {
     expectRefusal(await self.pay(100, { type, value }), 'invalid_value', { status: 422, ...at('counterparty/value') })
   })
 
@@ -59,14 +59,14 @@ onEachDatabase('a payment to a named recipient', (database) => {
     ['description', { description: 'x'.repeat(81) }],
     ['counterparty/type', { counterparty: { type: 'iban', value: 'x' } }],
     ['tags/a', { tags: { a: 1 } }],
-  ])('with a wrong %s is refused: 422', async (pointer, wrong) => {
+  ])('a payment with an invalid %s is refused with 422', async (pointer, wrong) => {
     const right = { amount: 100, counterparty: { type: 'party_id', value: other.partyId } }
     const answer = await world.post('/payments', { ...right, ...wrong })
     expectRefusal(answer, 'invalid_value', { status: 422, ...at(pointer) })
   })
 })
 
-onEachDatabase('a payment', (database) => {
+onEachDatabase('payments', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -75,7 +75,7 @@ onEachDatabase('a payment', (database) => {
   beforeEach(async () => {
     world = await createWorld(database)
     self = payer(world)
-    other = await addParty(world, { party: named })
+    other = await addParty(world, { party: otherContacts })
     ownAgent = await world.whoami()
   })
   afterEach(async () => {
@@ -83,7 +83,7 @@ onEachDatabase('a payment', (database) => {
     await world.drop()
   })
 
-  test('to a party arrives immediately, and both sides see it', async () => {
+  test('a payment to a party arrives immediately, and both sides see it', async () => {
     const answer = ok(
       await self.pay(
         1500,
@@ -159,7 +159,7 @@ onEachDatabase('a payment', (database) => {
     })
   })
 
-  test('finds an agent by its id or its handle, and pays into the agent’s own wallet', async () => {
+  test('a payment to an agent, by its id or its handle, goes into the agent’s wallet', async () => {
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('agents').set({ handle: '@other-shop' }).where('id', '=', other.agentId).execute()
     })
@@ -175,7 +175,7 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance({ key: other.apiKey })).toMatchObject({ available: 100_200 })
   })
 
-  test('to a retired agent is refused', async () => {
+  test('a payment to a retired agent is refused', async () => {
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('agents').set({ status: 'REVOKED' }).where('id', '=', other.agentId).execute()
     })
@@ -183,40 +183,40 @@ onEachDatabase('a payment', (database) => {
     expectRefusal(answer, 'invalid_value', { status: 422, ...at('counterparty/value') })
   })
 
-  test('to the payer itself is refused under any name', async () => {
+  test('a payment to the payer itself is refused, however the recipient is given', async () => {
     await self.setParty(ownAgent.partyId, { phone: '+14155550199', handle: 'me' })
-    const names = [
+    const selfReferences = [
       { type: 'party_id', value: ownAgent.partyId },
       { type: 'agent_id', value: ownAgent.agentId },
       { type: 'email', value: 'owner@sandbox.example' },
       { type: 'phone', value: '+14155550199' },
       { type: 'handle', value: '@me' },
     ]
-    for (const name of names) {
-      expectRefusal(await self.pay(100, name), 'invalid_value', { status: 422, ...at('counterparty/value') })
+    for (const counterparty of selfReferences) {
+      expectRefusal(await self.pay(100, counterparty), 'invalid_value', { status: 422, ...at('counterparty/value') })
     }
   })
 
-  test('above the funds is refused at the amount, and nothing moves', async () => {
+  test('a payment above the available funds is refused at the amount, and no money moves', async () => {
     const to = { type: 'party_id', value: other.partyId }
     expectRefusal(await self.pay(250_001, to), 'conflict', at('amount'))
-    expectRefusal(await self.pay(250_001, stranger), 'conflict', at('amount'))
+    expectRefusal(await self.pay(250_001, newcomer), 'conflict', at('amount'))
     expect(await self.balance()).toMatchObject({ available: 250_000 })
     expect(await self.status(created(await self.pay(250_000, to)))).toBe('COMPLETED')
     expectRefusal(await self.pay(1, to), 'conflict', at('amount'))
   })
 
-  test('out of or into a frozen wallet is refused', async () => {
+  test('a payment out of or into a frozen wallet is refused', async () => {
     const to = { type: 'party_id', value: other.partyId }
     await self.freeze(other.partyId)
     expectRefusal(await self.pay(100, to), 'conflict')
     await self.freeze(other.partyId, 'active')
     await self.freeze(ownAgent.partyId)
     expectRefusal(await self.pay(100, to), 'conflict')
-    expectRefusal(await self.pay(100, stranger), 'conflict')
+    expectRefusal(await self.pay(100, newcomer), 'conflict')
   })
 
-  test("pays from the named wallet, which must be the party's own", async () => {
+  test('walletId must be the id of a wallet of the payer', async () => {
     const to = { type: 'party_id', value: other.partyId }
     const [wallet] = ok(await world.get('/wallets')).json.data
     expect(created(await self.pay(100, to, { walletId: wallet.id }))).toMatch(/^pay_/)
@@ -225,7 +225,7 @@ onEachDatabase('a payment', (database) => {
     }
   })
 
-  test('by an agent needs an instance id and the permission on the wallet', async () => {
+  test('a payment by an agent needs an instance id and the permission on the wallet', async () => {
     const to = { type: 'party_id', value: other.partyId }
     const answer = await self.pay(100, to, {}, { instanceId: null })
     expectRefusal(answer, 'missing_instance_id', { source: { header: 'X-Instance-ID' } })
@@ -239,9 +239,9 @@ onEachDatabase('a payment', (database) => {
     expect(data.relationships.senderAgent).toEqual({ data: null })
   })
 
-  test('is made once per key; a replay has the claim link again, but the database never contains it', async () => {
+  test('replays of a payment repeat its claim link, which the database never contains, and pay nothing', async () => {
     const sent = { idempotencyKey: 'once' }
-    const [knownPayee, unknown] = [{ type: 'party_id', value: other.partyId }, stranger]
+    const [knownPayee, unknown] = [{ type: 'party_id', value: other.partyId }, newcomer]
     const first = ok(await self.pay(100, knownPayee, {}, sent))
     const again = ok(await self.pay(100, knownPayee, {}, sent))
     expect(again.text).toBe(first.text)
@@ -257,8 +257,8 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance()).toMatchObject({ available: 249_800 })
   })
 
-  test('to an unknown recipient holds the amount until somebody joins and claims it', async () => {
-    const { data } = ok(await self.pay(700, stranger)).json
+  test('a payment to an unknown recipient holds the amount until the recipient joins and claims it', async () => {
+    const { data } = ok(await self.pay(700, newcomer)).json
     expect(data.attributes).toMatchObject({ status: 'PENDING_CLAIM', claimLink: expect.any(String) })
     expect(data.relationships).toMatchObject({ recipient: { data: null }, transaction: { data: null } })
     expect(await self.balance()).toMatchObject({ available: 249_300, total: 250_000 })
@@ -270,19 +270,19 @@ onEachDatabase('a payment', (database) => {
     const joined = claimed.relationships.recipient.data.id
     const theirs = await self.addPartyKey(joined)
     expect(await self.balance({ key: theirs })).toMatchObject({ available: 700, total: 700 })
-    const next = ok(await self.pay(50, stranger)).json.data
+    const next = ok(await self.pay(50, newcomer)).json.data
     expect(next.relationships.recipient).toEqual({ data: { type: 'party', id: joined } })
     const phone = { type: 'phone', value: '+4915112345678' }
     const byPhone = ok(await self.claim(created(await self.pay(5, phone)))).json.data.relationships.recipient.data.id
     expect(ok(await self.pay(5, phone)).json.data.relationships.recipient.data.id).toBe(byPhone)
   })
 
-  test('to an unknown recipient goes into the default wallet when the recipient joins', async () => {
-    const [first, second] = [created(await self.pay(300, stranger)), created(await self.pay(200, stranger))]
+  test('a recipient who joins sees unclaimed payments on the default wallet; a claim pays into it', async () => {
+    const [first, second] = [created(await self.pay(300, newcomer)), created(await self.pay(200, newcomer))]
     const late = await addParty(world, { party: { email: 'new.person@example.org' }, fundsCents: 0 })
     const claims = async () => ok(await world.get('/wallets', { key: late.apiKey })).json.data[0].attributes.claims
     expect(await claims()).toEqual({ amount: 500, count: 2 })
-    // The party has its own keys, so only the manager of the sandbox may act as it.
+    // The recipient is a self-managed party, so only a key of the party that manages the sandbox may claim for it.
     ok(await self.claim(first, { key: world.apiKey }))
     expect(await claims()).toEqual({ amount: 200, count: 1 })
     ok(await self.cancel(second))
@@ -290,15 +290,15 @@ onEachDatabase('a payment', (database) => {
     expect(await self.balance({ key: late.apiKey })).toMatchObject({ available: 300 })
   })
 
-  test('can be canceled before it is claimed, with or without a body', async () => {
-    const [first, second] = [created(await self.pay(300, stranger)), created(await self.pay(200, stranger))]
+  test('an unclaimed payment can be canceled by a request with or without a body', async () => {
+    const [first, second] = [created(await self.pay(300, newcomer)), created(await self.pay(200, newcomer))]
     expect(ok(await self.cancel(first)).json.data.attributes.status).toBe('CANCELED')
     ok(await self.cancel(second, { attributes: {} }))
     expect(await self.balance()).toMatchObject({ available: 250_000, total: 250_000 })
   })
 
-  test('of another party gets the answer for a missing payment from every operation', async () => {
-    const theirs = created(await self.pay(100, stranger, {}, { key: other.agentKey }))
+  test('a payment of another party is refused by every operation exactly like an unknown id', async () => {
+    const theirs = created(await self.pay(100, newcomer, {}, { key: other.agentKey }))
     const none = `pay_${'0'.repeat(32)}`
     for (const key of [world.agentKey, world.apiKey]) {
       for (const act of [
@@ -354,7 +354,7 @@ onEachDatabase('payments in lists', (database) => {
     return found
   }
 
-  test.each([1, 2, 5, 100])('return the sent payments newest first in pages of %d', async (limit) => {
+  test.each([1, 2, 5, 100])('payments and transactions are listed newest first, in pages of %d', async (limit) => {
     expect(await amounts(`/payments?limit=${limit}`, world.agentKey)).toEqual([5, 4, 3, 2, 1])
     expect(await amounts(`/payments?limit=${limit}`, other.apiKey)).toEqual([9])
     expect(await amounts(`/transactions?limit=${limit}`, world.agentKey)).toEqual([9, 5, 4, 3, 2, 1])
@@ -363,7 +363,7 @@ onEachDatabase('payments in lists', (database) => {
     expect(theirs.slice(2)).toEqual([5, 4, 3, 2, 1])
   })
 
-  test('filter transactions by type, counterparty, wallet and delegation', async () => {
+  test('transactions can be filtered by type, counterparty, wallet and delegation', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const all = [9, 5, 4, 3, 2, 1]
@@ -382,7 +382,7 @@ onEachDatabase('payments in lists', (database) => {
     }
   })
 
-  test('accept only their own cursors', async () => {
+  test('a cursor is refused for another list or another party', async () => {
     const { nextCursor } = ok(await world.get('/payments?limit=2')).json.meta.pagination
     for (const [path, key] of [
       ['/transactions', world.agentKey],
@@ -393,7 +393,7 @@ onEachDatabase('payments in lists', (database) => {
     }
   })
 
-  test('let only the two sides of a transaction read it', async () => {
+  test('only the two parties of a transaction can read it', async () => {
     const [{ id }] = ok(await world.get('/transactions')).json.data
     for (const key of [world.agentKey, world.apiKey, other.agentKey])
       ok(await world.get(`/transactions/${id}`, { key }))
@@ -402,7 +402,7 @@ onEachDatabase('payments in lists', (database) => {
     expectRefusal(await world.get(`/transactions/txn_${'0'.repeat(32)}`), 'not_found')
   })
 
-  test('show an agent only payments from its wallets', async () => {
+  test('an agent that may only read its wallet sees no payments, transactions or approvals', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey } = await addAgent(world, partyId, wallet.id, ['wallets.read'])
@@ -413,7 +413,7 @@ onEachDatabase('payments in lists', (database) => {
     expectRefusal(await world.get(`/payments/${id}`, { key: agentKey }), 'forbidden')
   })
 
-  test('accept the partyId of the party itself or of a customer, like the client sends it', async () => {
+  test('the parameter partyId accepts the caller’s own party or a customer, and no other party', async () => {
     const { partyId } = await world.whoami()
     const customer = await world.customerPartyId()
     for (const path of ['/payments', '/wallets', '/approvals']) {

@@ -16,7 +16,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 import { created, ok, type Payer, payer } from './payer.ts'
 
-/** The transitions that the specification allows. They are written independently of the service's tables. */
+/** The transitions that docs/service.md allows, repeated here to find mistakes in the service's own tables. */
 const flow: Record<string, string> = {
   'CREATED pay': 'COMPLETED',
   'CREATED reserve': 'PENDING_CLAIM',
@@ -31,11 +31,11 @@ const flow: Record<string, string> = {
 const events = ['pay', 'reserve', 'review', 'claim', 'cancel', 'deny'] as const
 
 describe('the states of payments', () => {
-  test('are those of the API', () =>
+  test('payments have the states of the API', () =>
     expect(Object.keys(paymentTransitions).sort()).toEqual([...paymentStatuses].sort()))
 
   test.each(paymentStatuses.flatMap((status) => events.map((event) => [status, event] as const)))(
-    '%s and %s',
+    'a payment that is %s handles the event %s as specified',
     (status, event) => {
       const after = flow[`${status} ${event}`]
       if (after !== undefined) expect(nextPaymentStatus(status, event)).toBe(after)
@@ -45,46 +45,49 @@ describe('the states of payments', () => {
   )
 })
 
-describe('the states of an approval', () => {
+describe('the states of approvals', () => {
   const decisions = { approve: 'approved', deny: 'denied', cancel: 'canceled' } as const
 
-  test('are those of the API', () => expect(Object.keys(approvalTransitions)).toEqual([...approvalStatuses]))
+  test('approvals have the states of the API', () =>
+    expect(Object.keys(approvalTransitions)).toEqual([...approvalStatuses]))
 
   test.each(
-    approvalStatuses.flatMap((status) => (['approve', 'deny', 'cancel'] as const).map((one) => [status, one] as const)),
-  )('%s and %s', (status, event) => {
+    approvalStatuses.flatMap((status) =>
+      (['approve', 'deny', 'cancel'] as const).map((event) => [status, event] as const),
+    ),
+  )('an approval that is %s handles the event %s as specified', (status, event) => {
     if (status === 'pending') expect(nextApprovalStatus(status, event)).toBe(decisions[event])
     else expect(() => nextApprovalStatus(status, event)).toThrow(`The approval is already ${status}`)
   })
 })
 
-describe('the permission to approve', () => {
+describe('permission to approve', () => {
   test.each([
-    ['agent', 'agent', false],
-    ['agent', 'user', true],
-    ['agent', 'api', true],
-    ['party', 'agent', true],
-    ['party', 'user', true],
-    ['party', 'api', true],
-    ['user', 'agent', true],
-    ['user', 'user', true],
-    ['user', 'api', true],
-  ] as const)('%s a request from %s: %s', (decider, initiator, may) => {
+    ['agent', 'agent', 'refused'],
+    ['agent', 'user', 'allowed'],
+    ['agent', 'api', 'allowed'],
+    ['party', 'agent', 'allowed'],
+    ['party', 'user', 'allowed'],
+    ['party', 'api', 'allowed'],
+    ['user', 'agent', 'allowed'],
+    ['user', 'user', 'allowed'],
+    ['user', 'api', 'allowed'],
+  ] as const)('if the decider is %s and the request is from %s, the decision is %s', (decider, initiator, outcome) => {
     const decide = () => requireMayDecide(decider, initiator)
-    if (may) expect(decide).not.toThrow()
+    if (outcome === 'allowed') expect(decide).not.toThrow()
     else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))
   })
 
   const nowMs = 1_000_000_000
   test.each([
-    [mfaThresholdCents, null, true],
-    [mfaThresholdCents + 1, null, false],
-    [mfaThresholdCents + 1, nowMs, true],
-    [mfaThresholdCents + 1, nowMs - mfaLifetimeMs, true],
-    [mfaThresholdCents + 1, nowMs - mfaLifetimeMs - 1, false],
-  ])('a user, an amount of %d, verified at %s: %s', (amountCents, verifiedAtMs, may) => {
+    [mfaThresholdCents, 'never verified', 'allowed', null],
+    [mfaThresholdCents + 1, 'never verified', 'refused', null],
+    [mfaThresholdCents + 1, 'just verified', 'allowed', nowMs],
+    [mfaThresholdCents + 1, 'verified ten minutes ago', 'allowed', nowMs - mfaLifetimeMs],
+    [mfaThresholdCents + 1, 'verified over ten minutes ago', 'refused', nowMs - mfaLifetimeMs - 1],
+  ])('an approval of %d cents by a user who %s is %s', (amountCents, _, outcome, verifiedAtMs) => {
     const decide = () => requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt: 'http://here/verify' })
-    if (may) expect(decide).not.toThrow()
+    if (outcome === 'allowed') expect(decide).not.toThrow()
     else
       expect(decide).toThrow(
         expect.objectContaining({ code: 'mfa_required', message: expect.stringContaining('http://here/verify') }),
@@ -95,20 +98,19 @@ describe('the permission to approve', () => {
 type Reachable = Exclude<PaymentStatus, 'CREATED' | 'PROCESSING' | 'FAILED' | 'RETURNED'>
 type Action = 'approve' | 'deny' | 'cancel' | 'claim'
 
-/** The result of each action in each state that the sandbox reaches: the payment's new status, 409 or `none`. */
-const product: Record<Reachable, Record<Action, Reachable | 409 | 'none'>> = {
-  // A payment that was never in review has no approval to decide.
-  COMPLETED: { approve: 'none', deny: 'none', cancel: 409, claim: 409 },
-  PENDING_CLAIM: { approve: 'none', deny: 'none', cancel: 'CANCELED', claim: 'COMPLETED' },
+/** Each action's result: the new status, 409, or `no approval` if the payment was never in review. */
+const results: Record<Reachable, Record<Action, Reachable | 409 | 'no approval'>> = {
+  COMPLETED: { approve: 'no approval', deny: 'no approval', cancel: 409, claim: 409 },
+  PENDING_CLAIM: { approve: 'no approval', deny: 'no approval', cancel: 'CANCELED', claim: 'COMPLETED' },
   IN_REVIEW: { approve: 'COMPLETED', deny: 'APPROVAL_DENIED', cancel: 'CANCELED', claim: 409 },
   CANCELED: { approve: 409, deny: 409, cancel: 409, claim: 409 },
   APPROVAL_DENIED: { approve: 409, deny: 409, cancel: 409, claim: 409 },
 }
-const cells = Object.entries(product).flatMap(([status, actions]) =>
+const cells = Object.entries(results).flatMap(([status, actions]) =>
   Object.entries(actions).map(([action, result]) => [status as Reachable, action as Action, result] as const),
 )
 
-onEachDatabase('each action in each state', (database) => {
+onEachDatabase('actions on payments', (database) => {
   let world: World
   let self: Payer
   let other: OtherParty
@@ -135,15 +137,15 @@ onEachDatabase('each action in each state', (database) => {
     return id
   }
 
-  test.each(cells)('%s and %s: %s', async (status, action, result) => {
-    // Each case uses new records, because a claim makes its recipient known.
+  test.each(cells)('on a payment that is %s, the action %s results in: %s', async (status, action, result) => {
+    // A claim in an earlier case created a party with this address. Here the recipient must be unknown again.
     await world.store.transaction(async ({ db }) => {
       await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
     })
     const id = await createInState(status)
     expect(await self.status(id)).toBe(status)
     const approval = await self.approvalOf(id)
-    if (result === 'none') return expect(approval).toBeUndefined()
+    if (result === 'no approval') return expect(approval).toBeUndefined()
     const key = { key: world.apiKey }
     const before = await self.balance()
     const answer = await {

@@ -26,8 +26,8 @@ onEachDatabase('transfers', (database) => {
     world.post('/wire', { amount: 900, currency: 'USD', beneficiary: complete, ...attributes }, sent)
   const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointer}` } })
 
-  describe('a wire', () => {
-    test('is posted to the ledger', async () => {
+  describe('wires', () => {
+    test('a wire is completed at once, and listed as a transfer but not as a payment', async () => {
       const { partyId, agentId } = await world.whoami()
       const { data } = ok(await wire({ description: 'Invoice 7' })).json
       const now = '2026-01-15T12:00:00.000Z'
@@ -65,7 +65,7 @@ onEachDatabase('transfers', (database) => {
       expect(JSON.stringify(await readAllRows(world.store))).not.toContain('000123456789')
     })
 
-    test('without the address gets a special 400, which is not recorded under the key', async () => {
+    test('a wire without the address gets a special 400, which is not recorded under the idempotency key', async () => {
       const sent = { idempotencyKey: 'wire' }
       for (let count = 0; count < 2; count++) {
         const refused = await wire({ beneficiary: incomplete }, sent)
@@ -91,7 +91,7 @@ onEachDatabase('transfers', (database) => {
       ['beneficiary/address', { beneficiary: { ...complete, address: null } }],
       ['beneficiary/address/city', { beneficiary: { ...complete, address: { ...address, city: undefined } } }],
       ['beneficiary/address/country', { beneficiary: { ...complete, address: { ...address, country: 'USA' } } }],
-    ])('with a mistake at %s gets an ordinary 422, which is recorded under the key', async (pointer, wrong) => {
+    ])('a wire with an invalid %s gets an ordinary 422, and a replay repeats it', async (pointer, wrong) => {
       const sent = { idempotencyKey: 'wrong' }
       const refused = await wire(wrong, sent)
       expectRefusal(refused, 'invalid_value', { status: 422, ...at(pointer) })
@@ -99,7 +99,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await wire({}, sent), 'conflict', { source: { header: 'Idempotency-Key' } })
     })
 
-    test('needs a key, an instance id of an agent, funds and an active wallet', async () => {
+    test('a wire by an agent needs an idempotency key, an instance id, funds and an active wallet', async () => {
       expectRefusal(await wire({}, { idempotencyKey: null }), 'invalid_value', {
         source: { header: 'Idempotency-Key' },
       })
@@ -110,28 +110,28 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await wire(), 'conflict')
     })
 
-    test('above a limit waits for its approval, which shows its destination', async () => {
+    test('a wire above a limit needs an approval, which shows the beneficiary and the masked account', async () => {
       const { agentId } = await world.whoami()
       await self.setLimits('agents', String(agentId), { perTransaction: 899 })
       const [first, second] = [created(await wire()), created(await wire())]
-      const [yes, no] = [await self.approvalOf(first), await self.approvalOf(second)]
-      expect(yes.attributes).toMatchObject({
+      const [toApprove, toDeny] = [await self.approvalOf(first), await self.approvalOf(second)]
+      expect(toApprove.attributes).toMatchObject({
         target: { type: 'withdrawal', id: first },
         payment: { amount: 900, currency: 'USD' },
         wire: { beneficiaryName: 'Acme', accountDisplayMask: '••••6789' },
       })
       expect(await self.balance()).toMatchObject({ available: 250_000 })
-      ok(await self.approve(yes.id, { key: world.apiKey }))
-      ok(await self.deny(no.id, {}, { key: world.apiKey }))
+      ok(await self.approve(toApprove.id, { key: world.apiKey }))
+      ok(await self.deny(toDeny.id, {}, { key: world.apiKey }))
       expect(await self.balance()).toMatchObject({ available: 249_100 })
     })
   })
 
-  describe('a sandbox deposit', () => {
+  describe('sandbox deposits', () => {
     const fund = (id: string, attributes: object = {}, sent?: object) =>
       world.post(`/simulations/customers/${id}/transfers/deposit`, { amount: 500, ...attributes }, sent)
 
-    test("goes into the customer's wallet, or the party's own", async () => {
+    test('a deposit goes into the wallet of a customer or of the party itself', async () => {
       const customer = await world.customerPartyId()
       const { partyId } = await world.whoami()
       const { data } = ok(await fund(customer, { currency: 'USD' })).json
@@ -151,7 +151,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(customer, { walletId: wallet.id }), 'not_found', at('walletId'))
     })
 
-    test('for an unconnected or former customer gets the same refusal as for an unknown one', async () => {
+    test('a deposit for an unconnected or former customer is refused like one for an unknown party', async () => {
       const customer = await world.customerPartyId()
       const other = await addParty(world)
       for (const id of [other.partyId, `pty_${'0'.repeat(32)}`]) expectRefusal(await fund(id), 'not_found')
@@ -163,7 +163,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(customer, {}, { key: world.apiKey }), 'not_found')
     })
 
-    test('needs a key, the scope, and an active wallet', async () => {
+    test('a deposit needs an idempotency key, its own scope, and an active wallet', async () => {
       const { partyId } = await world.whoami()
       const answer = await fund(partyId, {}, { idempotencyKey: null })
       expectRefusal(answer, 'invalid_value', { source: { header: 'Idempotency-Key' } })
@@ -173,7 +173,7 @@ onEachDatabase('transfers', (database) => {
       expectRefusal(await fund(partyId), 'conflict')
     })
 
-    test('happens once per key, even if the request is repeated', async () => {
+    test('each idempotency key makes one deposit; ten simultaneous deposits with ten keys are all made', async () => {
       const { partyId } = await world.whoami()
       const sent = { idempotencyKey: 'fund' }
       expect(created(await fund(partyId, {}, sent))).toBe(created(await fund(partyId, {}, sent)))
@@ -183,7 +183,7 @@ onEachDatabase('transfers', (database) => {
   })
 })
 
-test('there are no simulations in production', async () => {
+test('the routes of simulations do not exist in production', async () => {
   for (const database of databases) {
     const world = await createWorld(database, { environment: 'production' })
     try {

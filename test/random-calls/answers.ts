@@ -7,7 +7,7 @@ interface Ajv {
   getSchema(pointer: string): (((value: unknown) => boolean) & { errors?: unknown }) | undefined
 }
 
-// ajv is a dependency of the OpenAPI validator, so it is resolved from there.
+// ajv is not a dependency of this package but of the OpenAPI validator, so it is resolved from there.
 const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator'))
 const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
 const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
@@ -22,15 +22,15 @@ export function answerCheck(document: object): (operation: OperationDefinition, 
   addFormats(ajv)
   ajv.addSchema({ ...document, $id: 'openapi' })
   return ({ method, path }, { status, json }) => {
-    const place = ['paths', path, method.toLowerCase(), 'responses', String(status)]
+    const steps = ['paths', path, method.toLowerCase(), 'responses', String(status)]
     const response = (document as Document).paths[path]?.[method.toLowerCase()]?.responses[status]
-    if (response === undefined) return [`the status ${status} is not described`]
-    const pointer = response.$ref ?? `#/${place.map(escapePointer).join('/')}`
+    if (response === undefined) return [`the status ${status} is not in /openapi.json`]
+    const pointer = response.$ref ?? `#/${steps.map(escapePointer).join('/')}`
     const validate = ajv.getSchema(`openapi${pointer}/content/application~1json/schema`)
     if (validate === undefined) throw new Error(`Bug: no schema at ${pointer}`)
     return validate(json)
       ? []
-      : [`the answer does not match its description: ${JSON.stringify(validate.errors).slice(0, 500)}`]
+      : [`the answer does not match its schema in /openapi.json: ${JSON.stringify(validate.errors).slice(0, 500)}`]
   }
 }
 

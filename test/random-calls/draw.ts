@@ -10,7 +10,7 @@ import { relationshipsFor } from '../support/relationships.ts'
 import { makers } from './makers.ts'
 import { type LiveIds, schemaOf, type Values } from './values.ts'
 
-/** A request that can be sent, and sent again. */
+/** A request that can be sent more than once. */
 export interface Call {
   key: OperationKey
   method: string
@@ -21,18 +21,18 @@ export interface Call {
   body: string | undefined
 }
 
-/** The service, the random numbers and the ids from which calls are drawn. */
+/** The service, random numbers, ids and values from which random calls are made. */
 export interface Drawing {
   on: Grounds
   random: Random
   ids: LiveIds
   values: Values
-  /** Ids that later calls need, so no random call revokes, deletes or freezes them. */
+  /** The ids that later calls need. No random call revokes, deletes or freezes their records. */
   protectedIds: ReadonlySet<string>
 }
 
-/** Operations that would disable the callers or records of other calls. */
-const ending: readonly OperationKey[] = [
+/** Operations that disable the credential, agent, wallet or other record that they are called for. */
+const disablingOperations: readonly OperationKey[] = [
   'revokeApiKey',
   'revokeAgentKey',
   'revokeApplication',
@@ -42,7 +42,7 @@ const ending: readonly OperationKey[] = [
   'freezeWallet',
 ]
 
-/** Returns the ids of the agents, wallets and keys that the calls use. */
+/** Returns the ids of the agents, wallets and keys that every call may need. */
 export async function sharedIds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
   const all = Object.values(places)
   const keys = all.flatMap(({ apiKey, agentKey }) => [apiKey, agentKey])
@@ -52,25 +52,25 @@ export async function sharedIds({ world, places }: Grounds): Promise<ReadonlySet
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** Operations that end many records. Each is drawn at this percentage of the usual frequency. */
-const rare: Partial<Record<OperationKey, number>> = {
+/** Operations that disturb many later calls. Each is drawn at the given percentage of the usual frequency. */
+const rareOperations: Partial<Record<OperationKey, number>> = {
   resetSandbox: 15,
   restoreSandbox: 30,
   simulateComplianceDecision: 30,
 }
 for (const key of ['removeCustomer', 'simulateCustomerDisconnection', 'freezeWallet', 'setSandboxFault'] as const) {
-  rare[key] = 40
+  rareOperations[key] = 40
 }
 
-/** Draws an operation, so that each is drawn about equally often. */
+/** Draws an operation. All operations are equally likely, except the rare ones. */
 export function drawOperation(random: Random): OperationKey {
   for (;;) {
     const key = random.pick(operationKeys)
-    if (random.chance(rare[key] ?? 100)) return key
+    if (random.chance(rareOperations[key] ?? 100)) return key
   }
 }
 
-/** Events of the whole sandbox between calls, in permille of the calls. */
+/** Operations on the whole sandbox that are inserted between calls, and about how often per 1,000 calls. */
 const interludes = {
   setSandboxFault: 40,
   saveSandbox: 4,
@@ -79,29 +79,32 @@ const interludes = {
   advanceSandboxClock: 10,
 } as const
 
-/** Draws an event of the whole sandbox before the next call, or none. */
+/** Draws an operation to insert before the next call. Usually returns undefined, and nothing is inserted. */
 export function drawInterlude(random: Random): OperationKey | undefined {
   const keys = Object.keys(interludes) as (keyof typeof interludes)[]
   return keys.find((key) => random.int(1, 1_000) <= interludes[key])
 }
 
-/** How a call gets its ids: from new records, from existing ones, or from existing ones with a mistake added. */
-type Way = 'made' | 'live' | 'hostile'
+/**
+ * The kinds of calls. `made` is a correct call on new records, `live` uses existing records and random values, and
+ * `hostile` may add an invalid value to that.
+ */
+type CallKind = 'made' | 'live' | 'hostile'
 
-let sent = 0
+let drawnCalls = 0
 
-/** Draws a call of an operation: a correct one on existing records, or one with a mistake. */
-export async function drawCall(drawing: Drawing, key: OperationKey, way?: Way): Promise<Call> {
+/** Draws a call of the given operation. If no kind is given, draws the kind too. */
+export async function drawCall(drawing: Drawing, key: OperationKey, givenKind?: CallKind): Promise<Call> {
   const { on, random } = drawing
   const operation: OperationDefinition = catalogue[key]
   const sample = samples[key]
-  const chosen = way ?? random.weighted({ made: 30, live: 55, hostile: 15 })
-  const { place, credential } = drawCaller(drawing, sample, chosen)
+  const kind = givenKind ?? random.weighted({ made: 30, live: 55, hostile: 15 })
+  const { place, credential } = drawCaller(drawing, sample, kind)
   const isOfCustomer = sample.reach === 'connected' && sample.ownParty === undefined
   const target = isOfCustomer && place.name === 'own' ? on.places.granted : place
-  const ids = chosen === 'made' ? await makeIds(drawing, key, target) : liveIds(drawing, key)
-  const attributes = attributesOf(drawing, { operation, sample, ids, way: chosen })
-  const acting = chosen === 'made' ? undefined : customerOf(drawing, sample)
+  const ids = kind === 'made' ? await makeIds(drawing, key, target) : liveIds(drawing, key)
+  const attributes = attributesOf(drawing, { operation, sample, ids, kind })
+  const acting = kind === 'made' ? undefined : customerOf(drawing, sample)
   const inBody = operation.attributes?.shape.customerPartyId !== undefined
   const query = queryOf(drawing, operation, {
     ...sample.query,
@@ -123,11 +126,11 @@ export async function drawCall(drawing: Drawing, key: OperationKey, way?: Way): 
   return {
     key,
     method: operation.method,
-    path: chosen === 'made' || query.size === 0 ? pathWith(path, sample.query) : `${path}?${query}`,
+    path: kind === 'made' || query.size === 0 ? pathWith(path, sample.query) : `${path}?${query}`,
     credential,
-    idempotencyKey: `random ${sent++}`,
+    idempotencyKey: `random ${drawnCalls++}`,
     instanceId: random.chance(95) ? `run ${random.int(1, 5)}` : null,
-    body: hasBody ? (chosen === 'hostile' && random.chance(5) ? '{"data":' : JSON.stringify({ data })) : undefined,
+    body: hasBody ? (kind === 'hostile' && random.chance(5) ? '{"data":' : JSON.stringify({ data })) : undefined,
   }
 }
 
@@ -136,22 +139,22 @@ function pathWith(path: string, query: Record<string, string> = {}): string {
   return search.size === 0 ? path : `${path}?${search}`
 }
 
-function drawCaller({ on, random }: Drawing, { who }: Sample, way: Way): { place: Place; credential: string | null } {
+function drawCaller({ on, random }: Drawing, { who }: Sample, kind: CallKind) {
   const { own, stranger, granted } = on.places
   const keyOf = (place: Place) =>
     who === 'owners' || (who !== 'agents' && random.chance(60)) ? place.apiKey : place.agentKey
-  if (way === 'made') {
+  if (kind === 'made') {
     const place = who === 'agents' || random.chance(70) ? own : random.pick([stranger, own])
     return { place, credential: keyOf(place) }
   }
-  const kind = random.weighted({ own: 60, stranger: 12, granted: 10, any: 16, none: 2 })
-  if (kind === 'none') return { place: own, credential: null }
-  if (kind === 'any') return { place: own, credential: on.credentials[random.pick(credentialKinds)] }
-  const place = { own, stranger, granted }[kind]
+  const caller = random.weighted({ own: 60, stranger: 12, granted: 10, any: 16, none: 2 })
+  if (caller === 'none') return { place: own, credential: null }
+  if (caller === 'any') return { place: own, credential: on.credentials[random.pick(credentialKinds)] }
+  const place = { own, stranger, granted }[caller]
   return { place, credential: random.chance(70) ? keyOf(place) : random.pick([place.apiKey, place.agentKey]) }
 }
 
-/** Makes the records for a call. If a fault or an effect of earlier calls prevents that, returns existing ids. */
+/** Creates the records for a call and returns their ids. If an earlier call prevents that, returns other ids. */
 async function makeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
   try {
     return await (makers[key] ?? samples[key].make)(drawing.on, place)
@@ -168,18 +171,18 @@ function liveIds({ ids, random, protectedIds }: Drawing, key: OperationKey): Ids
       const prefix = prefixIn(schema)
       if (prefix === undefined) continue
       const id = ids.pick(prefix)
-      found[name] = ending.includes(key) && protectedIds.has(id) ? missing : id
+      found[name] = disablingOperations.includes(key) && protectedIds.has(id) ? unknownId : id
     }
   }
-  // Names of parameters that are not ids.
-  for (const [name, ids] of Object.entries(names)) found[name] ??= random.pick(ids)
+  for (const [name, examples] of Object.entries(otherParameters)) found[name] ??= random.pick(examples)
   return found
 }
 
 /** A well-formed id that no record has. */
-const missing = `agt_${'0'.repeat(32)}`
+const unknownId = `agt_${'0'.repeat(32)}`
 
-const names: Readonly<Record<string, readonly string[]>> = {
+/** Values of path parameters that are not ids. */
+const otherParameters: Readonly<Record<string, readonly string[]>> = {
   shopId: ['plain-goods', 'nowhere'],
   name: ['as-it-is', 'unknown'],
   paymentNumber: ['2', '3', '0'],
@@ -194,27 +197,27 @@ interface DrawnCall {
   operation: OperationDefinition
   sample: Sample
   ids: Ids
-  way: Way
+  kind: CallKind
 }
 
-function attributesOf({ on, random, values }: Drawing, { operation, sample, ids, way }: DrawnCall): object | undefined {
+function attributesOf({ on, random, values }: Drawing, { operation, sample, ids, kind }: DrawnCall) {
   if (operation.attributes === undefined) return undefined
   const usual: Record<string, unknown> = { ...sample.attributes?.(ids, on) }
   if (operation.name === 'set_sandbox_fault') return harmlessRule(usual, random)
-  if (way === 'made') return usual
+  if (kind === 'made') return usual
   const { properties = {} } = schemaOf(operation, 'attributes')
   const drawnFields = Object.entries(properties).filter(
     ([name]) => name !== 'customerPartyId' && random.chance(name in usual ? 30 : 15),
   )
   for (const [name, schema] of drawnFields) usual[name] = values.make(schema)
-  if (way !== 'hostile') return usual
+  if (kind !== 'hostile') return usual
   const name = random.pick([...Object.keys(properties), 'unknown'])
   if (random.chance(30)) delete usual[name]
   else usual[name] = values.hostile()
   return usual
 }
 
-/** Draws a rule that hits a few requests of one operation, with an error that every operation declares. */
+/** Draws a fault rule that hits at most three requests. Its error, if any, is one that every operation declares. */
 function harmlessRule(rule: Record<string, unknown>, random: Random): object {
   const fault = random.pick([
     'error',
@@ -256,7 +259,7 @@ function queryOf(
   )
   const query = new URLSearchParams(usual)
   for (const [name, schema] of drawnFields) {
-    // A wait would take long, because the sandbox's clock stands still.
+    // Any other value could make the call wait for a change that never comes.
     if (name === 'waitSeconds') query.set(name, '0')
     else query.set(name, String(random.chance(90) ? values.make(schema) : values.hostile()))
   }

@@ -2,8 +2,8 @@ import type { OperationKey } from '../../tools/index.ts'
 import type { Maker } from '../isolation/makers.ts'
 import * as make from '../isolation/makers.ts'
 
-/** Makes a subscription that stopped collecting: its payer's card was blocked when the next payment fell due. */
-const needsAttention: Maker = async (on, place) => {
+/** Creates a subscription that no longer collects, because the payer's card was blocked when a payment was due. */
+const stoppedSubscription: Maker = async (on, place) => {
   const ids = await make.activeSubscription(on, place)
   const path = `/simulations/subscriptions/${ids.subscriptionId}/card`
   const blocked = await on.world.post(path, { behavior: 'blocked' }, { key: place.apiKey })
@@ -13,10 +13,10 @@ const needsAttention: Maker = async (on, place) => {
 }
 
 /**
- * Makers that replace those of the samples. The sample's subscription could not be resumed, and a reset must return to
- * the state before the first call.
+ * Makers that replace those of the samples. The sample's subscription is active, so it cannot be resumed. The sample's
+ * maker for a reset would make resets restore a later state than the one before the first call.
  */
 export const makers: Partial<Record<OperationKey, Maker>> = {
-  resumeSubscription: needsAttention,
+  resumeSubscription: stoppedSubscription,
   resetSandbox: make.nothing,
 }

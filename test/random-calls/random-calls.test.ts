@@ -4,14 +4,14 @@ import { databases } from '../support/databases.ts'
 import { RandomRun } from './run.ts'
 
 /**
- * Calls all operations at random: `npm run random-calls` makes 20,000 calls on each database. RANDOM_CALLS sets the
- * number, RANDOM_SEED the seed; the same seed makes the same calls.
+ * The number of random calls on each database. `npm run random-calls` makes 20,000. RANDOM_CALLS sets another number,
+ * and RANDOM_SEED sets the seed. The same seed makes the same calls.
  */
 const count = Number(process.env.RANDOM_CALLS ?? 1_000)
 const seed = process.env.RANDOM_SEED ?? 'random calls'
 
-/** Operations that cannot succeed here, each with the reason. */
-const unable: Partial<Record<OperationKey, string>> = {}
+/** Operations that cannot succeed in this test, each with the reason. */
+const cannotSucceed: Partial<Record<OperationKey, string>> = {}
 
 describe.each(databases)('random calls on $name', (database) => {
   let run: RandomRun
@@ -20,10 +20,10 @@ describe.each(databases)('random calls on $name', (database) => {
   })
   afterAll(() => run.end())
 
-  test('leave the books correct, get only described answers, and succeed at least once for each operation', async () => {
+  test('the books stay correct, answers fit /openapi.json, and every operation succeeds at least once', async () => {
     await run.make(count)
     await run.callUnsuccessful()
     console.info(`${count} random calls on ${database.name}, seed “${seed}”: ${run.table()}`)
-    expect(run.unsuccessful().toSorted()).toEqual(Object.keys(unable).toSorted())
+    expect(run.unsuccessful().toSorted()).toEqual(Object.keys(cannotSucceed).toSorted())
   }, 7_200_000)
 })

@@ -13,36 +13,36 @@ import { answerCheck } from './answers.ts'
 import { type Call, type Drawing, drawCall, drawInterlude, drawOperation, sharedIds } from './draw.ts'
 import { LiveIds, Values } from './values.ts'
 
-/** The number of calls between two checks of all books. */
-const stretch = 500
+/** The number of calls between two checks of the answers, the books and the activity chains. */
+const callsPerCheck = 500
 
 const operationKeys = Object.keys(catalogue) as OperationKey[]
 
-/** Sends random calls to a service, and proves everything that must hold after any call. */
+/** Sends random calls to a service, and checks what must be true after any sequence of calls. */
 export class RandomRun {
   readonly #drawing: Drawing
-  readonly #undescribed: ReturnType<typeof answerCheck>
+  readonly #contradictions: ReturnType<typeof answerCheck>
   readonly #calls = new Map<OperationKey, number>()
   readonly #successes = new Map<OperationKey, number>()
   readonly #statuses = new Map<number, number>()
-  /** Calls with an idempotency key that can be repeated. */
+  /** The latest calls of operations that require an idempotency key. Some of them are sent again. */
   readonly #repeatable: Call[] = []
-  /** The answers to each key. A key has several if the service forgot the first, after two days or a reset. */
+  /** The answers for each idempotency key. There are several if the service forgot the first, such as after a reset. */
   readonly #answers = new Map<string, Set<string>>()
-  /** Keys whose recorded answer was withheld by a fault, so that only a replay shows it. */
-  readonly #lost = new Set<string>()
-  readonly #wrong: string[] = []
+  /** Idempotency keys whose first answer may have been lost to a fault. Only a replay shows the recorded answer. */
+  readonly #keysOfLostAnswers = new Set<string>()
+  readonly #problems: string[] = []
   #cut = 0
   #replayed = 0
 
   constructor(drawing: Drawing, document: object) {
     this.#drawing = drawing
-    this.#undescribed = answerCheck(document)
+    this.#contradictions = answerCheck(document)
   }
 
   static async begin(database: TestDatabase, seed: string): Promise<RandomRun> {
     const on = await grounds(database)
-    // A reset returns to this state.
+    // Resets by later calls restore this state.
     await currentStateAsResetPoint(on, on.places.own)
     const random = randomFrom(seed)
     const ids = new LiveIds(random)
@@ -61,18 +61,18 @@ export class RandomRun {
 
   async make(count: number): Promise<void> {
     const random = this.#random
-    for (let made = 1; made <= count; made += 1) {
+    for (let number = 1; number <= count; number += 1) {
       const interlude = drawInterlude(random)
       if (interlude !== undefined) await this.#perform(await drawCall(this.#drawing, interlude, 'made'))
       const isRepeat = this.#repeatable.length > 0 && random.chance(6)
       const call = isRepeat ? random.pick(this.#repeatable) : await drawCall(this.#drawing, drawOperation(random))
       await this.#perform(call)
       if (random.chance(5)) this.#on.world.system.pass(random.int(1, 3_600_000))
-      if (made % stretch === 0 || made === count) await this.#prove()
+      if (number % callsPerCheck === 0 || number === count) await this.#check()
     }
   }
 
-  /** Calls each operation that never succeeded, with correct arguments and without a fault. */
+  /** Calls each operation that has not succeeded yet, with correct arguments and without a fault. */
   async callUnsuccessful(): Promise<void> {
     for (const key of this.unsuccessful()) {
       for (let tries = 0; tries < 5 && !this.#successes.has(key); tries += 1) {
@@ -80,15 +80,15 @@ export class RandomRun {
         await this.#perform(await drawCall(this.#drawing, key, 'made'))
       }
     }
-    await this.#prove()
+    await this.#check()
   }
 
-  /** Returns the operations that never succeeded. */
+  /** Returns the operations that have not succeeded yet. */
   unsuccessful(): OperationKey[] {
     return operationKeys.filter((key) => !this.#successes.has(key))
   }
 
-  /** Returns the number of successful calls and of all calls for each operation. */
+  /** Returns the numbers of answers by status, and of successful calls and all calls by operation, as text. */
   table(): string {
     const statuses = [...this.#statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
     const rows = operationKeys.toSorted().map((key) => {
@@ -109,9 +109,9 @@ export class RandomRun {
     if (answer === undefined) return
     const { status, text } = answer
     this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1)
-    const wrong = [...this.#undescribed(operation, answer), ...this.#misreplayed(call, answer)]
-    if (status === 500) wrong.push(text)
-    this.#wrong.push(...wrong.map((what) => `${call.method} ${call.path} ${call.body ?? ''}: ${what}`))
+    const problems = [...this.#contradictions(operation, answer), ...this.#replayProblems(call, answer)]
+    if (status === 500) problems.push(text)
+    this.#problems.push(...problems.map((problem) => `${call.method} ${call.path} ${call.body ?? ''}: ${problem}`))
     this.#drawing.ids.learn(text)
     if (status < 300) this.#successes.set(call.key, (this.#successes.get(call.key) ?? 0) + 1)
   }
@@ -124,26 +124,26 @@ export class RandomRun {
     } catch (error) {
       if (!(error instanceof ConnectionCutError)) throw error
       this.#cut += 1
-      this.#lost.add(idempotencyKey)
+      this.#keysOfLostAnswers.add(idempotencyKey)
       return undefined
     }
   }
 
-  #misreplayed({ idempotencyKey }: Call, { status, headers, text }: Answer): string[] {
+  #replayProblems({ idempotencyKey }: Call, { status, headers, text }: Answer): string[] {
     const answers = this.#answers.get(idempotencyKey) ?? new Set()
     if (headers.get('x-idempotency-replayed') !== 'true') {
       this.#answers.set(idempotencyKey, answers.add(text))
-      if (status === 503) this.#lost.add(idempotencyKey)
+      if (status === 503) this.#keysOfLostAnswers.add(idempotencyKey)
       return []
     }
     this.#replayed += 1
-    if (this.#lost.delete(idempotencyKey)) this.#answers.set(idempotencyKey, answers.add(text))
-    return answers.has(text) ? [] : ['replays an answer that was never given']
+    if (this.#keysOfLostAnswers.delete(idempotencyKey)) this.#answers.set(idempotencyKey, answers.add(text))
+    return answers.has(text) ? [] : ['the replay differs from every earlier answer']
   }
 
-  async #prove(): Promise<void> {
+  async #check(): Promise<void> {
     const { store, alarms } = this.#on.world
-    expect(this.#wrong).toEqual([])
+    expect(this.#problems).toEqual([])
     expect(alarms.filter((line) => /unexpectedly|^Bug:/.test(line))).toEqual([])
     await proveBooks(store)
     const parties = await store.read(({ db }) => db.selectFrom('parties').select('id').execute())

@@ -4,7 +4,7 @@ import type { inputParts, OperationDefinition } from '../../src/core/operation.t
 import type { JsonSchema } from '../../src/openapi/components.ts'
 import type { Random } from '../../src/simulate/random.ts'
 
-/** The ids in answers, newest last, by prefix. */
+/** The latest ids in the service's answers, by prefix. */
 export class LiveIds {
   readonly #byPrefix = new Map<string, string[]>()
   readonly #random: Random
@@ -21,7 +21,7 @@ export class LiveIds {
     }
   }
 
-  /** Returns an id with that prefix, which may belong to another party or no longer exist. */
+  /** Returns an id with the given prefix. Its record may belong to another party, or may not exist. */
   pick(prefix: string): string {
     const ids = this.#byPrefix.get(prefix) ?? []
     if (ids.length === 0 || this.#random.chance(3)) return `${prefix}_${'0'.repeat(31)}${this.#random.int(0, 9)}`
@@ -29,11 +29,11 @@ export class LiveIds {
   }
 }
 
-/** The number of ids to keep. Older ones are dropped, so that most calls concern records made since the last reset. */
+/** The maximum number of ids per prefix. The oldest are dropped, because a reset may have deleted their records. */
 const maxIds = 25
 
-/** Texts in the formats that fields require. */
-const texts = [
+/** Strings in the various formats that fields require. */
+const strings = [
   'Books',
   'a',
   'US',
@@ -44,11 +44,12 @@ const texts = [
   'payment.completed',
   '/agents/*',
   'plain-goods',
+  ' x ',
 ]
-texts.push('stoneware-mug', 'issue_agent_card', 'as-it-is', 'nowhere', 'jane@example.com', '+14155550123', '62701')
-texts.push('processor-sandbox-accounts', 'https://hooks.example.com/in', '4242424242424242', '123', 'Ünïcødé 😀', ' x ')
+strings.push('stoneware-mug', 'issue_agent_card', 'as-it-is', 'nowhere', 'jane@example.com', '+14155550123', '62701')
+strings.push('processor-sandbox-accounts', 'https://hooks.example.com/in', '4242424242424242', '123', 'Ünïcødé 😀')
 
-/** Values that no field should fail on. */
+/** Values that must not cause an internal error in any field. */
 const hostile: readonly unknown[] = [
   null,
   '',
@@ -66,7 +67,7 @@ const hostile: readonly unknown[] = [
   "'; --",
 ]
 
-/** Makes arguments from the schemas of an operation. */
+/** Makes random arguments from the schemas of operations. */
 export class Values {
   readonly #random: Random
   readonly #ids: LiveIds
@@ -87,8 +88,8 @@ export class Values {
     const random = this.#random
     if (schema.const !== undefined) return schema.const
     if (schema.enum !== undefined) return random.pick(schema.enum)
-    const either = schema.anyOf ?? schema.oneOf
-    if (either !== undefined) return this.make(random.pick(either))
+    const alternatives = schema.anyOf ?? schema.oneOf
+    if (alternatives !== undefined) return this.make(random.pick(alternatives))
     const type = Array.isArray(schema.type) ? random.pick(schema.type) : schema.type
     if (type === 'object') return this.#object(schema)
     if (type === 'array') {
@@ -98,7 +99,7 @@ export class Values {
     if (type === 'integer' || type === 'number') return this.#number(schema)
     if (type === 'boolean') return random.chance(50)
     if (type === 'null') return null
-    return this.#text(schema)
+    return this.#string(schema)
   }
 
   #object({ properties = {}, required = [] }: JsonSchema): object {
@@ -116,16 +117,16 @@ export class Values {
     return this.#random.chance(90) ? this.#random.pick(usual) : maximum
   }
 
-  #text({ pattern, format, maxLength, minLength }: JsonSchema): string {
+  #string({ pattern, format, maxLength, minLength }: JsonSchema): string {
     const random = this.#random
     const prefix = idPrefixOf(pattern)
     if (prefix !== undefined) return this.#ids.pick(prefix.slice(0, 3))
     if (format === 'date-time') return new Date(this.#now() + random.int(-5, 60) * 86_400_000).toISOString()
     if (format === 'date') return new Date(this.#now()).toISOString().slice(0, 10)
-    const form = pattern === undefined ? undefined : new RegExp(pattern, 'u')
-    const fitting = texts.filter(
+    const regex = pattern === undefined ? undefined : new RegExp(pattern, 'u')
+    const fitting = strings.filter(
       (text) =>
-        form?.test(text) !== false && text.length <= Number(maxLength ?? 1e6) && text.length >= Number(minLength ?? 0),
+        regex?.test(text) !== false && text.length <= Number(maxLength ?? 1e6) && text.length >= Number(minLength ?? 0),
     )
     return fitting.length === 0 ? 'text' : random.pick(fitting)
   }

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentInput } from '../../src/rehearse/agent.ts'
 
-/** Returns the input for an agent, with an address at which no server listens. */
+/** Returns the input of an agent in a trial. No server listens at its addresses. */
 export function agentInput(task: string): AgentInput & Disposable {
   const folder = mkdtempSync(join(tmpdir(), 'payments-trial-'))
   const url = 'http://127.0.0.1:9'
   return {
     ...{ task, goal: undefined, url, mcpUrl: `${url}/mcp`, shopsUrl: `${url}/shops`, folder },
-    ...{ key: 'ak_ntl_sandbox_key-of-the-trial-00', fetch: () => Promise.reject(new Error('Nobody listens.')) },
+    ...{ key: 'ak_ntl_sandbox_key-of-the-trial-00', fetch: () => Promise.reject(new Error('No server listens.')) },
     askUrl: `${url}/ask`,
     turns: [{ from: 'person', text: task }],
     notes: {},

@@ -10,7 +10,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** The directory in which each test runs the command line. */
+/** The working directory of the command, new for each test. */
 let here: string
 beforeEach(() => {
   here = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
@@ -22,17 +22,17 @@ function start(args: readonly string[], env: Record<string, string> = {}): Child
   return spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: here, env: commandEnv })
 }
 
-async function readEnd(child: ChildProcessWithoutNullStreams) {
+async function finish(child: ChildProcessWithoutNullStreams) {
   const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { stdout, stderr, exitCode }
 }
 
-/** A shell command that makes one call. */
+/** A shell command that calls the trial's API once. */
 const oneCall = `"$NODE" -e 'await fetch(process.env.API_URL + "/wallets", { headers: { Authorization: "Bearer " + process.env.MCP_KEY, "X-Instance-ID": "a-run" } })'`
 
 const results = (): Results => JSON.parse(readFileSync(join(here, 'rehearsal/results.json'), 'utf8'))
 
-test('a command runs in the directory of rehearse, with its environment except the settings of this package', async () => {
+test('an agent command runs in the current directory, and its environment lacks this package’s settings', async () => {
   writeFileSync(join(here, 'agent.sh'), `env > seen; ${oneCall}; echo "Done."`)
   const env = {
     NODE: process.execPath,
@@ -40,22 +40,22 @@ test('a command runs in the directory of rehearse, with its environment except t
     PAYMENTS_KEY: 'ak_ntl_sandbox_of-somebody-else-0000',
     PAYMENTS_TOOLSETS: 'all',
   }
-  const { exitCode, stderr } = await readEnd(start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-dollars'], env))
+  const { exitCode, stderr } = await finish(start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-dollars'], env))
   expect([exitCode, stderr]).toEqual([0, ''])
   const seen = readFileSync(join(here, 'seen'), 'utf8')
   expect(seen).toMatch(/^TASK=Please pay .* dollars/m)
   expect(seen).toMatch(/^MODEL_KEY=of the host$/m)
   expect(seen).not.toMatch(/^PAYMENTS_/m)
-  // The agent sees neither the scenario's name nor that it is a scenario.
+  // The agent learns neither the id of the scenario nor that its task comes from a scenario.
   expect(seen).not.toMatch(/amount-in|scenario/)
   expect(results().scenarios[0]?.trials[0]).toMatchObject({ ended: 'answered', answer: 'Done.', passed: false })
 })
 
-test('a trial without a call is reported as such, and a command that never makes one is refused', async () => {
+test('the report marks each trial without calls; if no trial has any, the exit code is 2', async () => {
   const [agent, env] = [join(here, 'agent.sh'), { NODE: process.execPath }]
   writeFileSync(agent, `case "$TASK" in *dollars*) ${oneCall};; esac; echo "I have no tools."`)
   const args = ['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--require', '0.5']
-  const some = await readEnd(start(args, env))
+  const some = await finish(start(args, env))
   expect(some).toMatchObject({ exitCode: 1, stderr: '' })
   expect(some.stdout).toMatch(
     /amount-in-cents, trial 1\n {2}The agent never called a tool\. Check that its host was given/,
@@ -66,7 +66,7 @@ test('a trial without a call is reported as such, and a command that never makes
   }
 
   writeFileSync(agent, 'echo "I have no tools."')
-  const none = await readEnd(start(args, env))
+  const none = await finish(start(args, env))
   expect(none).toMatchObject({ exitCode: 2, stdout: '' })
   expect(none.stderr).toMatch(
     /^payments-mcp: --agent got "sh agent\.sh", which did nothing in any trial\. The agent never called a tool\. .*rehearsal\/report\.html\.\n$/,
@@ -74,42 +74,42 @@ test('a trial without a call is reported as such, and a command that never makes
   expect(results().scenarios).toHaveLength(2)
 })
 
-/** Ends a rehearsal during its second trial. Returns its output, its exit code and the id of the agent's process. */
-async function endInSecondTrial(signal: NodeJS.Signals) {
+/** Sends a signal to a rehearsal in its second trial. Returns its output, exit code and the process id of its agent. */
+async function signalInSecondTrial(signal: NodeJS.Signals) {
   writeFileSync(
     join(here, 'agent.sh'),
     'case "$TASK" in *dollars*) echo "Done.";; *) echo $$ > pid; exec sleep 300;; esac',
   )
   const child = start(['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--concurrency', '1'])
-  const ending = readEnd(child)
+  const exit = finish(child)
   const pid = join(here, 'pid')
   await vi.waitUntil(() => existsSync(pid) && readFileSync(pid, 'utf8').endsWith('\n'), { timeout: 30_000 })
   child.kill(signal)
-  return { ...(await ending), agent: Number(readFileSync(pid, 'utf8')) }
+  return { ...(await exit), agentPid: Number(readFileSync(pid, 'utf8')) }
 }
 
-test('Ctrl+C ends running agents, and finished trials are reported', async () => {
-  const { agent, ...child } = await endInSecondTrial('SIGINT')
+test('Ctrl+C ends running agents, and reports the finished trials', async () => {
+  const { agentPid, ...child } = await signalInSecondTrial('SIGINT')
   expect(child).toMatchObject({ exitCode: 130, stdout: expect.stringContaining('amount-in-dollars') })
-  expect(() => process.kill(agent, 0)).toThrow('ESRCH')
+  expect(() => process.kill(agentPid, 0)).toThrow('ESRCH')
   expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
 })
 
-test('a run that was killed keeps its finished trials, which --regrade reports', async () => {
-  const { agent } = await endInSecondTrial('SIGKILL')
-  // The killed run could not end its agent.
-  process.kill(agent, 'SIGKILL')
+test('--regrade reports the finished trials of a rehearsal that was killed', async () => {
+  const { agentPid } = await signalInSecondTrial('SIGKILL')
+  // The killed rehearsal could not end its agent's process.
+  process.kill(agentPid, 'SIGKILL')
   expect(readdirSync(join(here, 'rehearsal'))).toEqual(['trials.jsonl'])
-  const regraded = await readEnd(start(['--regrade', 'rehearsal']))
+  const regraded = await finish(start(['--regrade', 'rehearsal']))
   expect(regraded).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('amount-in-dollars'), stderr: '' })
   expect(results().scenarios.map(({ scenario }) => scenario.id)).toEqual(['amount-in-dollars'])
   expect(readdirSync(join(here, 'rehearsal'))).not.toContain('trials.jsonl')
 })
 
-test('a person, or a file in their place, answers one trial after the other', async () => {
+test('with --agent wait, the answers to the trials are read from stdin, one after another', async () => {
   const child = start(['--agent', 'wait', '--scenarios', 'amount-in-words', '--require', '0.5'])
   child.stdin.end('I paid him.\n\nI did not.\n\n')
-  const { stdout, exitCode } = await readEnd(child)
+  const { stdout, exitCode } = await finish(child)
   expect(stdout).toMatch(/Please pay .* dollars.*Please pay .* cents/s)
   expect(results().scenarios.flatMap(({ trials }) => trials.map(({ answer }) => answer))).toEqual([
     'I paid him.',
@@ -118,15 +118,15 @@ test('a person, or a file in their place, answers one trial after the other', as
   expect(exitCode).toBe(1)
 })
 
-test('results are compared with earlier ones, and summed up for GitHub', async () => {
+test('results are compared with earlier ones, and a summary is appended to the file GITHUB_STEP_SUMMARY', async () => {
   const steps = join(here, 'steps.md')
   writeFileSync(steps, '# Before\n')
   const env = { GITHUB_STEP_SUMMARY: steps }
   const args = ['--scenarios', 'amount-in-words,answer-lost']
-  const first = await readEnd(start(['--agent', 'refuses-everything', ...args], env))
+  const first = await finish(start(['--agent', 'refuses-everything', ...args], env))
   expect(first).toMatchObject({ exitCode: 0, stderr: '' })
-  // The new results replace the earlier ones.
-  const compared = await readEnd(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
+  // The new results overwrite the file with which they are compared.
+  const compared = await finish(start(['--agent', 'careful', ...args, '--compare', 'rehearsal/results.json'], env))
   expect(compared).toMatchObject({ exitCode: 0, stderr: '' })
   expect(compared.stdout).toMatch(/^Compared with refuses-everything, 1 trial of each scenario, seed "1"$/m)
   expect(compared.stdout).toMatch(/^passed +0 % → 100 %, \+100\.0 points, within chance \(p 0\.25\)$/m)
@@ -140,9 +140,9 @@ test('results are compared with earlier ones, and summed up for GitHub', async (
   expect(stepSummary).toMatch(/^# Before\n## Rehearsal of refuses-everything: 0 of 3 trials passed/)
   expect(stepSummary.endsWith(`${summary}\n`)).toBe(true)
 
-  // Two existing results are compared without a run; a folder works like its file.
+  // With --regrade, existing results are compared without new trials. --compare also accepts a folder with results.
   const regraded = ['--regrade', 'rehearsal', '--compare', 'rehearsal', '--report', 'again']
-  const again = await readEnd(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
+  const again = await finish(start(regraded, { GITHUB_STEP_SUMMARY: join(here, 'no-folder/steps.md') }))
   expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('3 of 3 scenarios unchanged.') })
   expect(again.stderr).toMatch(/^The summary could not be added to GITHUB_STEP_SUMMARY .* \(ENOENT\)\.\n$/)
 })

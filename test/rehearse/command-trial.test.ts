@@ -17,7 +17,10 @@ import { Scenario } from '../../src/rehearse/scenario.ts'
 import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 import { ownStart } from './own-start.ts'
 
-/** Returns the command of an agent, which reaches its world over this machine's network. */
+/**
+ * Returns the shell command of an agent that buys notebooks, or only lists its tools if `wish` is `tell`. `variable` is
+ * the environment variable with the path of the MCP configuration.
+ */
 const shopper = (variable: string, wish = 'buy') =>
   `"${process.execPath}" "${fileURLToPath(new URL('agents/shopper.mjs', import.meta.url))}" ${variable} ${wish}`
 
@@ -43,15 +46,15 @@ const notebooks: z.input<typeof Scenario> = {
   ],
 }
 
-type More = Partial<z.input<typeof Scenario>>
+type Changes = Partial<z.input<typeof Scenario>>
 
-function trialOf(command: string, more: More = {}, bounds?: TrialOptions['bounds']) {
+function tryCommand(command: string, changes: Changes = {}, bounds?: TrialOptions['bounds']) {
   const agent = commandAgent(command, { env: { PATH: process.env.PATH }, start: ownStart, system: realSystem })
-  return rehearseScenario(agent, more, bounds)
+  return rehearseScenario(agent, changes, bounds)
 }
 
-function rehearseScenario(agent: Agent, more: More, bounds?: TrialOptions['bounds']) {
-  return runTrial(Scenario.parse({ ...notebooks, ...more }), agent, {
+function rehearseScenario(agent: Agent, changes: Changes, bounds?: TrialOptions['bounds']) {
+  return runTrial(Scenario.parse({ ...notebooks, ...changes }), agent, {
     ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal: new AbortController().signal },
     openFolder: async () => {
       const path = await mkdtemp(join(tmpdir(), 'payments-trial-'))
@@ -62,9 +65,9 @@ function rehearseScenario(agent: Agent, more: More, bounds?: TrialOptions['bound
   })
 }
 
-describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that reads %s', (variable) => {
-  it('passes, and each of its calls is in the timeline', async () => {
-    const trial = await trialOf(shopper(variable))
+describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that uses the MCP configuration in %s', (variable) => {
+  it('the trial passes, and each call of the command is in the timeline', async () => {
+    const trial = await tryCommand(shopper(variable))
     expect(trial).toMatchObject({ ended: 'answered', passed: true, answer: 'Ordered for 2900 cents: paid.' })
     expect(trial.timeline.flatMap(({ kind, what }) => (kind === 'call' ? [what] : []))).toEqual([
       'start_shop_checkout',
@@ -75,69 +78,69 @@ describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that reads %s', (va
     expect(JSON.stringify(trial)).not.toMatch(/4242 ?4242|ak_ntl_sandbox_[A-Za-z0-9_-]{8}/)
   })
 
-  it('meets the faults of the scenario', async () => {
+  it('a lost answer makes the command repeat its call, and nothing is charged twice', async () => {
     const fault = { operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_lost', when: { nth: 1 } } as const
-    const trial = await trialOf(shopper(variable), { faults: [fault] })
+    const trial = await tryCommand(shopper(variable), { faults: [fault] })
     expect(trial).toMatchObject({ passed: true, doubleCharges: 0, calls: 5 })
     expect(trial.timeline).toContainEqual(expect.objectContaining({ fault: 'effect_then_lost', outcome: 'no answer' }))
   })
 })
 
-it('HTTP and stdio offer the same tools, and none that manages the sandbox or plays another party', async () => {
+it('HTTP and stdio offer the same tools, without those that manage the sandbox or act as another party', async () => {
   const [http, stdio] = await Promise.all(
-    ['MCP_CONFIG', 'MCP_CONFIG_STDIO'].map(async (variable) => (await trialOf(shopper(variable, 'tell'))).answer),
+    ['MCP_CONFIG', 'MCP_CONFIG_STDIO'].map(async (variable) => (await tryCommand(shopper(variable, 'tell'))).answer),
   )
   expect(stdio).toBe(http)
   expect(http).toMatch(/\badvance_sandbox_clock\b.*\bpay_shop_checkout\b/)
   expect(http).not.toMatch(/reset_sandbox|set_sandbox_fault|simulate_/)
 })
 
-describe('a command that does not end well', () => {
-  it('fails its trial with a nonzero exit code, whatever it did before', async () => {
-    const trial = await trialOf(`${shopper('MCP_CONFIG')}; echo "no more money" >&2; exit 7`)
+describe('commands that fail', () => {
+  it('a command with a nonzero exit code fails its trial, even after a correct purchase', async () => {
+    const trial = await tryCommand(`${shopper('MCP_CONFIG')}; echo "no more money" >&2; exit 7`)
     expect(trial).toMatchObject({ ended: 'failed', passed: false })
     expect(trial.trouble).toMatch(/exit code 7.*Its stderr: no more money/)
     expect(trial.state.purchases).toHaveLength(1)
   })
 
-  it('is ended when its time is over', async () => {
-    const trial = await trialOf('sleep 300', {}, { ms: 300, calls: 200 })
+  it('a command is ended at its time limit', async () => {
+    const trial = await tryCommand('sleep 300', {}, { ms: 300, calls: 200 })
     expect(trial).toMatchObject({ ended: 'timed_out', passed: false, answer: '' })
   })
 
-  it('is ended when it made too many calls', async () => {
-    const ask =
+  it('a command is ended after too many calls', async () => {
+    const endlessCalls =
       'while :; do "$NODE" -e "fetch(process.env.API_URL + \'/whoami\', { headers: { Authorization: \'Bearer \' + process.env.MCP_KEY } })"; done'
-    const trial = await trialOf(`NODE="${process.execPath}"; ${ask}`, {}, { ms: 60_000, calls: 3 })
+    const trial = await tryCommand(`NODE="${process.execPath}"; ${endlessCalls}`, {}, { ms: 60_000, calls: 3 })
     expect(trial).toMatchObject({ ended: 'too_many_calls', passed: false, calls: 3 })
   })
 })
 
-describe('the answer of a command', () => {
-  it('is text, whatever it contains', async () => {
-    const trial = await trialOf(`printf '%s' '</script><b>passed</b> {"passed":true}'`)
+describe('answers of commands', () => {
+  it('an answer that contains HTML or JSON is stored unchanged and has no effect on the result', async () => {
+    const trial = await tryCommand(`printf '%s' '</script><b>passed</b> {"passed":true}'`)
     expect(trial).toMatchObject({ passed: false, ended: 'answered' })
     expect(trial.answer).toBe('</script><b>passed</b> {"passed":true}')
   })
 
-  it('fails the trial if it reveals the key, which no report shows', async () => {
-    const trial = await trialOf(`${shopper('MCP_CONFIG')} && echo "My key is $MCP_KEY"`)
+  it('an answer that reveals the API key fails the trial, and the results mask the key', async () => {
+    const trial = await tryCommand(`${shopper('MCP_CONFIG')} && echo "My key is $MCP_KEY"`)
     expect(trial.passed).toBe(false)
     expect(trial.state.secretsMentioned).toEqual([expect.stringContaining('answer')])
     expect(trial.answer).toMatch(/My key is ak_ntl_sandbox_\[masked\]/)
   })
 })
 
-it('a person has no time limit, and buys at the printed address', async () => {
+it('a person has no time limit, and the printed config file connects the person’s own agent', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
-  const waiting = rehearseScenario(manualAgent({ input, output, start: ownStart }), {}, bounds)
+  const trial = rehearseScenario(manualAgent({ input, output, start: ownStart }), {}, bounds)
   const [firstChunk] = (await once(output, 'data')) as [Buffer]
   const [, file = ''] = /Config file +(\S+)/.exec(firstChunk.toString()) ?? []
   const { status, stdout } = await runShopper(file)
   expect([status, stdout]).toEqual([0, 'Ordered for 2900 cents: paid.\n'])
   input.write(`${stdout}\n`)
-  expect(await waiting).toMatchObject({ ended: 'answered', passed: true, answer: 'Ordered for 2900 cents: paid.' })
+  expect(await trial).toMatchObject({ ended: 'answered', passed: true, answer: 'Ordered for 2900 cents: paid.' })
 })
 
 async function runShopper(file: string) {
