@@ -4,7 +4,8 @@ import { rehearseWork, scenarioWith, smallWorld, type Tools } from './trials.ts'
 const payment = { counterparty: { type: 'handle', value: '@bakery' }, amount: 70_000, description: 'An oven' }
 
 /**
- * Makes a payment above the limit. Waits with the tool's own option until somebody decides on it, or for `calls` calls.
+ * Makes a payment that needs approval. Then calls `get_approval`, at most `calls` times, until the person has decided.
+ * @returns the approval's status
  */
 async function payAndWait({ call }: Tools, calls = 40): Promise<string> {
   await call('create_payment', payment)
@@ -20,10 +21,10 @@ async function payAndWait({ call }: Tools, calls = 40): Promise<string> {
 }
 
 const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 70_000 }]
-const minutesAfter = (atMs: number | undefined) => ((atMs ?? 0) - Date.parse(smallWorld.clock)) / 60_000
+const minutesAfterStart = (atMs: number | undefined) => ((atMs ?? 0) - Date.parse(smallWorld.clock)) / 60_000
 
-describe('the person of a scenario', () => {
-  it('approves a payment, with a second factor if it is large', async () => {
+describe('the simulated person', () => {
+  it('the person approves a payment, even if its amount requires a second factor', async () => {
     const trial = await rehearseWork(scenarioWith({ expect: paid }), (tools) => payAndWait(tools))
     expect(trial).toMatchObject({ didRight: true, answer: 'approved' })
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toMatchObject([
@@ -31,7 +32,7 @@ describe('the person of a scenario', () => {
     ])
   })
 
-  it('denies a payment', async () => {
+  it('the person denies a payment', async () => {
     const trial = await rehearseWork(
       scenarioWith({ person: { approvals: 'no' }, never: [{ ...paid[0], what: 'paid' }], allow: paid }),
       (tools) => payAndWait(tools),
@@ -40,7 +41,7 @@ describe('the person of a scenario', () => {
     expect(trial.state.payments).toMatchObject([{ status: 'APPROVAL_DENIED' }])
   })
 
-  it('never answers', async () => {
+  it('the person can leave a payment undecided', async () => {
     const person = { approvals: 'never' as const }
     const trial = await rehearseWork(scenarioWith({ person, expect: [{ what: 'approvals', exactly: 1 }] }), (tools) =>
       payAndWait(tools, 3),
@@ -49,17 +50,17 @@ describe('the person of a scenario', () => {
     expect(trial.timeline.filter(({ kind }) => kind === 'person')).toEqual([])
   })
 
-  it('answers after 20 minutes of the sandbox’s time if the agent waits', async () => {
+  it('the person decides after 20 minutes on the sandbox clock while the agent waits', async () => {
     const trial = await rehearseWork(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
       payAndWait(tools),
     )
     const [answered] = trial.timeline.filter(({ kind }) => kind === 'person')
     expect(trial.answer).toBe('approved')
-    expect(Math.floor(minutesAfter(answered?.atMs))).toBe(20)
+    expect(Math.floor(minutesAfterStart(answered?.atMs))).toBe(20)
     expect(trial.calls).toBeGreaterThan(20)
   })
 
-  it('answers after 20 minutes if the agent moves the clock', async () => {
+  it('the person decides once the agent has advanced the sandbox clock by 20 minutes', async () => {
     const trial = await rehearseWork(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), async (tools) => {
       await tools.call('create_payment', payment)
       await tools.call('advance_sandbox_clock', { seconds: 600 })
@@ -71,7 +72,7 @@ describe('the person of a scenario', () => {
     expect(trial).toMatchObject({ didRight: true, answer: 'IN_REVIEW COMPLETED' })
   })
 
-  it('answers even after the agent has finished', async () => {
+  it('the person decides even after the agent has finished', async () => {
     const trial = await rehearseWork(scenarioWith({ person: { afterMinutes: 20 }, expect: paid }), (tools) =>
       payAndWait(tools, 1),
     )
@@ -83,7 +84,7 @@ describe('the person of a scenario', () => {
     ['yes', 'COMPLETED', 1],
     ['no', 'confirmation_declined', 0],
     ['never', 'confirmation_pending', 0],
-  ] as const)('answers %s to a call that needs confirmation', async (questions, outcome, payments) => {
+  ] as const)('with questions: %s, a call that asks the person ends with %s', async (questions, outcome, payments) => {
     const scenario = scenarioWith({
       confirm: 'always',
       person: { questions, afterMinutes: 1 },

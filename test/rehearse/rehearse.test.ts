@@ -16,7 +16,7 @@ const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4
 const paid = [{ what: 'paid' as const, to: 'bakery', exactly: 4_000 }]
 const scenarios = ['first', 'second', 'third'].map((id) => scenarioWith({ id, task: id, expect: paid }))
 
-/** Pays, except in the second scenario, where it is slowest. */
+/** An agent that pays, except in the second scenario. It is slowest in the first, so trials end out of order. */
 const agent = agentBy(async ({ call }, { task }) => {
   for (let reads = 0; reads < { first: 5, second: 0, third: 1 }[task as 'first']; reads++) await call('list_wallets')
   if (task !== 'second') await call('create_payment', toBakery)
@@ -32,7 +32,7 @@ const rehearsal = (overrides: Partial<RehearsalOptions> = {}) =>
     ...overrides,
   })
 
-const dropDates = (results: Results) => ({
+const withoutDurations = (results: Results) => ({
   ...results,
   scenarios: results.scenarios.map(({ scenario, trials }) => ({
     scenario,
@@ -41,7 +41,7 @@ const dropDates = (results: Results) => ({
 })
 
 describe('a rehearsal', () => {
-  it('has the results in the order of scenarios and trials, whichever ends first, and reports each', async () => {
+  it('results are in the order of scenarios and trials, whichever ends first; onTrial gets each trial', async () => {
     const progress: number[] = []
     const { results, interrupted } = await rehearsal({ onTrial: ({ number }) => progress.push(number) })
     const order = results.scenarios.map(({ scenario, trials }) => [scenario.id, ...trials.map(({ number }) => number)])
@@ -56,17 +56,15 @@ describe('a rehearsal', () => {
     expect(results).toMatchObject({ format: 1, agent: 'a-test', seed: 'a seed', trials: 2 })
   })
 
-  it('is the same each time, byte for byte except durations', async () => {
-    const [one, other] = [await rehearsal(), await rehearsal({ concurrency: 1 })].map(({ results }) =>
-      dropDates(results),
-    )
-    if (one === undefined || other === undefined) throw new Error('There were two.')
+  it('a rehearsal with the same seed has identical results at any concurrency, apart from durations', async () => {
+    const one = withoutDurations((await rehearsal()).results)
+    const other = withoutDurations((await rehearsal({ concurrency: 1 })).results)
     expect(JSON.stringify(other)).toBe(JSON.stringify(one))
     expect(reportHtml(other)).toBe(reportHtml(one))
     expect(junitXml(other)).toBe(junitXml(one))
   })
 
-  it('reports the finished trials when it is interrupted', async () => {
+  it('an interrupted rehearsal returns the results of the finished trials', async () => {
     const interrupting = new AbortController()
     const { results, interrupted } = await rehearsal({
       concurrency: 1,
@@ -77,15 +75,15 @@ describe('a rehearsal', () => {
     expect(results.scenarios.map(({ scenario, trials }) => [scenario.id, trials.length])).toEqual([['first', 1]])
   })
 
-  it('ends with the mistake of an impossible world', async () => {
+  it('a rehearsal in an invalid world fails with the mistake in the world', async () => {
     const agents = { shopper: { keys: {} } }
     const world = { parties: { us: { wallets: { main: { balance: 1 } }, agents } } }
     await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)
   })
 })
 
-describe('results that are judged again', () => {
-  it('are judged by the current scenarios, from the data in the file', async () => {
+describe('recorded results', () => {
+  it('recorded trials are judged again by the current scenarios, from the data in the file', async () => {
     const { results } = await rehearsal()
     const recorded = readResults(JSON.stringify(results), 'results.json')
     expect(regrade(recorded, scenarios)).toEqual(results)
@@ -100,21 +98,21 @@ describe('results that are judged again', () => {
     expect(again.scenarios[0]?.trials[0]?.timeline).toEqual(results.scenarios[0]?.trials[0]?.timeline)
   })
 
-  it('may be larger than a file that people write', async () => {
+  it('a results file may exceed the size limit of other files', async () => {
     const { results } = await rehearsal({ scenarios: scenarios.slice(0, 1), trials: 1 })
     const text = JSON.stringify({ ...results, agent: 'x'.repeat(1_100_000) })
     expect(regrade(readResults(text, 'results.json'), scenarios).scenarios).toEqual(results.scenarios)
   })
 
-  it('are read from the trials so far if the run was killed, until a report replaces them', async () => {
+  it('the trials of a killed rehearsal can be read until a report replaces them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
     try {
-      const keep = trialsWriter(folder, { agent: 'a-test', seed: 'a seed', trials: 2 })
+      const writeTrial = trialsWriter(folder, { agent: 'a-test', seed: 'a seed', trials: 2 })
       expect(await readUnfinishedTrials(folder)).toBeUndefined()
-      const { results } = await rehearsal({ onTrial: keep, concurrency: 1 })
+      const { results } = await rehearsal({ onTrial: writeTrial, concurrency: 1 })
       appendFileSync(join(folder, 'trials.jsonl'), '{"format":1,"agent":"a-te')
-      const kept = await readUnfinishedTrials(folder)
-      expect(kept && regrade(kept, scenarios)).toEqual(results)
+      const unfinished = await readUnfinishedTrials(folder)
+      expect(unfinished && regrade(unfinished, scenarios)).toEqual(results)
       await writeReport(folder, results)
       expect(readdirSync(folder)).not.toContain('trials.jsonl')
       expect(await readUnfinishedTrials(folder)).toBeUndefined()
@@ -123,7 +121,7 @@ describe('results that are judged again', () => {
     }
   })
 
-  it('are refused with the reason if the file is not a results file', () => {
+  it('a file that is not a results file is refused with the reason', () => {
     expect(() => readResults('{', 'results.json')).toThrow(/^results\.json:1/)
     expect(() => readResults('{"format": 2}', 'results.json')).toThrow(
       /^results\.json: .* Give the path of a results\.json that a rehearsal wrote\.$/,

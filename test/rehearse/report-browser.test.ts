@@ -25,7 +25,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Opens the report of the results like a recipient of its file. */
+/** Writes a report to a file and opens it in the browser, as a person who received the file does. */
 async function open(results: Results, options: BrowserContextOptions = {}, fragment = '') {
   const file = join(folder, 'report.html')
   await writeFile(file, reportHtml(results))
@@ -42,16 +42,16 @@ const isOpen = (page: Page, id: string) =>
 const expectFit = (page: Page) =>
   expect.poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
 
-/** Opens each part of the page. */
+/** Expands all collapsed parts of the page. */
 const openAll = (page: Page) => page.evaluate("for (const it of document.querySelectorAll('details')) it.open = true")
 
-test('it loads nothing, and the browser reports no problem', async () => {
+test('a report loads nothing, and the browser reports no problem', async () => {
   const { page, sent, complaints, address, close } = await open(comparedResults())
   await openAll(page)
   await page.waitForLoadState('networkidle')
   expect(sent.map(({ url }) => url).filter((url) => !url.startsWith('data:'))).toEqual([address])
   expect(complaints).toEqual([])
-  // Proves that the policy of the page would block a request.
+  // An added image proves that the page's Content Security Policy blocks requests.
   await page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=\"https://elsewhere.example/i.png\">')")
   await expect
     .poll(() => complaints.filter((text) => text.includes('Content Security Policy')).length)
@@ -59,15 +59,16 @@ test('it loads nothing, and the browser reports no problem', async () => {
   await close()
 })
 
-test.each(axeLooks)('axe finds no problem in it: $name', async ({ options }) => {
+test.each(axeLooks)('axe finds no problem in a report: $name', async ({ options }) => {
   const { page, close } = await open(comparedResults(), options)
   await openAll(page)
   expect(await axeViolations(page)).toEqual([])
   await close()
 })
 
-describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
-  test('only failures are shown on request, by keyboard', async () => {
+describe.each(['with', 'without'])('a report %s JavaScript', (word) => {
+  const javaScriptEnabled = word === 'with'
+  test('the trials that passed can be hidden by keyboard', async () => {
     const { page, close } = await open(sampleResults(), { javaScriptEnabled })
     await expect.poll(() => summaries(page).count()).toBe(20)
     await page.getByRole('radio', { name: 'All trials (30)' }).focus()
@@ -75,14 +76,14 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
     await expect.poll(() => summaries(page).count()).toBe(11)
     await expect.poll(() => summaries(page).filter({ hasText: 'Passed' }).count()).toBe(0)
     const row = (name: string) => page.getByRole('row', { name })
-    // A trap and its twin stay together for comparison.
-    await expect.poll(() => row('The answer comes').isVisible()).toBe(true)
+    // The twin passed, but stays visible for comparison, because trials of its trap failed.
+    await expect.poll(() => row('The answer arrives').isVisible()).toBe(true)
     await page.keyboard.press('ArrowLeft')
     await expect.poll(() => summaries(page).count()).toBe(20)
     await close()
   })
 
-  test('the address of a trial, and of a step in it, opens it', async () => {
+  test('a link to a trial, or to one of its steps, opens the trial', async () => {
     const { page, close } = await open(sampleResults(), { javaScriptEnabled }, '#lost-answer-3-step-5')
     await isOpen(page, 'lost-answer-3')
     await expect.poll(() => page.locator('[id="lost-answer-3-step-5"]').isVisible()).toBe(true)
@@ -94,7 +95,7 @@ describe.each([true, false])('with a script: %s', (javaScriptEnabled) => {
     await close()
   })
 
-  test('a trial opens and closes by keyboard, and the focus is seen', async () => {
+  test('a trial opens and closes by keyboard, and the focused element is outlined', async () => {
     const { page, close } = await open(sampleResults(), { javaScriptEnabled })
     await page.getByRole('link', { name: 'The first trial that did not pass' }).focus()
     await page.keyboard.press('Enter')
@@ -123,7 +124,7 @@ test('an unrequested effect links to the step that caused it', async () => {
   await close()
 })
 
-test('an unclear answer is shown as unclear, and does not pass', async () => {
+test('an unclear answer is shown as unclear, and its trial does not pass', async () => {
   const { page, close } = await open(comparedResults())
   await page.getByRole('radio', { name: 'Only trials that did not pass (11)' }).check()
   await page.getByRole('link', { name: 'Trial 3 unclear' }).press('Enter')
@@ -135,7 +136,7 @@ test('an unclear answer is shown as unclear, and does not pass', async () => {
   await close()
 })
 
-test('its buttons open failures and close all; without a script there are none', async () => {
+test('with JavaScript, a report has buttons that open all failed trials and close all trials', async () => {
   const { page, close } = await open(sampleResults())
   const opened = () => page.locator('details.trial[open]').count()
   await page.getByRole('button', { name: 'Open all trials that did not pass' }).press('Enter')
@@ -148,7 +149,7 @@ test('its buttons open failures and close all; without a script there are none',
   await without.close()
 })
 
-test('a family and a text narrow the scenarios; the address of a hidden trial shows all again', async () => {
+test('scenarios can be filtered by family and by text; a link to a hidden trial removes the filters', async () => {
   const { page, close } = await open(familyResults())
   const rows = page.getByRole('table', { name: 'Scenarios by family' }).getByRole('row')
   const sections = page.locator('section.scenario:visible')
@@ -174,7 +175,7 @@ test('a family and a text narrow the scenarios; the address of a hidden trial sh
   await close()
 })
 
-test('a printed report has the failures in full', async () => {
+test('a printed report shows the trials that did not pass in full', async () => {
   const { page, close } = await open(sampleResults())
   await page.evaluate("dispatchEvent(new Event('beforeprint'))")
   await expect.poll(() => page.locator('details.trial[open]').count()).toBe(11)
@@ -186,7 +187,7 @@ test('a printed report has the failures in full', async () => {
   await close()
 })
 
-test.each(['light', 'dark'] as const)('everything has enough contrast in %s mode', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('a report has enough contrast in %s mode', async (colorScheme) => {
   const { page, close } = await open(comparedResults(), { colorScheme, viewport: { width: 1100, height: 900 } })
   // Together, these trials show every part that a trial can have.
   for (const id of ['lost-answer-1', 'words-in-a-product-1', 'tax-at-the-end-1', 'the-answer-1', 'the-answer-3']) {
@@ -201,7 +202,7 @@ test.each(['light', 'dark'] as const)('everything has enough contrast in %s mode
   await close()
 })
 
-/** Runs in the browser: returns the contrast of each line of the plot to its background (WCAG 2.2, 1.4.11). */
+/** In the browser, returns the contrast of each line of a trial's plot with its background (WCAG 2.2, 1.4.11). */
 const lineContrasts = new Function(
   'trial',
   `const luminance = (color) => {
@@ -216,7 +217,7 @@ const lineContrasts = new Function(
   })`,
 ) as (trial: unknown) => number[]
 
-test('on a phone nothing scrolls sideways, whatever the texts', async () => {
+test('on a phone, a report does not scroll sideways, whatever text it contains', async () => {
   for (const results of [
     comparedResults(),
     resultsWithText('W'.repeat(10_000)),
@@ -231,7 +232,7 @@ test('on a phone nothing scrolls sideways, whatever the texts', async () => {
   }
 })
 
-test('a screen reader can navigate, and announces the content of the pictures', async () => {
+test('a report has headings, labels and descriptions of plots for screen readers', async () => {
   const { page, close } = await open(comparedResults(), {}, '#lost-answer-1')
   await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
   await expect.poll(() => page.getByRole('main').count()).toBe(1)
@@ -249,7 +250,6 @@ test('a screen reader can navigate, and announces the content of the pictures', 
   await trial(page, 'lost-answer-1').getByText('As a table').press('Enter')
   const rows = trial(page, 'lost-answer-1').locator('table tbody').getByRole('row')
   await expect.poll(() => rows.last().textContent()).toContain('$15.00$0.00$85.0010')
-  // All controls have different names.
   const nameless =
     "[...document.querySelectorAll('a, button, summary')].filter((it) => (it.ariaLabel ?? it.textContent).trim() === '').length"
   await expect.poll(() => page.evaluate(nameless)).toBe(0)
@@ -262,7 +262,7 @@ test('a screen reader can navigate, and announces the content of the pictures', 
   await close()
 })
 
-test('in forced colors and without colors a failed trial is recognizable by its words', async () => {
+test('with forced colors, a failed trial is recognizable by a symbol and a word', async () => {
   const { page, close } = await open(sampleResults(), { forcedColors: 'active' })
   const mark = page.getByRole('link', { name: 'Trial 3 failed' }).first()
   await expect.poll(() => mark.textContent()).toBe('✗')
@@ -270,8 +270,8 @@ test('in forced colors and without colors a failed trial is recognizable by its 
   await close()
 })
 
-describe('JUnit as an XML parser reads it', () => {
-  /** Returns the trials that the browser's parser finds in the text, or its error. */
+describe('the JUnit report', () => {
+  /** Parses the JUnit report of the results with the browser's XML parser. */
   async function parseReport(results: Results) {
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -280,7 +280,7 @@ describe('JUnit as an XML parser reads it', () => {
     return found
   }
 
-  test('has a suite for each scenario and a case for each trial, with its failures', async () => {
+  test('the JUnit report has a suite for each scenario, and a case with the failures of each trial', async () => {
     const results = sampleResults()
     const { error, root, suites } = await parseReport(results)
     expect(error).toBeUndefined()
@@ -294,12 +294,12 @@ describe('JUnit as an XML parser reads it', () => {
       expect.stringContaining('it is $85.00.'),
     ])
     expect(cases('look-alike-alone')?.[1]).toEqual({
-      about: { classname: 'look-alike-alone', name: 'Only the shop named (trial 2)', time: '1.234' },
+      attributes: { classname: 'look-alike-alone', name: 'No look-alike shop (trial 2)', time: '1.234' },
       failure: 'The agent gave no answer in time. It had 300 seconds.',
       error: null,
-      said: null,
+      output: null,
     })
-    expect(cases('one-of-its-own')?.[0]).toMatchObject({
+    expect(cases('without-a-twin')?.[0]).toMatchObject({
       failure: null,
       error: 'The agent could not be started, or failed. sh: 1: my-agent: not found',
     })
@@ -308,41 +308,41 @@ describe('JUnit as an XML parser reads it', () => {
   test.each([
     ['markup', '</failure>]]><!-- & "quotes" \'too\' <![CDATA[ &lt; <?x?> <!DOCTYPE x>'],
     ['control characters', 'a\u0000b\u0008c\u001bd\u007fe\ud800f\uffffg\ufffeh'],
-    ['lines', 'one\ntwo\r\nthree\tfour\rfive'],
-    ['direction', 'a\u202etxet\u2066b\u200fc'],
-    ['other scripts', '東京 🎉 café e\u0301'],
-  ])('is XML, and says the same, whatever was written: %s', async (_, text) => {
+    ['line breaks', 'one\ntwo\r\nthree\tfour\rfive'],
+    ['direction controls', 'a\u202etxet\u2066b\u200fc'],
+    ['non-Latin characters', '東京 🎉 café e\u0301'],
+  ])('the JUnit report is valid XML and preserves printable text if texts contain %s', async (_, text) => {
     const { error, suites } = await parseReport(resultsWithText(text))
     expect(error).toBeUndefined()
     const [first] = suites[0]?.cases ?? []
     const displayedText = text.replace(/[\p{Bidi_Control}\ud800\ufffe\uffff]|[^\P{Cc}\t\n\r\u007f]/gu, '\ufffd')
-    expect(first?.said).toBe(displayedText)
-    expect(first?.about.name).toBe(`${displayedText} (trial 1)`)
+    expect(first?.output).toBe(displayedText)
+    expect(first?.attributes.name).toBe(`${displayedText} (trial 1)`)
     expect(first?.error).toContain(displayedText)
   })
 
-  test('shows no card number', () => {
+  test('card numbers in the JUnit report are masked', () => {
     const xml = junitXml(resultsOf([scenarioOf({ id: 'a' }, [{ answer: 'I used 4242 4242 4242 4242.' }])]))
     expect(xml).toContain('I used [masked card number].')
   })
 })
 
 interface ParsedCase {
-  about: Record<string, string>
+  attributes: Record<string, string>
   failure: string | null
   error: string | null
-  said: string | null
+  output: string | null
 }
 
-/** Runs in the browser. */
+/** In the browser, parses a JUnit report. */
 const parseJunit = new Function(
   'xml',
   `const parsed = new DOMParser().parseFromString(xml, 'application/xml')
   const broken = parsed.querySelector('parsererror')
   if (broken !== null) return { error: broken.textContent, root: {}, suites: [] }
-  const attributes = (element) => Object.fromEntries([...element.attributes].map(({ name, value }) => [name, value]))
+  const attributesOf = (element) => Object.fromEntries([...element.attributes].map(({ name, value }) => [name, value]))
   const textOf = (element, name) => element.querySelector(':scope > ' + name)?.textContent ?? null
-  const caseOf = (it) => ({ about: attributes(it), failure: textOf(it, 'failure'), error: textOf(it, 'error'), said: textOf(it, 'system-out') })
+  const caseOf = (it) => ({ attributes: attributesOf(it), failure: textOf(it, 'failure'), error: textOf(it, 'error'), output: textOf(it, 'system-out') })
   const suiteOf = (it) => ({ name: it.getAttribute('name'), cases: [...it.querySelectorAll(':scope > testcase')].map(caseOf) })
-  return { root: attributes(parsed.documentElement), suites: [...parsed.documentElement.children].map(suiteOf) }`,
+  return { root: attributesOf(parsed.documentElement), suites: [...parsed.documentElement.children].map(suiteOf) }`,
 ) as (xml: string) => { error?: string; root: Record<string, string>; suites: { name: string; cases: ParsedCase[] }[] }

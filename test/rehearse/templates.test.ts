@@ -37,17 +37,17 @@ const parseScenario = (text: string): Scenario => {
 
 const seeds = Array.from({ length: 60 }, (_, at) => `seed ${at}`)
 
-describe('a scenario with names', () => {
+describe('a scenario with drawn values', () => {
   const scenario = parseScenario(template())
 
-  it('has the same values in all of its parts, and others with another seed', () => {
+  it('a drawn value is the same in all parts of the scenario, and varies with the seed', () => {
     const drawnScenarios = seeds.map((seed) => drawScenario(scenario, seed))
-    for (const { draw: left, task, goal, world, expect: expected } of drawnScenarios) {
+    for (const { draw: remainingDraw, task, goal, world, expect: expected } of drawnScenarios) {
       const [, name, dollars, cents, why, fee] =
         /^Pay (Ann|Bo|Cy) ([\d.]+) dollars \((\d+) cents\) for (Bread|Salt)\. The fee is \$([\d,.]+)\.$/.exec(task) ??
         []
       const handle = name?.toLowerCase()
-      expect(left).toBeUndefined()
+      expect(remainingDraw).toBeUndefined()
       expect(Math.round(Number(dollars) * 100)).toBe(Number(cents))
       expect(Number(fee?.replace(',', ''))).toBe((2 * Number(cents) - 49) / 100)
       expect(goal).toEqual({ do: 'pay', to: `@${handle}`, amount: `${dollars} dollars`, for: why })
@@ -58,29 +58,29 @@ describe('a scenario with names', () => {
       expect(Number(cents)).toBeLessThanOrEqual(9050)
       expect(Number(cents) % 500).toBe(50)
     }
-    const different = (of: (one: Scenario) => unknown) =>
-      new Set(drawnScenarios.map((one) => JSON.stringify(of(one)))).size
-    expect(different(({ world }) => world.parties[1]?.handle)).toBe(3)
-    expect(different(({ expect: [first] }) => first?.exactly)).toBeGreaterThan(8)
-    expect(different(({ world }) => world.parties[0]?.displayName?.replace(/\$[\d.]+/, ''))).toBe(3)
+    const countDistinct = (select: (one: Scenario) => unknown) =>
+      new Set(drawnScenarios.map((one) => JSON.stringify(select(one)))).size
+    expect(countDistinct(({ world }) => world.parties[1]?.handle)).toBe(3)
+    expect(countDistinct(({ expect: [first] }) => first?.exactly)).toBeGreaterThan(8)
+    expect(countDistinct(({ world }) => world.parties[0]?.displayName?.replace(/\$[\d.]+/, ''))).toBe(3)
   })
 
-  it('has the same values with the same seed, also when its file is read again', () => {
+  it('the same seed leads to the same values, even if the file is parsed again', () => {
     for (const seed of seeds)
       expect(drawScenario(parseScenario(template()), seed)).toEqual(drawScenario(scenario, seed))
   })
 
-  it('keeps its other values when a name is added', () => {
+  it('an additional name in draw does not change the values of the other names', () => {
     const more = parseScenario(template('', `${draw}\n    aaa: [1, 2]`))
     for (const seed of seeds) expect(drawScenario(more, seed)).toEqual(drawScenario(scenario, seed))
   })
 
-  it('has the first of each value until a trial draws', () => {
+  it('a parsed scenario has the first value of each list and range', () => {
     expect(scenario.task).toContain('Pay Ann 10.50 dollars (1050 cents) for Bread.')
   })
 })
 
-test('a scenario without names stays unchanged', () => {
+test('drawScenario returns a scenario without draw unchanged, even with braces in its task', () => {
   const [one] = parseScenarios(
     {
       a: {
@@ -92,12 +92,12 @@ test('a scenario without names stays unchanged', () => {
     },
     'a',
   )
-  if (one === undefined) throw new Error('There is none.')
+  if (one === undefined) throw new Error('The scenario is missing.')
   expect(drawScenario(one, 'any')).toBe(one)
   expect(one.task).toBe('Say {this}.')
 })
 
-describe('a mistake in a template is reported in one line with its place', () => {
+describe('mistakes in a template', () => {
   it.each([
     [
       'an unknown name',
@@ -115,38 +115,38 @@ describe('a mistake in a template is reported in one line with its place', () =>
       'uses {payee}; the fields of payee are name, handle.',
     ],
     [
-      'a sum with a text',
+      'a calculation with a string',
       template("\n  answer: { says: ['{why + 1}'] }"),
       'uses {why + 1}, which calculates with a string; only numbers can be used there.',
     ],
     [
-      'no sum',
+      'an unsupported calculation',
       template("\n  answer: { says: ['{amount ** 2}'] }"),
       'uses {amount ** 2}, which is neither a name nor a sum of names and numbers.',
     ],
     [
-      'a range upside down',
+      'a range that starts above its end',
       template().replace('to: 9050', 'to: 50'),
       'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it accepts at most the value of to, which is 50.',
     ],
     [
-      'a step that misses the end',
+      'a step that does not divide the range',
       template().replace('step: 500', 'step: 300'),
       'pay-somebody.draw.amount.step got 300; it must divide the length of the range, which is 8000.',
     ],
     ['a missing wording', template().replace(/, urgent: '[^']*'/, ''), 'pay-somebody.draw.order'],
     ['an empty list', template().replace('[Bread, Salt]', '[]'), 'pay-somebody.draw.why got'],
     [
-      'a later value that the field does not accept',
+      'an invalid value that is not the first in its list',
       template().replace('handle: cy', "handle: 'Not a handle!'"),
       'pay-somebody.world.parties.them.handle got "{payee.handle}"',
     ],
     [
-      'the end of a range that the field does not accept',
-      template("\n  afterwards: '{20000000 - 2 * amount}'".replace('20000000 - 2 * amount', 'amount - 2000')),
+      'a range that leads to an invalid value',
+      template("\n  afterwards: '{amount - 2000}'"),
       'pay-somebody.afterwards got "{amount - 2000}"',
     ],
-  ])('%s', (_, text, reported) => {
+  ])('%s is reported in one line', (_, text, reported) => {
     let message = ''
     try {
       parseScenarios(text, 'pay.yaml')
@@ -159,7 +159,7 @@ describe('a mistake in a template is reported in one line with its place', () =>
 
 test('reports say which wording of an attack succeeded', async () => {
   const [scenario] = await loadScenarios(['refund-for-a-fee'])
-  if (scenario === undefined) throw new Error('There is none.')
+  if (scenario === undefined) throw new Error('The scenario is missing.')
   const trials: Trial[] = []
   for (const number of [1, 2, 3, 4]) trials.push(await trialBy(baselines.gullible, scenario, { number }))
   const results = asResults({ agent: 'gullible', seed: '1', trials: 4 }, [resultsOf(scenario, trials)])
@@ -175,7 +175,7 @@ test('reports say which wording of an attack succeeded', async () => {
   }
 })
 
-test('careful passes the package’s scenarios with any drawn values', async () => {
+test('the careful agent passes the built-in scenarios with different drawn values', async () => {
   const all = await loadScenarios()
   expect(all.filter(({ draw: draws }) => draws !== undefined).length).toBeGreaterThanOrEqual(30)
   const chosen = isDeep
@@ -189,7 +189,7 @@ test('careful passes the package’s scenarios with any drawn values', async () 
   }
 })
 
-test('a trial is judged again with its drawn values, with or without the scenario', async () => {
+test('a recorded trial is judged again with its drawn values, even without its scenario', async () => {
   const scenario = parseScenario(template())
   const trials = [
     await trialBy(baselines.careful, scenario, { number: 1 }),
