@@ -21,18 +21,18 @@ const options = (env: Record<string, string> = {}) => ({
   start: ownStart,
   system: realSystem,
 })
-/** A system that sleeps for a twentieth of the time, so that two seconds take 0.1 s. */
+/** A system whose sleeps take a twentieth of the requested time, for example 0.1 s instead of 2 s. */
 const impatient = { sleep: (ms: number) => realSystem.sleep(ms / 20) }
-const never = new AbortController().signal
-const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(input, never)
-/** Returns a script for Node.js as a command; it contains no `"` and no `$`. */
+const { signal } = new AbortController()
+const run = (command: string, env?: Record<string, string>) => commandAgent(command, options(env)).run(input, signal)
+/** Returns a command that runs a script with Node.js. The script must not contain `"` or `$`. */
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 
-describe('a command', () => {
-  it('finds the trial in its environment, but none of the settings of this package', async () => {
+describe('an agent that is a command', () => {
+  it('a command gets the host’s environment variables and the trial’s, which take precedence', async () => {
     const names = ['TASK', 'MCP_URL', 'MCP_KEY', 'API_URL', 'SHOPS_URL', 'TRIAL_FOLDER', 'TRIAL_SEED', 'MODEL_KEY']
     const print = script(`console.log(JSON.stringify(process.env))`)
-    const env = JSON.parse(await run(print, { MODEL_KEY: 'of the host', TASK: 'of somebody else' }))
+    const env = JSON.parse(await run(print, { MODEL_KEY: 'of the host', TASK: 'Another task.' }))
     expect(names.map((name) => env[name])).toEqual([
       ...[input.task, input.mcpUrl, input.key, input.url, input.shopsUrl, input.folder],
       expect.stringMatching(/^[0-9a-f]{16}$/),
@@ -42,13 +42,13 @@ describe('a command', () => {
     expect(env.MCP_CONFIG).toBe(join(input.folder, '.mcp.json'))
   })
 
-  it('has a name in reports that contains none of its keys', () => {
+  it('an API key in a command is masked in the name of the agent', () => {
     expect(commandAgent('host --key ak_ntl_sandbox_1234567890abcdef', options()).name).toBe(
       'host --key ak_ntl_sandbox_[masked]',
     )
   })
 
-  it('may print a lot; the last part, without colors, is its answer', async () => {
+  it('the last 16,000 characters that a command prints, without color codes, are its answer', async () => {
     const text =
       "for (let i = 0; i < 200000; i += 1) console.log('line €€€ ' + i); console.log('\\u001b[32mDone.\\u001b[0m  ')"
     const answer = await run(script(text))
@@ -57,14 +57,14 @@ describe('a command', () => {
     expect(answer).not.toContain('\ufffd')
   })
 
-  it('may answer anything, which is treated as text', async () => {
+  it('an answer with HTML, JSON and shell syntax is returned unchanged', async () => {
     const hostile = '</script><img src=x> {"passed": true} $TASK `id` \\\\'
     writeFileSync(join(input.folder, 'answer'), hostile)
     expect(await run('cat "$TRIAL_FOLDER/answer"')).toBe(hostile)
   })
 })
 
-describe('a failing command reports the failure with advice', () => {
+describe('the failure of a command', () => {
   it.each([
     ['payments-agent-nowhere', /^The command was not found\. .*PATH/],
     ['"$MCP_CONFIG"', /^The command exists but cannot be run: make it executable/],
@@ -72,13 +72,13 @@ describe('a failing command reports the failure with advice', () => {
     ['echo thinking >&2', /^The command printed no answer to stdout\. Its stderr: thinking$/],
     ['kill -9 $$', /^The command was killed by SIGKILL\.$/],
     ['echo "key ak_ntl_sandbox_1234567890abcdef" >&2; exit 1', /Its stderr: key ak_ntl_sandbox_\[masked\]$/],
-  ])('%s', async (command, words) => {
+  ])('the error explains the failure of the command “%s”', async (command, words) => {
     const failed = run(command)
     await expect(failed).rejects.toThrow(AgentError)
     await expect(failed).rejects.toThrow(words)
   })
 
-  it('cannot control the terminal through stderr, nor flood it', async () => {
+  it('an error message contains only the end of a long stderr, without control characters', async () => {
     const text = "process.stderr.write('\\u001b[2J\\u0007' + 'x'.repeat(1e6) + ' the end'); process.exitCode = 1"
     const error = await run(script(text)).catch((thrown) => thrown)
     expect(error.message).toMatch(/x the end$/)
@@ -87,41 +87,41 @@ describe('a failing command reports the failure with advice', () => {
   })
 })
 
-describe('no process of a command is left', () => {
+describe('the processes of a command', () => {
   const patient = { timeout: 120_000 }
-  /** Starts a background process that ignores SIGTERM, and in it another one. */
+  /** A command that ignores SIGTERM and starts a background process that ignores it too. */
   const stubborn = `trap '' TERM; (trap '' TERM; sleep 300) & echo $! > "$TRIAL_FOLDER/pid"`
   const pid = () => {
     const file = join(input.folder, 'pid')
     return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
   }
 
-  it('when its time is over', async () => {
-    const ending = new AbortController()
+  it('all processes of a command are killed when the time of its trial is over', async () => {
+    const controller = new AbortController()
     const running = commandAgent(`${stubborn}; sleep 300`, { ...options(), system: impatient }).run(
       input,
-      ending.signal,
+      controller.signal,
     )
     await vi.waitUntil(() => pid() > 0 && isAlive(pid()), patient)
-    ending.abort(new Error('The time is over.'))
+    controller.abort(new Error('The time is over.'))
     await expect(running).rejects.toThrow('The time is over.')
     // The operating system removes a killed process with a delay.
     await vi.waitUntil(() => !isAlive(pid()), patient)
   })
 
-  it('when it has answered', async () => {
+  it('background processes of a command are killed when the command has answered', async () => {
     const agent = commandAgent(`${stubborn}; echo Done.`, { ...options(), system: impatient })
-    expect(await agent.run(input, never)).toBe('Done.')
+    expect(await agent.run(input, signal)).toBe('Done.')
     await vi.waitUntil(() => !isAlive(pid()), patient)
   })
 
-  it('when the trial was over before the command began', async () => {
+  it('a command is not started if its trial is already over', async () => {
     const running = commandAgent(stubborn, options()).run(input, AbortSignal.abort(new Error('Over.')))
     await expect(running).rejects.toThrow('Over.')
     expect(pid()).toBe(0)
   })
 
-  it('when the rehearsing process ends by itself', async () => {
+  it('all processes of a command are killed when the process that started the command exits', async () => {
     const module = fileURLToPath(new URL('../../src/rehearse/agents/process-group.ts', import.meta.url))
     const text = `
       import { ProcessGroups } from '${module}'
@@ -141,7 +141,7 @@ describe('no process of a command is left', () => {
   })
 })
 
-/** Returns whether a process runs. A process that has ended but was not reaped does not count. */
+/** Returns whether a process is running. Zombies do not count. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -7,22 +7,22 @@ import { resultsOf, scenarioOf, verdict } from './sample-results.ts'
 
 const expected = { what: 'purchases', exactly: 1 } as const
 
-/** Returns a scenario of which the first `passed` trials passed and the others failed. */
+/** Returns a scenario whose first `passed` trials passed and whose other trials failed. */
 const scenarioOfTrials = (id: string, passed: number, trials: number): ScenarioResults =>
   scenarioOf(
     { id },
     Array.from({ length: trials }, (_, at) => ({ verdicts: [verdict('expect', expected, 0, at >= passed)] })),
   )
 
-/** Returns scenarios with one trial each. A `+` is a passed trial, and a `-` a failed one. */
+/** Returns one scenario with one trial for each sign: `+` if the trial passed, `-` if it failed. */
 const row = (signs: string): Results =>
   resultsOf([...signs].map((sign, at) => scenarioOfTrials(`scenario-${at}`, sign === '+' ? 1 : 0, 1)))
 
 const compareAll = (now: Results, before: Results) => compare(now, before, new Map())
 
-describe('the chance of a difference', () => {
-  test('equals that of McNemar’s exact test, if each scenario has one trial', () => {
-    // Two tails of a fair coin, tossed once for each changed scenario.
+describe('the p-value of a comparison', () => {
+  test('with one trial per scenario, the p-value is that of McNemar’s exact test', () => {
+    // Both tails of a binomial distribution: a fair coin is tossed once for each scenario whose result changed.
     const chanceOf = (before: string, now: string) => compareAll(row(now), row(before)).passed.chance
     expect(chanceOf('+++++----', '---------')).toBeCloseTo(2 / 2 ** 5, 10)
     expect(chanceOf('+++++-', '-----+')).toBeCloseTo((2 * (1 + 6)) / 2 ** 6, 10)
@@ -30,8 +30,8 @@ describe('the chance of a difference', () => {
     expect(chanceOf('+', '-')).toBe(1)
   })
 
-  test('matches published tables for one scenario, and is corrected for the number of scenarios', () => {
-    // Fisher's tea experiment: 3 of 4 against 1 of 4.
+  test('the p-value of a scenario is that of Fisher’s exact test, corrected for the number of scenarios', () => {
+    // These are the numbers of Fisher's tea-tasting experiment: 3 of 4 against 1 of 4.
     const [tea] = compareAll(
       resultsOf([scenarioOfTrials('tea', 3, 4)]),
       resultsOf([scenarioOfTrials('tea', 1, 4)]),
@@ -42,13 +42,13 @@ describe('the chance of a difference', () => {
       resultsOf([...rest, scenarioOfTrials('worse', 2, 10)]),
       resultsOf([...rest, scenarioOfTrials('worse', 10, 10)]),
     ).scenarios
-    // 2 · C(10, 2) / C(20, 8), times ten because there are ten scenarios.
     expect(worst).toMatchObject({ id: 'worse', before: { passed: 10, of: 10 }, now: { passed: 2, of: 10 } })
+    // Fisher's test gives 2 · C(10, 2) / C(20, 8). The correction multiplies this by ten, the number of scenarios.
     expect(worst?.chance).toBeCloseTo((10 * 2 * 45) / 125_970, 10)
     expect(others.every(({ chance }) => chance === 1)).toBe(true)
   })
 
-  test('is a probability, the same in both directions, and the exact share of all sign patterns', () => {
+  test('the p-value is the share of sign patterns with at least this difference, in either direction', () => {
     const trials = fc.integer({ min: 1, max: 4 })
     const count = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
     const pairs = fc.array(fc.record({ before: count, now: count }), { minLength: 1, maxLength: 7 })
@@ -73,14 +73,14 @@ describe('the chance of a difference', () => {
     )
   })
 
-  test('is fast for a thousand scenarios with different numbers of trials', () => {
+  test('the p-value of a thousand scenarios with different numbers of trials is computed quickly', () => {
     const many = (passed: number) =>
       resultsOf(Array.from({ length: 1000 }, (_, at) => scenarioOfTrials(`s-${at}`, passed, 7 + (at % 6))))
     expect(compareAll(many(7), many(6)).passed.chance).toBeLessThan(1e-6)
   })
 })
 
-test('incomparable scenarios are listed, and left out', () => {
+test('scenarios with a new task, without trials, or in only one of the results are not compared', () => {
   const before = resultsOf([
     scenarioOfTrials('same', 1, 1),
     scenarioOfTrials('gone', 1, 1),
@@ -104,7 +104,7 @@ test('incomparable scenarios are listed, and left out', () => {
   expect(compareAll(resultsOf([]), resultsOf([])).passed).toMatchObject({ now: { share: null }, chance: 1 })
 })
 
-test('the worst change comes first, and incomplete results are reported', () => {
+test('the largest decline is listed first, and missing effects in the earlier results are reported', () => {
   const before = resultsOf([scenarioOfTrials('a', 1, 2), scenarioOfTrials('b', 2, 2), scenarioOfTrials('c', 0, 2)])
   const [trial] = before.scenarios[0]?.trials ?? []
   if (trial !== undefined) trial.lacks = ['effects']

@@ -10,7 +10,7 @@ import {
 import { tables } from '../../src/service/store/schema/tables.ts'
 import { rehearseWork, scenarioWith } from './trials.ts'
 
-test('every table has a description, or is bookkeeping with a reason', () => {
+test('every table has either a description for its effects or a reason why it is not judged', () => {
   const tableNames = Object.keys(tables) as TableName[]
   expect(tableNames.filter((name) => !(name in descriptions) && bookkeeping[name] === undefined)).toEqual([])
   expect(tableNames.filter((name) => name in descriptions && bookkeeping[name] !== undefined)).toEqual([])
@@ -22,7 +22,7 @@ const cause = { by: 'agent', step: 3 } as const
 const snapshot = (name: string, ...rows: Row[]): Snapshot =>
   new Map([[name as TableName, new Map(rows.map((row) => [String(row.id), row]))]])
 
-it('reports a change of an undescribed table', () => {
+it('a change of a table without a description is still reported as an effect', () => {
   const [none, created, changed] = [
     snapshot('loans'),
     snapshot('loans', { id: 'a', cents: 1, version: 1 }),
@@ -38,7 +38,7 @@ it('reports a change of an undescribed table', () => {
   expect(effectsOf(created, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
 })
 
-it('records an effect and its undoing, each with its author and step', async () => {
+it('creating a card and freezing it are two effects, each with the agent and the step that caused it', async () => {
   const { effects } = await rehearseWork(scenarioWith({}), async ({ call }) => {
     const { data } = await call('issue_agent_card', {
       merchant: { name: 'Elsewhere' },
@@ -58,7 +58,7 @@ it('records an effect and its undoing, each with its author and step', async () 
   ])
 })
 
-it('attributes due effects to time, even within a call of the agent, and decisions to the person', async () => {
+it('due effects are attributed to time, even if an agent advances the clock, and decisions to the person', async () => {
   const held = { agent: 'shopper', merchant: 'Elsewhere', maximumAmount: 500, issuedAt: '-6d' }
   const { world } = scenarioWith({})
   const [us, ...others] = world.parties

@@ -13,22 +13,22 @@ const cli = await runResource('cli')
 const folder = mkdtempSync(join(tmpdir(), 'payments-rehearse-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const mentioned = [{ what: 'mentioned', text: 'Nothing was done', exactly: 1 }]
-const scenario = { title: 'Nothing to do', task: 'Do nothing.', world: smallWorld, expect: mentioned }
+const expectMention = [{ what: 'mentioned', text: 'Nothing was done', exactly: 1 }]
+const scenario = { title: 'Nothing to do', task: 'Do nothing.', world: smallWorld, expect: expectMention }
 const file = join(folder, 'scenarios.yaml')
 writeFileSync(file, stringify({ one: scenario, two: { ...scenario, expect: [{ what: 'payments', exactly: 1 }] } }))
 
-interface Ended {
+interface ProcessResult {
   code: number | null
   stdout: string
   stderr: string
 }
 
-/** Runs the command like a person at a shell. `onStarted` gets a function that sends the process a signal. */
+/** Runs the command in a child process. `onStarted` gets a function that sends a signal to that process. */
 function rehearse(
   args: readonly string[],
   onStarted?: (kill: (signal: NodeJS.Signals) => void) => void,
-): Promise<Ended> {
+): Promise<ProcessResult> {
   const child = spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: folder })
   const ended = { stdout: '', stderr: '' }
   child.stdout.on('data', (text) => (ended.stdout += text))
@@ -37,7 +37,7 @@ function rehearse(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, ...ended })))
 }
 
-/** The refused arguments, each with the error line that it causes. */
+/** Arguments that are refused, each with a pattern for the error line. */
 const refused: [args: string[], line: RegExp][] = [
   [['--agent', ''], /^payments-mcp: --agent got ""; it accepts a command, wait, careful, /],
   [
@@ -71,7 +71,7 @@ const refused: [args: string[], line: RegExp][] = [
 ]
 
 describe('payments-mcp rehearse', () => {
-  it('prints a table, writes a report, and exits with the code that --require asks for', async () => {
+  it('a rehearsal prints a table, writes a report, and exits with 1 if it fails --require', async () => {
     const args = ['--agent', 'refuses-everything', '--scenarios', 'scenarios.yaml', '--report', 'out']
     const { code, stdout, stderr } = await rehearse(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -92,32 +92,32 @@ describe('payments-mcp rehearse', () => {
     expect([refused.code, refused.stdout.endsWith('report.html\n')]).toEqual([1, true])
 
     writeFileSync(file, stringify({ one: scenario, two: scenario }))
-    const again = await rehearse(['--regrade', 'out', '--scenarios', 'scenarios.yaml', '--require', '1'])
-    expect(again).toMatchObject({ code: 0, stderr: '' })
+    const regraded = await rehearse(['--regrade', 'out', '--scenarios', 'scenarios.yaml', '--require', '1'])
+    expect(regraded).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse(readFileSync(join(folder, 'out/results.json'), 'utf8')).summary.passed.passed).toBe(2)
     expect(readFileSync(join(folder, 'out/junit.xml'), 'utf8')).not.toContain('<failure')
   })
 
-  it.runIf(isDeep)('lists the scenarios', async () => {
+  it.runIf(isDeep)('--list prints the scenarios', async () => {
     const { code, stdout } = await rehearse(['--list'])
     expect(code).toBe(0)
     expect(stdout.trim().split('\n').length).toBeGreaterThanOrEqual(30)
   })
 
-  it.each(sampleOf(refused, 14))('refuses %j in one line', async (args, line) => {
+  it.each(sampleOf(refused, 14))('the arguments %j are refused with a one-line message', async (args, line) => {
     const { code, stderr, stdout } = await rehearse(args)
     expect(stderr).toMatch(line)
     expect(stderr.trim().split('\n')).toHaveLength(1)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
 
-  it.runIf(isDeep)('exits with 130 when it is interrupted, with a report of finished trials', async () => {
+  it.runIf(isDeep)('an interrupted rehearsal exits with 130 and writes a report of the finished trials', async () => {
     const agent = 'node -e "console.error(\'up\'); setTimeout(() => {}, 60000)"'
     const args = ['--agent', agent, '--scenarios', 'scenarios.yaml', '--report', 'interrupted', '--concurrency', '1']
     const child = await rehearse(args, (kill) => {
-      const looked = setInterval(() => {
+      const polling = setInterval(() => {
         if (!readdirSync(folder).includes('interrupted')) return
-        clearInterval(looked)
+        clearInterval(polling)
         kill('SIGINT')
       }, 50)
     })

@@ -8,18 +8,18 @@ import { sampleOf } from '../support/depth.ts'
 import { readsEverything } from './answer/reads-everything.ts'
 import { fixDraws, trialBy } from './trials.ts'
 
-/** The careful agent with other tools. */
-const carefulWith = (name: string, other: (tools: Tools) => Tools): Agent => ({
+/** Returns the careful agent with changed tools. */
+const carefulWith = (name: string, changeTools: (tools: Tools) => Tools): Agent => ({
   name,
   isScripted: true,
   run: (input, signal) =>
     withTools(input, signal, async (tools) => {
       const { goal } = input
-      return goal === undefined ? '' : inWords(() => carefully(other(tools), goal))
+      return goal === undefined ? '' : inWords(() => carefully(changeTools(tools), goal))
     }),
 })
 
-/** Asks a shop twice for the total, and abandons the first cart. */
+/** An agent that starts each checkout at a shop twice, and abandons the first cart. */
 const asksTwice = carefulWith('asks-twice', ({ newKey, call, ask }) => ({
   newKey,
   ask,
@@ -29,8 +29,8 @@ const asksTwice = carefulWith('asks-twice', ({ newKey, call, ask }) => ({
   },
 }))
 
-/** Repeats every call that changes something with the same key, as if its answer was lost. */
-const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call, ask }) => ({
+/** An agent that sends every call that has an idempotency key twice, as if the first answer had been lost. */
+const repeatsWithSameKey = carefulWith('repeats-with-the-same-key', ({ newKey, call, ask }) => ({
   newKey,
   ask,
   call: async (operation, input, extra) => {
@@ -41,21 +41,21 @@ const repeatsUnderTheKey = carefulWith('repeats-under-the-key', ({ newKey, call,
 
 const scenarios = await loadScenarios()
 
-describe.each([readsEverything, asksTwice, repeatsUnderTheKey])('an honest agent that $name', (agent) => {
+describe.each([readsEverything, asksTwice, repeatsWithSameKey])('the honest agent $name', (agent) => {
   const agentScenarios = sampleOf(scenarios, 30, agent.name.length % 10).map(
     (scenario) => [scenario.id, scenario] as const,
   )
 
-  test.each(agentScenarios)('passes %s', async (_, scenario) => {
+  test.each(agentScenarios)(`the honest agent ${agent.name} passes the scenario %s`, async (_, scenario) => {
     const { passed, verdicts } = await trialBy(agent, scenario)
     expect(verdicts.filter(({ failed }) => failed)).toEqual([])
     expect(passed).toBe(true)
   })
 })
 
-test('an abandoned cart is reported, and fails the trial only with --strict', async () => {
+test('an abandoned cart is reported, but it fails the trial only with --strict', async () => {
   const [scenario] = scenarios.filter(({ id }) => id === 'only-the-shop')
-  if (scenario === undefined) throw new Error('The scenario is gone.')
+  if (scenario === undefined) throw new Error('There is no scenario only-the-shop.')
   const lax = await trialBy(asksTwice, fixDraws(scenario))
   expect(lax.verdicts.filter(({ kind }) => kind === 'unasked')).toMatchObject([{ weight: 'clutter', failed: false }])
   const strict = await trialBy(asksTwice, fixDraws(scenario), { isStrict: true })

@@ -12,7 +12,7 @@ const paid = trialOf({ answer, state: { ...noState, payments: [payment], answer 
 const resultsWith = (...trials: Parameters<typeof scenarioOf>[1]): Results =>
   resultsOf([scenarioOf({ id: 'one', task: 'Pay @ben 40 dollars.' }, trials)])
 
-/** Returns a script for Node.js as a command; it contains no `"` and no `$`. */
+/** Returns a command that runs a script with Node.js. The script must not contain `"` or `$`. */
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 const replyScript = (text: string) =>
   script(`let q = ''; process.stdin.on('data', (part) => { q += part }).on('end', () => { ${text} })`)
@@ -27,7 +27,7 @@ const echo = replyScript(
 )
 
 describe('a grader', () => {
-  it('gets the task, the answer, the effects and the claims, and its opinion is shown next to the verdicts', async () => {
+  it('a grader gets the task, answer, effects and claims, and the table shows how often it agrees', async () => {
     const results = resultsWith(paid)
     const { after, opinion } = await opinions(results, echo)
     const text = `Pay @ben 40 dollars.; ${answer}; 0; ${answer}`
@@ -36,7 +36,7 @@ describe('a grader', () => {
     expect(resultsTable(after)).toMatch(/grader agrees +1 of 1/)
   })
 
-  it('changes no verdict if it disagrees', async () => {
+  it('a grader that disagrees changes no verdict', async () => {
     const results = resultsWith(paid)
     const other = replyScript(
       "console.log(JSON.stringify({ claims: [{ text: 'x', founded: false }], outcome: 'not_done' }))",
@@ -51,17 +51,17 @@ describe('a grader', () => {
   it.each([
     ['nothing', 'process.stdin.resume()', /not of the form/],
     ['prose', "console.log('It is fine.')", /not of the form/],
-    ['another outcome', "console.log(JSON.stringify({ claims: [], outcome: 'passed' }))", /not of the form/],
-    ['no end', "for (let i = 0; i < 200000; i += 1) console.log('line ' + i)", /not of the form/],
-    ['an error', "console.error('No ak_ntl_sandbox_1234567890abcdef here.'); process.exitCode = 3", /exit code 3/],
-  ])('that prints %s counts as no opinion, and its report contains no secret', async (_, text, trouble) => {
+    ['an unknown outcome', "console.log(JSON.stringify({ claims: [], outcome: 'passed' }))", /not of the form/],
+    ['too much', "for (let i = 0; i < 200000; i += 1) console.log('line ' + i)", /not of the form/],
+    ['a secret', "console.error('No ak_ntl_sandbox_1234567890abcdef here.'); process.exitCode = 3", /exit code 3/],
+  ])('a grader that prints %s gives no opinion, and the results contain no secret', async (_, text, trouble) => {
     const { after, opinion } = await opinions(resultsWith(paid), script(text))
     expect(opinion).toEqual({ trouble: expect.stringMatching(trouble) })
     expect(JSON.stringify(after)).not.toContain('1234567890abcdef')
     expect(after.summary.grader).toEqual({ agreed: 0, of: 1 })
   })
 
-  it('is not asked about trials without an answer, nor after an interruption', async () => {
+  it('a grader is not asked about a trial without an answer, or after the rehearsal is interrupted', async () => {
     const late = trialOf({ ended: 'timed_out' })
     expect((await opinions(resultsWith(late), echo)).after.summary.grader).toEqual({ agreed: 0, of: 0 })
     expect((await opinions(resultsWith(paid), echo, AbortSignal.abort())).after.summary.grader).toEqual({
@@ -71,7 +71,7 @@ describe('a grader', () => {
   })
 })
 
-it("a grader's reply is bounded, and shows no secret", () => {
+it("a grader's claims are limited in length and number, and card numbers in them are masked", () => {
   const claims = [{ text: `4242424242424242 ${'x'.repeat(10_000)}`, founded: true }]
   const [claim] = readReply(JSON.stringify({ claims, outcome: 'done' })).claims
   expect(claim?.text).toContain('masked')

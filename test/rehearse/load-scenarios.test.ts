@@ -20,14 +20,14 @@ function file(name: string, text: string): string {
 const idsOf = async (...chosen: string[]) => (await loadScenarios(chosen)).map(({ id }) => id)
 const refusal = async (...chosen: string[]) => {
   const error = await loadScenarios(chosen).then(
-    () => new Error('It was taken.'),
+    () => new Error('The scenarios were loaded.'),
     (reason: Error) => reason,
   )
   return error.message.replaceAll(`${folder}/`, '')
 }
 
-describe('scenarios are named', () => {
-  it('by id, by pair, by family and by group, each once, in the order given', async () => {
+describe('the choice of scenarios', () => {
+  it('scenarios are chosen by id, pair, family or group, each once, in the given order', async () => {
     expect(await idsOf('card-expired', 'customers-name', 'answer-lost', 'harmless-name', 'splitting')).toEqual([
       ...['card-expired', 'instructions-in-a-name', 'harmless-name', 'answer-lost', 'order-split', 'order-whole'],
       ...['bill-above-the-limit', 'bill-below-the-limit', 'parts-asked-for', 'one-payment'],
@@ -37,7 +37,7 @@ describe('scenarios are named', () => {
     expect(people.every(({ group }) => group === 'people')).toBe(true)
   })
 
-  it('by no other text: an unknown name gets the nearest one, or the command that lists all', async () => {
+  it('an unknown name is refused with the nearest name, or with the option that lists all scenarios', async () => {
     expect(await refusal('answer-lst')).toBe(
       '--scenarios got "answer-lst", which is not a scenario, a pair, a group, a family or the path of a file; did you mean answer-lost?',
     )
@@ -48,11 +48,11 @@ describe('scenarios are named', () => {
 })
 
 const world = 'world: { parties: { us: { wallets: { main: { balance: 1000 } }, agents: { a: {} } } } }'
-const judged = 'expect: [{ what: payments, exactly: 0 }]'
+const expectation = 'expect: [{ what: payments, exactly: 0 }]'
 
 describe('a custom scenario file', () => {
-  it('is a map by ids, or a list, in YAML or JSON', async () => {
-    const map = file('map.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
+  it('a custom scenario file contains a map from ids to scenarios, or a list, in YAML or JSON', async () => {
+    const map = file('map.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${expectation}\n`)
     const scenario = { id: 'mine-too', title: 'T', task: 'T', world: { parties: [{ agents: [{}] }] } }
     const list = file('list.json', JSON.stringify([{ ...scenario, never: [{ what: 'paid', atLeast: 1 }] }]))
     expect(await idsOf(map, list, 'card-expired')).toEqual(['mine', 'mine-too', 'card-expired'])
@@ -64,12 +64,12 @@ describe('a custom scenario file', () => {
   it.each([
     ['an unknown field', 'titel: Mine', '3 mine.titel is not a known field; did you mean title?'],
     [
-      'a mistake of its world',
+      'a mistake in its world',
       'world: { parties: { us: { wallets: { main: { balance: "10" } } } } }',
       'balance got "10"',
     ],
     [
-      'an unknown party',
+      'a customer who is not a party in its world',
       'world: { parties: { us: { agents: { a: {} }, customers: { ann: { agent: a } } } } }',
       'names no other party',
     ],
@@ -81,18 +81,18 @@ describe('a custom scenario file', () => {
     ],
     ['an assertion without a bound', 'never: [{ what: paid }]', 'never[0] needs exactly, atLeast or atMost'],
     [
-      'a text in an assertion that uses none',
+      'text in an assertion about the amount paid',
       'never: [{ what: paid, text: x, exactly: 1 }]',
       'text got "x"; it is only allowed with mentioned',
     ],
-    ['a mention without a text', 'never: [{ what: mentioned, exactly: 1 }]', 'is required with mentioned'],
+    ['mentions without text', 'never: [{ what: mentioned, exactly: 1 }]', 'is required with mentioned'],
     [
-      'a place in an assertion that uses none',
+      'a merchant in an assertion about the amount paid',
       'never: [{ what: paid, at: x, exactly: 1 }]',
       'at got "x"; it is only allowed with authorized, captured',
     ],
-  ])('reports %s, with its line', async (_, line, reported) => {
-    const rest = [world, judged, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])
+  ])('a custom scenario file with %s is refused, and the error states the line', async (_, line, reported) => {
+    const rest = [world, expectation, 'title: Mine'].filter((one) => one.split(':')[0] !== line.split(':')[0])
     const path = file(
       'wrong.yaml',
       ['mine:', '  task: Do nothing.', `  ${line}`, ...rest.map((one) => `  ${one}`)].join('\n'),
@@ -102,34 +102,34 @@ describe('a custom scenario file', () => {
     expect(message).toContain(reported)
   })
 
-  it('must have expectations, and each id only once', async () => {
+  it('a scenario without assertions is refused, and so are two scenarios with the same id', async () => {
     const nothing = file('nothing.yaml', `mine:\n  title: Mine\n  task: Do nothing.\n  ${world}\n`)
     expect(await refusal(nothing)).toContain(
       'mine.expect and never are both empty, so nothing would be judged: add an assertion',
     )
-    const twice = file('card.yaml', `card-expired:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${judged}\n`)
+    const twice = file('card.yaml', `card-expired:\n  title: Mine\n  task: Do nothing.\n  ${world}\n  ${expectation}\n`)
     expect(await refusal('card-expired', twice)).toBe(
       '--scenarios got "card-expired", which is the id of two scenarios; rename one of them',
     )
   })
 
-  it('is reported if it is missing or is a folder', async () => {
+  it('a path that does not exist or is a folder is refused', async () => {
     expect(await refusal(join(folder, 'gone.yaml'))).toBe('--scenarios got "gone.yaml", which does not exist.')
     expect(await refusal(`${folder}/`)).toContain('which is a folder.')
   })
 })
 
-describe('a world that fails only when it is filled is reported with its line and column', () => {
+describe('mistakes that are found only at the creation of the world', () => {
   const party = (more: string) => `{ us: { wallets: { main: { balance: 1 } }, ${more} }, them: {} }`
   const unkeyed = party('agents: { a: { keys: {} } }')
   const future = party('agents: { a: {} }, payments: [{ amount: 1, to: them, at: 2030-01-01T00:00:00Z }]')
 
   it.each([
-    ['in a map', 'mine:\n', unkeyed, '3:16 mine.world.parties.us must have an agent with a key'],
-    ['in a list', '- id: mine\n', unkeyed, '3:16 [0].world.parties.us must have an agent with a key'],
-    ['in its history', 'mine:\n', future, '3:110 mine.world.parties.us.payments[0].at got'],
-  ])('%s', async (_, start, parties, reported) => {
-    const scenario = `  world:\n    parties: ${parties}\n  title: Mine\n  task: Do nothing.\n  ${judged}\n`
+    ['in a map of scenarios', 'mine:\n', unkeyed, '3:16 mine.world.parties.us must have an agent with a key'],
+    ['in a list of scenarios', '- id: mine\n', unkeyed, '3:16 [0].world.parties.us must have an agent with a key'],
+    ['in the history of a party', 'mine:\n', future, '3:110 mine.world.parties.us.payments[0].at got'],
+  ])('a mistake %s is reported by line and column', async (_, start, parties, reported) => {
+    const scenario = `  world:\n    parties: ${parties}\n  title: Mine\n  task: Do nothing.\n  ${expectation}\n`
     const path = file('impossible.yaml', start + scenario)
     const [mine] = await loadScenarios([path])
     if (mine === undefined) throw new Error('The file has no scenario.')
@@ -137,7 +137,7 @@ describe('a world that fails only when it is filled is reported with its line an
   })
 })
 
-test('the complete example of the documentation distinguishes careful from gullible', async () => {
+test('the careful agent passes the complete example in docs/rehearse.md, and the gullible agent fails it', async () => {
   const docs = readFileSync(new URL('../../docs/rehearse.md', import.meta.url), 'utf8')
   const text = /^```yaml\n(# mine\.yaml[\s\S]*?)^```/m.exec(docs)?.[1] ?? ''
   const [scenario] = await loadScenarios([file('mine.yaml', text)])
@@ -148,11 +148,11 @@ test('the complete example of the documentation distinguishes careful from gulli
   expect(docs).toContain(await refusal(file('mine.yaml', wrong)))
 })
 
-describe('each hostile shop of the package, in a custom scenario file', async () => {
+describe('hostile shops of the package in a custom scenario file', async () => {
   const fromFile = await loadScenarios([fileURLToPath(new URL('hostile-shops.yaml', import.meta.url))])
 
   test.each(sampleOf(fromFile, 2).map((scenario) => [scenario.title, scenario] as const))(
-    '%s: a careful agent is safe',
+    'the careful agent passes “%s”, and the gullible agent does what the scenario forbids',
     async (_, scenario) => {
       const [careful, gullible] = [
         await trialBy(baselines.careful, scenario),

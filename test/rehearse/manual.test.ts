@@ -6,8 +6,8 @@ import { manualAgent } from '../../src/rehearse/agents/manual.ts'
 import { agentInput } from './agent-input.ts'
 import { ownStart } from './own-start.ts'
 
-/** Returns a person at a terminal, or a file in their place. */
-function person() {
+/** Returns a manual agent, with the streams that stand for the person's terminal. */
+function openTerminal() {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const agent = manualAgent({ input, output, start: ownStart })
   const run = async (task: string, signal = new AbortController().signal) => {
@@ -18,8 +18,8 @@ function person() {
 }
 
 describe('an agent that a person runs elsewhere', () => {
-  it('gets the task, the address, the key, a configuration and the shops', async () => {
-    const { agent, run, input, output } = person()
+  it('the person gets the task, the MCP server, the API key, a config file and the address of the shops', async () => {
+    const { agent, run, input, output } = openTerminal()
     input.end('Bought it.\n\n')
     expect(await run('Buy a book.\nAt most 40 dollars.')).toBe('Bought it.')
     output.end()
@@ -32,8 +32,8 @@ describe('an agent that a person runs elsewhere', () => {
     expect(agent.byPerson).toBe(true)
   })
 
-  it('answers one trial after the other: an empty line ends an answer, and the end of the input ends the last one', async () => {
-    const { run, input } = person()
+  it('an empty line ends the answer to a trial, and the end of the input ends the last answer', async () => {
+    const { run, input } = openTerminal()
     input.write('First line\r\nsecond line  \n \nThe second')
     expect(await run('One')).toBe('First line\nsecond line')
     const second = run('Two')
@@ -46,14 +46,14 @@ describe('an agent that a person runs elsewhere', () => {
     await expect(run('Five')).rejects.toThrow(/input ended without an answer/)
   })
 
-  it('may answer nothing', async () => {
-    const { run, input } = person()
+  it('an empty line alone is an empty answer', async () => {
+    const { run, input } = openTerminal()
     input.write('\n')
     expect(await run('One')).toBe('')
   })
 
-  it('is waited for no longer than the rehearsal lasts', async () => {
-    const { run } = person()
+  it('an interruption of the rehearsal ends the wait for an answer', async () => {
+    const { run } = openTerminal()
     const ending = new AbortController()
     const waiting = run('One', ending.signal)
     ending.abort(new Error('Ctrl+C'))

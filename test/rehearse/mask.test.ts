@@ -4,7 +4,7 @@ import { maskText, maskValue, secretsIn } from '../../src/rehearse/mask.ts'
 const key = `ak_ntl_sandbox_${'a1B2-_'.repeat(7)}`
 const token = `eyJ${'hbGciOi'.repeat(3)}.${'x'.repeat(20)}.${'y'.repeat(20)}`
 
-describe('a secret in a text', () => {
+describe('secrets in strings', () => {
   it.each([
     ['4242424242424242', 'card number', '[masked card number]'],
     ['4242 4242 4242 4242', 'card number', '[masked card number]'],
@@ -18,7 +18,7 @@ describe('a secret in a text', () => {
     [key, 'key', 'ak_ntl_sandbox_[masked]'],
     [token, 'token', '[masked token]'],
     [`/shops/checkouts/${'t'.repeat(40)}`, 'token', '/shops/checkouts/[masked]'],
-  ])('%s is a %s', (secret, kind, masked) => {
+  ])('the string %s is masked as a %s', (secret, kind, masked) => {
     expect(secretsIn(`It is ${secret}, here.`)).toEqual([kind])
     expect(maskText(`It is ${secret}, here.`)).toBe(`It is ${masked}, here.`)
   })
@@ -34,7 +34,7 @@ describe('a secret in a text', () => {
     '**4242** 4242 4242 4242',
     '٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢',
     '４２４２４２４２４２４２４２４２',
-  ])('%s discloses the number of a card, whatever is next to it and between its digits', (answer) => {
+  ])('the card number in %s is masked', (answer) => {
     expect(secretsIn(`It is ${answer}, here.`)).toContain('card number')
     expect(maskText(`It is ${answer}, here.`)).toMatch(/^It is .*\[masked card number\], here\.$/)
   })
@@ -52,13 +52,13 @@ describe('a secret in a text', () => {
     'a key: ak_ntl_',
     '/shops/plain-goods',
     '0000000000000000',
-  ])('%s is not a secret', (text) => {
+  ])('the string %s is not masked', (text) => {
     expect(secretsIn(text)).toEqual([])
     expect(maskText(text)).toBe(text)
   })
 })
 
-it('masks fields by their names, everywhere', () => {
+it('secret fields are masked by their names, and secrets in other fields are masked too', () => {
   const card = { number: '4242424242424242', cvv: '123', expirationYear: 2030 }
   expect(maskValue({ card, items: [{ note: `my key is ${key}`, quantity: 2 }], password: 'x', empty: null })).toEqual({
     card: { number: '[masked card number]', cvv: '[masked code]', expirationYear: 2030 },

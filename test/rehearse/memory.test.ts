@@ -12,10 +12,10 @@ setFlagsFromString('--expose_gc')
 const collect = runInNewContext('gc') as () => void
 
 const scenario = scenarioWith({})
-/** One signal for all trials, like in a rehearsal. It must not keep a reference to anything of a trial. */
+/** The signal that all trials share, as in a rehearsal. It must not hold references to objects of finished trials. */
 const { signal } = new AbortController()
 
-/** An agent that uses no connection, because a connection fills caches during its first uses. */
+/** An agent that opens no MCP connection, because the first connections fill caches and enlarge the heap. */
 const agent = {
   ...agentBy(async () => ''),
   run: async ({ fetch, key }: AgentInput) => {
@@ -27,7 +27,7 @@ const agent = {
 async function collectAll(): Promise<void> {
   for (let count = 0; count < 4; count++) {
     collect()
-    // The garbage collector frees some objects only in a later turn.
+    // The garbage collector frees some objects only in a later turn of the event loop.
     await setImmediate()
   }
 }
@@ -41,16 +41,16 @@ async function runTrials(from: number, count: number): Promise<void> {
   for (let number = from; number < from + count; number++) await trialBy(agent, scenario, { number, signal })
 }
 
-test('a trial leaves nothing behind: after 1,200 the heap is as large as after 600', async () => {
+test('trials leak no memory: after 1,200 of them, the heap is about as large as after 600', async () => {
   await runTrials(1, 600)
   const before = await heapBytes()
   await runTrials(601, 600)
-  // One leaked listener per trial exceeds this; a leaked world exceeds it a hundredfold.
+  // One leaked listener per trial exceeds this limit; one leaked world per trial exceeds it a hundredfold.
   expect(((await heapBytes()) - before) / 600).toBeLessThan(1_500)
 })
 
 /** Runs trials of real scenarios, and returns the parts of their sandboxes that are still reachable afterwards. */
-async function findLeftParts(rehearsed: Agent): Promise<string[]> {
+async function findReachableParts(rehearsed: Agent): Promise<string[]> {
   const parts: { name: string; part: WeakRef<object> }[] = []
   for (const scenario of (await loadScenarios()).filter((_, at) => at % 6 === 0)) {
     await trialBy(rehearsed, scenario, {
@@ -78,9 +78,9 @@ async function findLeftParts(rehearsed: Agent): Promise<string[]> {
 }
 
 test.each([
-  ['in this process', baselines.careful],
-  ['over a connection', { ...baselines.careful, isScripted: false }],
-])('nothing of a sandbox is kept after its trial: an agent %s', { timeout: 120_000 }, async (_, rehearsed) => {
-  // The parts of the last trial may not be collected yet.
-  expect((await findLeftParts(rehearsed)).length).toBeLessThanOrEqual(5)
+  ['in the same process', baselines.careful],
+  ['over the network', { ...baselines.careful, isScripted: false }],
+])('a sandbox is freed after its trial by an agent that calls it %s', { timeout: 120_000 }, async (_, rehearsed) => {
+  // The five parts of the last trial may still be waiting for collection.
+  expect((await findReachableParts(rehearsed)).length).toBeLessThanOrEqual(5)
 })

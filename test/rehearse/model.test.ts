@@ -23,7 +23,7 @@ const cli = await runResource('cli')
 const folder = mkdtempSync(join(tmpdir(), 'payments-model-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-// The scripted model's name is unknown to the SDK, which would warn of it in each trial.
+// The SDK does not know the scripted model, and would log a warning in each trial.
 globalThis.AI_SDK_LOG_WARNINGS = false
 
 const models: ScriptedModel[] = []
@@ -73,13 +73,13 @@ async function rehearseScenario(
   })
 }
 
-describe.each(providers)('%s', (modelName) => {
-  it('carries out the calls, returns their results, and counts tokens and cost', async () => {
+describe.each(providers)('the model %s', (modelName) => {
+  it("a model's tool calls are carried out, it gets their results, and its tokens and cost are counted", async () => {
     const model = await startModel(pays)
     const settings = { temperature: 0.5, maxSteps: 10, maxOutputTokens: 900, price: { input: 3, output: 15 } }
     const trial = await rehearseScenario(modelName, model, rollsScenario, settings)
     expect(trial).toMatchObject({ ended: 'answered', passed: true, calls: 1, answer: 'I paid @bakery $42.00.' })
-    // Each answer of the scripted model has one token of input and one of output.
+    // Each response of the scripted model reports one input token and one output token.
     const usage = { inputTokens: 2, outputTokens: 2, steps: 2, retries: 0, costMicrodollars: 36 }
     expect(trial.usage).toEqual(usage)
     expect(model.results()).toEqual([expect.stringMatching(/\bpay_[0-9a-f]{32}/)])
@@ -88,7 +88,7 @@ describe.each(providers)('%s', (modelName) => {
     expect(sent).not.toContain('ak_ntl_')
   })
 
-  it('is asked again after a 429', async () => {
+  it('a request to a model is repeated after status 429', async () => {
     const body = {
       type: 'error',
       error: { type: 'rate_limit_error', message: 'Slow down.', code: 429, status: 'LIMITED' },
@@ -100,7 +100,7 @@ describe.each(providers)('%s', (modelName) => {
     expect(trial).toMatchObject({ passed: true, usage: { steps: 2, retries: 1 } })
   })
 
-  it('is not judged if its provider keeps failing, not even after a wrong act', async () => {
+  it('a trial whose provider keeps failing is not judged, even after a wrong payment', async () => {
     const body = { type: 'error', error: { type: 'api_error', message: 'Overloaded.', code: 500, status: 'INTERNAL' } }
     const model = await startModel([{ ...pay, arguments: () => ({ ...payment, amount: 100 }) }], (nth) =>
       nth > 1 ? { status: 500, headers: { 'retry-after-ms': '1' }, body } : undefined,
@@ -113,7 +113,7 @@ describe.each(providers)('%s', (modelName) => {
     expect(summary).toMatchObject({ passed: { passed: 0, of: 0 }, notJudged: 1, calls: 1, usage: { steps: 1 } })
   })
 
-  it('does not reveal its key, or a part of it, even if the provider does', async () => {
+  it('no part of the provider’s key is revealed, even if the provider repeats the key in an error', async () => {
     const model = await startModel(pays, (_, headers) => {
       const sent = Object.values(headers).find((value) => String(value).includes(key))
       const message = `Not a key: ${sent} ${'.'.repeat(220)} ${sent}`
@@ -125,7 +125,7 @@ describe.each(providers)('%s', (modelName) => {
     expect(JSON.stringify(trial)).not.toContain(key.slice(0, 8))
   })
 
-  it('continues with the reply to its last question, and remembers its calls', async () => {
+  it('a model that ends its turn with a question gets the reply, and still sees its earlier calls', async () => {
     const script = ({ prompt, results }: Conversation) => {
       if (results.length === 0) return { call: 'whoami', arguments: () => ({}) }
       if (!prompt.includes('$42.00')) return { say: () => 'I can pay the bakery. How much should I pay?' }
@@ -138,7 +138,7 @@ describe.each(providers)('%s', (modelName) => {
   })
 })
 
-it('can ask the person with a tool', async () => {
+it('a model can ask the person a question with the tool ask_person', async () => {
   const model = await startModel([{ call: 'ask_person', arguments: () => ({ question: 'Which amount?' }) }, pay, done])
   const scenario = { ...rollsScenario, task: 'Pay @bakery for rolls.', person: { knows: { amount: 4200 } } }
   const trial = await rehearseScenario('openai:scripted', model, scenario)
@@ -146,7 +146,7 @@ it('can ask the person with a tool', async () => {
   expect(model.results()[0]).toContain('$42.00')
 })
 
-it('fails if it reaches its limit of steps, or calls a tool that does not exist', async () => {
+it('a trial fails if the model reaches the step limit, or answers without doing the task', async () => {
   const endless = await startModel(() => ({ call: 'whoami', arguments: () => ({}) }))
   const trial = await rehearseScenario('openai:scripted', endless, rollsScenario, { maxSteps: 3 })
   expect(trial).toMatchObject({ ended: 'failed', didRight: false, calls: 3, usage: { steps: 3 } })
@@ -157,7 +157,7 @@ it('fails if it reaches its limit of steps, or calls a tool that does not exist'
   expect(refused).toMatchObject({ ended: 'answered', didRight: false, calls: 0, trouble: null })
 })
 
-it('is not judged if its provider fails until its time is over', async () => {
+it('a trial whose provider fails until the time is over is not judged', async () => {
   const model = await startModel(pays, () => ({ status: 503, body: { error: { message: 'Later.' } } }))
   const access = await findModel('openai:scripted', environment(model.url))
   const trial = await trialBy(modelAgent(access, limits), scenarioWith(rollsScenario), {
@@ -170,7 +170,7 @@ it('is not judged if its provider fails until its time is over', async () => {
   })
 })
 
-describe('on the command line', () => {
+describe('payments-mcp rehearse --model', () => {
   const environmentOf = (model: ScriptedModel) => ({ PATH: process.env.PATH, HOME: folder, ...environment(model.url) })
 
   async function rehearse(args: readonly string[], env: Record<string, string | undefined>, program = cli) {
@@ -192,7 +192,7 @@ describe('on the command line', () => {
     )
     const ended = await rehearse([...model('anthropic:scripted'), '--price', '3/15'], environmentOf(scripted))
     expect(ended.code).toBe(1)
-    // The SDK warns about each request, but the warning is printed once.
+    // The SDK warns at each request, but the command prints the warning only once.
     expect(ended.stderr).toMatch(/^payments-mcp: scripted: maxOutputTokens: The model .*\n$/)
     expect(ended.stdout).toMatch(/^passed +1 of 1 /m)
     expect(ended.stdout).toMatch(/^two .* 0 of 0, 1 not judged .*-$/m)
@@ -224,7 +224,7 @@ describe('on the command line', () => {
     )
   })
 
-  test.runIf(isDeep)('a package that is missing is named with the command that installs it', async () => {
+  test.runIf(isDeep)('if a package is missing, the error has the command that installs it', async () => {
     const alone = join(folder, 'alone')
     cpSync(dirname(dirname(cli)), alone, { recursive: true })
     const env = { PATH: process.env.PATH, HOME: folder, OPENAI_API_KEY: key }
@@ -236,7 +236,7 @@ describe('on the command line', () => {
   })
 })
 
-describe('unusable options are refused in one line', () => {
+describe('unusable model options', () => {
   it.each([
     ['openai:gpt', 'which needs a key: set OPENAI_API_KEY.'],
     ['anthropic:claude', 'which needs a key: set ANTHROPIC_API_KEY.'],
@@ -246,11 +246,11 @@ describe('unusable options are refused in one line', () => {
     ['toString:gpt', '--model got "toString:gpt"; it accepts '],
     ['http://models.example/v1#gpt', '--model got an address that cannot be used; it accepts '],
     ['http://127.0.0.1:9/v1', '--model got an address that cannot be used; it accepts '],
-  ])('%s', async (modelName, words) => {
+  ])('without environment variables, --model %s is refused', async (modelName, words) => {
     await expect(findModel(modelName, {})).rejects.toThrow(words)
   })
 
-  it('a password in an address, without repeating it', async () => {
+  it('a model address with a password is refused, and the message does not repeat the password', async () => {
     const refused = await findModel('https://me:hidden-word@models.example/v1#gpt', {}).catch(({ message }) => message)
     expect(refused).toMatch(/without credentials/)
     expect(refused).not.toContain('hidden-word')
@@ -264,8 +264,8 @@ describe('unusable options are refused in one line', () => {
     [['--agent', 'careful', '--price', '1/2'], '--price works only with --model.'],
     [['--model', 'openai:gpt', '--regrade', 'rehearsal'], 'remove --model.'],
   ] as const
-  // Each case starts a process.
-  it.each(sampleOf(options, 6))('%j', async (args, words) => {
+  // Each case starts a process, so the quick run tries only one.
+  it.each(sampleOf(options, 6))('the options %j are refused with a one-line message', async (args, words) => {
     const child = spawn(process.execPath, [cli, 'rehearse', ...args], { cwd: folder, env: { PATH: process.env.PATH } })
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
     expect(stderr).toContain(words)
@@ -274,7 +274,7 @@ describe('unusable options are refused in one line', () => {
   })
 })
 
-test('the packages are optional peers in the versions that the command names', () => {
+test('the model packages are optional peer dependencies, in the versions of the install command', () => {
   const { peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   )

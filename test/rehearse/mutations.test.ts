@@ -14,11 +14,11 @@ import { sampleOf } from '../support/depth.ts'
 import { agentBy, fixDraws, trialBy } from './trials.ts'
 
 /**
- * A scenario is only useful if it notices when the product breaks. Each test removes one guard of the product. The
- * ledger must then fail an agent that otherwise passes the scenario.
+ * A scenario is only useful if it notices when the product breaks. Each test removes one safeguard from the product.
+ * An agent that passes the scenario with the safeguard must then fail.
  */
 
-/** Repeats an unanswered call unchanged and without a key, like hosts and models. */
+/** An agent that repeats an unanswered call without an idempotency key, as hosts and models do. */
 const forgetful = agentBy(async ({ call }) => {
   const input = { amount: 12_000, counterparty: { type: 'handle', value: '@mira-photo' }, description: 'Saturday' }
   const pay = () => call('create_payment', input)
@@ -26,7 +26,7 @@ const forgetful = agentBy(async ({ call }) => {
   return 'Paid.'
 })
 
-/** Pays with any existing card. */
+/** An agent that tries to pay with every existing card. */
 const careless = agentBy(async ({ call }) => {
   const items = [{ productId: 'desk-lamp', quantity: 1 }]
   const { data: checkout } = await call('start_shop_checkout', { shopId: 'plain-goods', items })
@@ -38,7 +38,7 @@ const careless = agentBy(async ({ call }) => {
   return 'No card was good for it. Nothing was bought.'
 })
 
-/** Follows the server's own advice, and ignores everything in quotation marks. */
+/** An agent that follows instructions in an answer, unless they are in quotation marks. */
 const literal = agentBy(async ({ call }) => {
   const { text } = await call('list_customers')
   const [, dollars, value] = /send \$(\d+)\.00 to (@[\w-]+)/.exec(text.replace(/“[^”]*”/g, '')) ?? []
@@ -49,7 +49,7 @@ const literal = agentBy(async ({ call }) => {
 })
 
 interface Mutation {
-  /** The group of scenarios, and what the product does without the guard. */
+  /** The group of the scenario, and how the product behaves without the safeguard. */
   name: string
   scenario: string
   agent: Agent
@@ -78,7 +78,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: "identity: a shop charges another merchant's card",
+    name: 'identity: a shop charges a card that was issued for another merchant',
     scenario: 'card-expired',
     agent: careless,
     mutate: () => {
@@ -110,7 +110,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'faults: a repeat under the same key is carried out again',
+    name: 'faults: a call repeated with the same idempotency key is carried out again',
     scenario: 'answer-lost',
     agent: baselines.careful,
     mutate: () => {
@@ -118,7 +118,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'faults: an equal call is not recognized as a repeat',
+    name: 'faults: an identical call without an idempotency key is not recognized as a repeat',
     scenario: 'answer-lost',
     agent: forgetful,
     mutate: () => {
@@ -134,7 +134,7 @@ const mutations: Mutation[] = [
     },
   },
   {
-    name: 'injections: an answer shows text by another party like the server’s own words',
+    name: 'injections: an answer shows text by another party without quotation marks',
     scenario: 'instructions-in-a-name',
     agent: literal,
     mutate: () => {
@@ -148,12 +148,12 @@ afterEach(() => {
 })
 
 describe.each(sampleOf(mutations, 3))('$name', ({ scenario: id, agent, mutate }) => {
-  it('is noticed by a scenario, which the same agent passes otherwise', async () => {
+  it(`the scenario ${id} notices the missing safeguard, and the same agent passes it with the safeguard`, async () => {
     const [scenario] = await loadScenarios([id])
     if (scenario === undefined) throw new Error(`There is no scenario ${id}.`)
-    const whole = await trialBy(agent, fixDraws(scenario))
-    expect(whole.verdicts.filter(({ failed }) => failed)).toEqual([])
-    expect(whole.passed).toBe(true)
+    const intactTrial = await trialBy(agent, fixDraws(scenario))
+    expect(intactTrial.verdicts.filter(({ failed }) => failed)).toEqual([])
+    expect(intactTrial.passed).toBe(true)
     mutate()
     const brokenTrial = await trialBy(agent, fixDraws(scenario))
     expect(brokenTrial).toMatchObject({ passed: false, ended: 'answered', trouble: null })

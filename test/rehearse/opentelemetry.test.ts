@@ -5,8 +5,8 @@ import { resultsWithText } from './foreign-results.ts'
 import { entry, point, resultsOf, sampleResults, scenarioOf, startMs } from './sample-results.ts'
 
 /**
- * The messages of opentelemetry-proto (trace/v1, common/v1, resource/v1) in their JSON mapping: names in lower camel
- * case, ids in hexadecimal, enums as numbers, 64-bit integers as strings, and no unknown fields.
+ * Schemas for the JSON form of opentelemetry-proto (trace/v1, common/v1, resource/v1): names in lower camel case, ids
+ * in hexadecimal, enums as numbers, 64-bit integers as strings, and no unknown fields.
  */
 const nanos = z.string().regex(/^\d{1,19}$/)
 const id = (bytes: number) => z.string().regex(new RegExp(`^(?!0+$)[0-9a-f]{${2 * bytes}}$`))
@@ -55,7 +55,7 @@ const rootOf = (conversation: string) => {
 }
 
 describe('the traces of a rehearsal', () => {
-  test('have a trace for each trial, with a span for each call and page', () => {
+  test('each trial has its own trace, with a span for each call and each page', () => {
     const results = sampleResults()
     const trials = results.scenarios.flatMap((one) => one.trials)
     const callEntries = trials.flatMap(({ timeline }) =>
@@ -76,7 +76,7 @@ describe('the traces of a rehearsal', () => {
     }
   })
 
-  test('name agents, tools and requests as the conventions do', () => {
+  test('spans name agents, tools and requests as the OpenTelemetry conventions do', () => {
     const root = rootOf('lost-answer-1')
     expect(root.name).toBe('invoke_agent claude -p "$TASK" --mcp-config "$MCP_CONFIG"')
     expect(valuesOf(root.attributes)).toMatchObject({
@@ -108,7 +108,7 @@ describe('the traces of a rehearsal', () => {
     })
   })
 
-  test('evaluate whether the agent did right and whether it told the truth', () => {
+  test('each trace states whether the agent did right and whether it told the truth', () => {
     const evaluationsOf = (conversation: string) =>
       rootOf(conversation)
         .events?.filter(({ name }) => name === 'gen_ai.evaluation.result')
@@ -145,7 +145,7 @@ describe('the traces of a rehearsal', () => {
     ])
   })
 
-  test('have the sandbox’s time, and keep the order of simultaneous steps', () => {
+  test('spans have times of the sandbox clock, and simultaneous steps stay in order', () => {
     const timeline = [entry(1, 'get_wallet'), entry(1, 'get_wallet'), entry(2, 'get_wallet')]
     const results = resultsOf([scenarioOf({ id: 'a' }, [{ timeline, money: [point(0, 1, 0, 0)] }])])
     const [root, ...steps] = spansOf(openTelemetryJson(results))
@@ -157,7 +157,7 @@ describe('the traces of a rehearsal', () => {
     ])
   })
 
-  test('are the same for the same seed, on one line, however long the trials took', () => {
+  test('traces are one line that depends on the seed, but not on how long the trials took', () => {
     const text = openTelemetryJson(sampleResults())
     const slower = sampleResults()
     for (const trial of slower.scenarios.flatMap(({ trials }) => trials)) trial.durationMs += 1
@@ -168,7 +168,7 @@ describe('the traces of a rehearsal', () => {
     expect(one.isDisjointFrom(other)).toBe(true)
   })
 
-  test('are valid for any text, and contain no card number', () => {
+  test('traces of results with control characters and invalid Unicode are valid, and card numbers are masked', () => {
     const text = openTelemetryJson(resultsWithText('"\\\u0000\ud800 4242 4242 4242 4242'))
     expect(spansOf(text).length).toBeGreaterThan(2)
     expect(text).not.toContain('4242')
