@@ -28,7 +28,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Sends the headers of a request and part of its body. Resolves to the answer, although the body is unfinished. */
+/** Sends the headers of a request and part of its body, without ending the body. Returns a promise of the answer. */
 function begin(method: string, path: string, headers: Record<string, string>, part = '', to = port) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number | undefined
@@ -49,11 +49,11 @@ function begin(method: string, path: string, headers: Record<string, string>, pa
 
 const card = { 'Content-Type': 'application/json', 'X-Instance-ID': 'run', 'Idempotency-Key': 'large' }
 
-describe('a large body', () => {
+describe('request bodies', () => {
   test.each([
-    ['declared', { 'Content-Length': String(mebibyte) }],
-    ['in chunks', { 'Transfer-Encoding': 'chunked' }],
-  ])('of an unknown caller, %s, is refused before it is read, and the connection ends', async (_, length) => {
+    ['that declares 1 MiB', { 'Content-Length': String(mebibyte) }],
+    ['sent in chunks', { 'Transfer-Encoding': 'chunked' }],
+  ])('a body %s from an unknown caller is refused unread, and the connection is closed', async (_, length) => {
     const { answer } = begin('POST', '/agent-cards', { ...card, ...length, Authorization: 'Bearer nobody' }, '{')
     const { status, headers, closed } = await answer
     expect(status).toBe(401)
@@ -62,23 +62,23 @@ describe('a large body', () => {
     await closed
   })
 
-  test('over 1 MiB is authenticated and counted like any other', async () => {
+  test('a request with a body over 1 MiB is authenticated and rate-limited like any other', async () => {
     const sent = { ...card, 'Content-Length': String(mebibyte + 1) }
     const nobody = await begin('POST', '/agent-cards', sent).answer
     expect([nobody.status, nobody.headers.connection]).toEqual([401, 'close'])
     const authorized = { ...sent, Authorization: `Bearer ${world.agentKey}` }
-    const left = async () => {
+    const remainingAfterRefusal = async () => {
       const { status, headers } = await begin('POST', '/agent-cards', authorized).answer
       expect([status, headers.connection, headers['x-ratelimit-limit']]).toEqual([400, 'close', '1000000'])
       return Number(headers['x-ratelimit-remaining'])
     }
-    expect(await left()).toBe((await left()) + 1)
+    expect(await remainingAfterRefusal()).toBe((await remainingAfterRefusal()) + 1)
   })
 
-  test('of a known caller, within the limit, counts once and is carried out', async () => {
+  test('a request with a body of 100 KB succeeds, and counts once against the rate limit', async () => {
     const before = Number((await world.get('/whoami')).headers.get('x-ratelimit-remaining'))
-    const description = ' '.repeat(100_000)
-    const body = `{"data":{"attributes":{"merchant":{"name":"Books"},"maximumAmount":5000,"currency":"USD"}}}${description}`
+    const padding = ' '.repeat(100_000)
+    const body = `{"data":{"attributes":{"merchant":{"name":"Books"},"maximumAmount":5000,"currency":"USD"}}}${padding}`
     const response = await fetch(`${listener.url}/agent-cards`, {
       method: 'POST',
       headers: { ...card, Authorization: `Bearer ${world.agentKey}` },
@@ -88,7 +88,7 @@ describe('a large body', () => {
     expect(Number(response.headers.get('x-ratelimit-remaining'))).toBe(before - 1)
   })
 
-  test('that was refused does not break the next request on its connection', async () => {
+  test('after a body is refused, the next request of the same client succeeds', async () => {
     const pool = new Pool(listener.url, { connections: 1, pipelining: 1 })
     for (let round = 0; round < 5; round++) {
       const refused = await pool.request({
@@ -106,7 +106,7 @@ describe('a large body', () => {
     await pool.close()
   })
 
-  test('whose sender disconnects is not logged as an error of the service', async () => {
+  test('a body whose sender disconnects is not logged as an error of the service', async () => {
     world.logged.length = 0
     const lines = () => world.logged.filter((line) => /"err"|stack/.test(line))
     for (const [path, type] of [
@@ -121,7 +121,7 @@ describe('a large body', () => {
       socket.destroy()
       await new Promise((resolve) => socket.once('close', resolve))
     }
-    // This request is served after the others, so their log lines exist by then.
+    // Gives the server time to notice that the senders disconnected.
     await fetch(`${listener.url}/healthz`)
     await expect.poll(() => world.logged.filter((line) => /left|refused/.test(line)).length).toBeGreaterThan(1)
     expect(lines()).toEqual([])
@@ -134,9 +134,9 @@ async function awaitConnections(): Promise<number> {
   return status
 }
 
-describe('hop by hop', () => {
+describe('response headers', () => {
   test.each(['/.well-known/oauth-authorization-server', '/oauth/jwks', '/healthz', '/openapi.json'])(
-    '%s closes the connection where the request says so',
+    'the connection to %s is closed if the request asks for it',
     async (path) => {
       const socket: Socket = connect(port, '127.0.0.1')
       socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
@@ -160,11 +160,11 @@ describe('hop by hop', () => {
   })
 })
 
-describe('closing', () => {
+describe('closing connections', () => {
   test.each([
-    ['half a body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nhalf'],
-    ['only the beginning of an answer', 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-  ])('ends within a limited time even if a client sends or reads %s', async (_, sent) => {
+    ['a client sends only half a body', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nhalf'],
+    ['an answer never ends', 'GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  ])('the listener closes within a limited time even if %s', async (_, sent) => {
     const reached = Promise.withResolvers<void>()
     const open = await listen({
       fetch: async (request) => {
@@ -188,7 +188,7 @@ describe('closing', () => {
     await ended
   })
 
-  test('happens at once for connections beyond the limit', async () => {
+  test('a connection beyond the maximum number is closed at once', async () => {
     const options = { fetch: async () => new Response('served'), host: '127.0.0.1', port: 0, maxConnections: 1 }
     const full = await listen({ ...options, system: realSystem, log: silent })
     const to = Number(new URL(full.url).port)
@@ -208,7 +208,7 @@ describe('closing', () => {
 })
 
 describe('the OpenAPI document over HTTP', () => {
-  test('is created once, has an ETag, and is compressed for clients that accept it', async () => {
+  test('the OpenAPI document has an ETag, and is compressed for clients that accept gzip', async () => {
     const first = await fetch(`${listener.url}/openapi.json`, { headers: { 'Accept-Encoding': 'identity' } })
     const text = await first.text()
     expect(JSON.parse(text).servers).toMatchObject([{ url: listener.url }])
@@ -242,7 +242,7 @@ function sendRaw(path: string, headers: Record<string, string>) {
 }
 
 test.each(databases)(
-  'unknown routes send a valid credential its rate limit, and enforce it, on $name',
+  'on $name, requests to unknown routes count against the rate limit if their credential is valid',
   async (database) => {
     const small = await createWorld(database, { rateLimit: 2 })
     const answers = [await small.get('/nowhere'), await small.get('/nowhere'), await small.get('/nowhere')]

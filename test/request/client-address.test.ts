@@ -5,10 +5,10 @@ import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { clientAddress } from '../../src/service/request/client-address.ts'
 
-const clientOf = (remoteAddress: string | undefined, forwardedFor: string | undefined, ...trusted: string[]) =>
+const findAddress = (remoteAddress: string | undefined, forwardedFor: string | undefined, ...trusted: string[]) =>
   clientAddress(trusted)({ socket: { remoteAddress }, headers: { 'x-forwarded-for': forwardedFor } })
 
-describe('the address of a client', () => {
+describe('client addresses', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -21,13 +21,13 @@ describe('the address of a client', () => {
     ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, 'unknown'],
-  ])('that connects from %s is %s', (remoteAddress, address) => {
-    expect(clientOf(remoteAddress, undefined)).toBe(address)
+  ])('a client whose connection has the address %s is counted as %s', (remoteAddress, address) => {
+    expect(findAddress(remoteAddress, undefined)).toBe(address)
   })
 
-  test('cannot be set by an untrusted peer', () => {
-    expect(clientOf('192.0.2.1', '198.51.100.7')).toBe('192.0.2.1')
-    expect(clientOf('192.0.2.1', '198.51.100.7', '10.0.0.0/8', '192.0.2.2')).toBe('192.0.2.1')
+  test('an untrusted peer cannot set its address with X-Forwarded-For', () => {
+    expect(findAddress('192.0.2.1', '198.51.100.7')).toBe('192.0.2.1')
+    expect(findAddress('192.0.2.1', '198.51.100.7', '10.0.0.0/8', '192.0.2.2')).toBe('192.0.2.1')
   })
 
   test.each([
@@ -42,19 +42,22 @@ describe('the address of a client', () => {
     ['10.0.0.1', 'unknown, 10.0.0.2', '10.0.0.2'],
     ['10.0.0.1', '198.51.100.7, _hidden', '10.0.0.1'],
     ['10.0.0.1', '', '10.0.0.1'],
-  ])('behind a trusted proxy at %s that sends X-Forwarded-For: %s is %s', (remoteAddress, forwardedFor, address) => {
-    expect(clientOf(remoteAddress, forwardedFor, '10.0.0.0/8', '2001:db8:ffff::/48')).toBe(address)
-  })
+  ])(
+    'behind the trusted proxy %s with X-Forwarded-For %j, the client is %s',
+    (remoteAddress, forwardedFor, address) => {
+      expect(findAddress(remoteAddress, forwardedFor, '10.0.0.0/8', '2001:db8:ffff::/48')).toBe(address)
+    },
+  )
 })
 
-describe('the listener determines the client address', () => {
+describe('the client address at the listener', () => {
   let listener: Listener
   afterEach(() => listener.close())
 
   test.each([
     { trustedProxies: [], address: '127.0.0.1' },
     { trustedProxies: ['127.0.0.0/8'], address: '198.51.100.7' },
-  ])('when it trusts the proxies $trustedProxies: $address', async ({ trustedProxies, address }) => {
+  ])('with the trusted proxies $trustedProxies, the client is $address', async ({ trustedProxies, address }) => {
     listener = await listen({
       fetch: async (_, caller) => Response.json(caller),
       host: '127.0.0.1',
@@ -63,18 +66,18 @@ describe('the listener determines the client address', () => {
       system: realSystem,
       log: createLogger({ level: 'silent' }),
     })
-    // Sends the header twice: one value from a lying client, and one that its proxy added.
+    // The client forged the first address. Its proxy added the second in a separate header.
     const caller = await sendRequest(listener.url, { 'X-Forwarded-For': ['203.0.113.9', '198.51.100.7'] })
     expect(caller).toEqual({ local: false, address })
   })
 })
 
-describe('Strict-Transport-Security', () => {
+describe('the Strict-Transport-Security header', () => {
   test.each([
     ['https://payments.example', 'max-age=31536000'],
     ['http://localhost:1', null],
     [undefined, null],
-  ])('with the public address %s is %s', async (publicUrl, header) => {
+  ])('with the public address %s, the Strict-Transport-Security header is %s', async (publicUrl, header) => {
     const log = createLogger({ level: 'silent' })
     const fetching = async () => new Response('')
     const listener = await listen({ fetch: fetching, host: '127.0.0.1', port: 0, publicUrl, system: realSystem, log })

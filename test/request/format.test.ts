@@ -7,8 +7,8 @@ import { expectRefusal } from './refusals.ts'
 const mebibyte = 1024 * 1024
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
-/** The paths of every operation with a body. Mistakes are refused before ids are looked up, so the ids are unknown. */
-const withBody = [
+/** Paths that take a body. Malformed requests are refused before ids are looked up, so these ids need not exist. */
+const pathsWithBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',
   ...['capture', 'reverse', 'expire', 'refund'].map((action) => `/simulations/card-transactions/cit_1/${action}`),
@@ -32,11 +32,11 @@ onEachDatabase('the format of requests and answers', (database) => {
     return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
   }
 
-  describe('the envelope', () => {
+  describe('request bodies', () => {
     test.each(['', '{', '[1', 'undefined', "{'data': {}}", '{"data":{"attributes":{}}} x', '\u0000'])(
-      'refuses the malformed body %j',
+      'the malformed body %j is refused',
       async (body) => {
-        for (const path of withBody) {
+        for (const path of pathsWithBody) {
           expectRefusal(await world.send('POST', path, { body }), 'invalid_value', { source: { pointer: '' } })
         }
       },
@@ -59,34 +59,34 @@ onEachDatabase('the format of requests and answers', (database) => {
       ['{"data":{"attributes":{},"relationships":{}}}', '/data/relationships'],
       ['{"data":{"attributes":{}},"meta":{}}', '/meta'],
       ['{"data":{"attributes":{}},"a/b~c":1}', '/a~1b~0c'],
-    ])('refuses %s, pointing to %j', async (body, pointer) => {
-      for (const path of withBody) {
+    ])('the body %s is refused with the pointer %j', async (body, pointer) => {
+      for (const path of pathsWithBody) {
         expectRefusal(await world.send('POST', path, { body }), 'invalid_value', { source: { pointer } })
       }
     })
 
     test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'json', ' '])(
-      'refuses the content type %j',
+      'Content-Type %j is refused',
       async (contentType) => {
         const sent = { attributes: card, headers: { 'Content-Type': contentType } }
-        for (const path of withBody) {
+        for (const path of pathsWithBody) {
           expectRefusal(await world.send('POST', path, sent), 'invalid_value', { source: { header: 'Content-Type' } })
         }
       },
     )
 
-    test('refuses a missing content type', async () => {
+    test('a missing Content-Type is refused', async () => {
       const body = new TextEncoder().encode(JSON.stringify({ data: { attributes: card } }))
       const answer = await fetchRaw('/agent-cards', { method: 'POST', body })
       expectRefusal(answer, 'invalid_value', { source: { header: 'Content-Type' } })
     })
 
-    test.each(['application/json; charset=utf-8', 'APPLICATION/JSON'])('accepts the content type %j', async (type) => {
+    test.each(['application/json; charset=utf-8', 'APPLICATION/JSON'])('Content-Type %j is accepted', async (type) => {
       const answer = await world.post('/agent-cards', card, { headers: { 'Content-Type': type } })
       expect(answer.status).toBe(200)
     })
 
-    test('accepts a body of 1 MiB and refuses one more byte, with and without Content-Length', async () => {
+    test('a body of 1 MiB is accepted, and one more byte is refused, with and without Content-Length', async () => {
       const text = JSON.stringify({ data: { attributes: card } })
       const bodies = [text.padEnd(mebibyte), text.padEnd(mebibyte + 1)]
       const answers = await Promise.all(bodies.map((body) => world.send('POST', '/agent-cards', { body })))
@@ -102,21 +102,21 @@ onEachDatabase('the format of requests and answers', (database) => {
       }
     })
 
-    test('counts bytes, not characters', async () => {
+    test('the size limit of a body counts bytes, not characters', async () => {
       const body = JSON.stringify({ data: { attributes: { ...card, note: 'ü'.repeat(mebibyte / 2) } } })
       expectRefusal(await world.send('POST', '/agent-cards', { body }), 'invalid_value', { source: { pointer: '' } })
     })
   })
 
   describe('ids and queries', () => {
-    const wrongIds = [
+    const malformedIds = [
       '1',
       'cit',
       'PCD_1',
       'pcd_',
       `pcd_${'a'.repeat(101)}`,
       'pcd_%20',
-      'pcd_%E0%A4',
+      'pcd_%',
       "pcd_1'--",
       'wal_ä',
     ]
@@ -131,9 +131,9 @@ onEachDatabase('the format of requests and answers', (database) => {
       ['POST', '/simulations/card-transactions/{}/refund', 'cardTransactionId'],
       ['GET', '/wallets/{}', 'walletId'],
     ])('%s %s refuses malformed ids', async (method, path, parameter) => {
-      for (const wrong of wrongIds) {
+      for (const wrong of malformedIds) {
         const sent = method === 'GET' ? {} : { attributes: {} }
-        const answer = await world.send(method, path.replace('{}', encodeURI(decodeURISafe(wrong))), sent)
+        const answer = await world.send(method, path.replace('{}', encodeURI(wrong)), sent)
         expectRefusal(answer, 'invalid_value', { source: { parameter } })
       }
     })
@@ -152,11 +152,11 @@ onEachDatabase('the format of requests and answers', (database) => {
       ['/agent-cards/pcd_1?customerPartyId=', 'customerPartyId'],
       ['/agent-cards/pcd_1?__proto__=1', '__proto__'],
       ['/wallets?constructor=1', 'constructor'],
-    ])('refuses GET %s', async (path, parameter) => {
+    ])('GET %s is refused because of the parameter %s', async (path, parameter) => {
       expectRefusal(await world.get(path), 'invalid_value', { source: { parameter } })
     })
 
-    test('refuses a query on a command', async () => {
+    test('query parameters on a POST request are refused', async () => {
       const answer = await world.post('/agent-cards?dry=1', card)
       expectRefusal(answer, 'invalid_value', { source: { parameter: 'dry' } })
     })
@@ -173,13 +173,13 @@ onEachDatabase('the format of requests and answers', (database) => {
       ['OPTIONS', '/wallets'],
       ['GET', '/simulations/clock/advance'],
       ['POST', '/simulations/card-transactions/cit_1/void'],
-    ])('has no %s %s', async (method, path) => {
+    ])('the API has no route %s %s', async (method, path) => {
       expectRefusal(await world.send(method, path), 'not_found')
     })
   })
 
   describe('refusals', () => {
-    test('have the codes and statuses of the specification', () => {
+    test('every error code has the status that the specification states', () => {
       expect(Object.fromEntries(Object.entries(errorTable).map(([code, { status }]) => [code, status]))).toMatchObject({
         invalid_value: 400,
         missing_instance_id: 400,
@@ -198,12 +198,12 @@ onEachDatabase('the format of requests and answers', (database) => {
       })
     })
 
-    test('have a support id that is in a line of the log', async () => {
+    test('the support id of every refusal is in the log', async () => {
       const refused: Record<string, Answer> = {
         'not found': await world.get('/agent-cards/pcd_1'),
         'an invalid value': await world.get('/wallets?limit=0'),
         'an unknown credential': await world.get('/wallets', { key: 'ak_ntl_sandbox_unknown' }),
-        'a missing key': await world.post('/agent-cards', card, { idempotencyKey: null }),
+        'a missing idempotency key': await world.post('/agent-cards', card, { idempotencyKey: null }),
         'a missing instance id': await world.post('/agent-cards', card, { instanceId: null }),
       }
       const unlogged = Object.entries(refused).filter(
@@ -212,7 +212,7 @@ onEachDatabase('the format of requests and answers', (database) => {
       expect(unlogged.map(([name]) => name)).toEqual([])
     })
 
-    test('have different support ids', async () => {
+    test('refusals have different support ids', async () => {
       const ids = await Promise.all(
         [1, 2, 3].map(async () => expectRefusal(await world.get('/wallets/wal_1'), 'not_found')),
       )
@@ -220,7 +220,3 @@ onEachDatabase('the format of requests and answers', (database) => {
     })
   })
 })
-
-function decodeURISafe(text: string): string {
-  return text.includes('%') ? text.replaceAll('%E0%A4', '%') : text
-}

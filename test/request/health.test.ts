@@ -24,11 +24,11 @@ test.each(databases)('the service is healthy on $name until its database is clos
   expect(await health('/readyz')).toEqual([503, 'unavailable'])
 })
 
-test('the service is not ready once it begins to end, although it is healthy', async () => {
+test('a service that is shutting down is not ready, but still healthy', async () => {
   world = await createWorld(sqlite)
   const { readiness } = world.service
   await readiness.end()
-  // Nothing has polled /readyz yet, so it ends without a wait.
+  // Nothing has polled /readyz yet, so there is no load balancer to wait for.
   expect(world.system.slept).toEqual([])
   expect(await health('/readyz')).toEqual([503, 'ending'])
   expect(await health()).toEqual([200, 'ok'])
@@ -36,7 +36,7 @@ test('the service is not ready once it begins to end, although it is healthy', a
   expect(world.system.slept).toEqual([3_000])
 })
 
-test('the health check writes to the database at most every ten seconds', async () => {
+test('the health check writes to the database at most once in ten seconds', async () => {
   world = await createWorld(sqlite)
   await health()
   const { aside } = world.store
@@ -52,7 +52,7 @@ test('the health check writes to the database at most every ten seconds', async 
   expect(writes).toBe(1)
 })
 
-describe('a SQLite file', () => {
+describe('SQLite files', () => {
   let path: string
   beforeEach(async () => {
     world = await createWorld(sqlite)
@@ -65,31 +65,31 @@ describe('a SQLite file', () => {
     )
 
   test.each([
-    ['that was deleted', () => rmSync(path)],
+    ['was deleted', () => rmSync(path)],
     [
-      'that was replaced',
+      'was replaced',
       () => {
         renameSync(path, `${path}.old`)
         new DatabaseSync(path).exec('create table other (a)')
       },
     ],
-    ['that lost its log', () => rmSync(`${path}-wal`)],
-  ])('%s acknowledges nothing, and the health check reports it', async (_, lose) => {
+    ['lost its write-ahead log', () => rmSync(`${path}-wal`)],
+  ])('after a SQLite file %s, no write is acknowledged, and the health check fails', async (_, damage) => {
     expect(await write()).toBe(200)
-    lose()
+    damage()
     expect(await write()).toBe('503')
     world.system.pass(10_000)
     expect(await health()).toEqual([503, 'unavailable'])
   })
 
-  test('works again after it is restored', async () => {
+  test('once a missing SQLite file is restored, writes succeed again', async () => {
     renameSync(path, `${path}.away`)
     expect(await write()).toBe('503')
     renameSync(`${path}.away`, path)
     expect(await write()).toBe(200)
   })
 
-  test('that another process locks makes the health check fail immediately', async () => {
+  test('while another process locks the SQLite file, the health check fails', async () => {
     const other = new DatabaseSync(path)
     other.exec('begin immediate')
     world.system.sleep = () => new Promise((resolve) => setImmediate(resolve))
@@ -100,7 +100,7 @@ describe('a SQLite file', () => {
     expect(await health()).toEqual([200, 'ok'])
   })
 
-  test('has a log that shrinks after a burst of writes', async () => {
+  test('the write-ahead log of a SQLite file shrinks to at most 8 MiB after a burst of writes', async () => {
     const { journal_size_limit: limit } = await world.store.transaction(async ({ db }) => {
       const { rows } = await (await import('kysely')).sql<{
         journal_size_limit: number

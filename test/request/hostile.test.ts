@@ -6,15 +6,15 @@ import { tries } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** The paths of every operation with a body. Mistakes are refused before ids are looked up, so the ids are unknown. */
-const withBody = [
+/** Paths that take a body. Malformed requests are refused before ids are looked up, so these ids need not exist. */
+const pathsWithBody = [
   '/agent-cards',
   '/simulations/agent-cards/pcd_1/authorize',
   ...['capture', 'reverse', 'expire', 'refund'].map((action) => `/simulations/card-transactions/cit_1/${action}`),
   '/simulations/clock/advance',
 ]
 
-onEachDatabase('hostile bodies', (database) => {
+onEachDatabase('hostile request bodies', (database) => {
   let world: World
 
   beforeAll(async () => {
@@ -22,13 +22,13 @@ onEachDatabase('hostile bodies', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('of any JSON are refused, and never break the service', async () => {
+  test('random JSON and strings as bodies are refused, and never break the service', async () => {
     const anyJson = fc.oneof(
       fc.json(),
       fc.string(),
       fc.json().map((text) => `{"data":${text}}`),
     )
-    const property = fc.asyncProperty(anyJson, fc.constantFrom(...withBody), async (body, path) => {
+    const property = fc.asyncProperty(anyJson, fc.constantFrom(...pathsWithBody), async (body, path) => {
       const answer = await world.send('POST', path, { body })
       expect([400, 404, 422]).toContain(answer.status)
       expectRefusal(answer, answer.json.errors[0].code, {
@@ -39,7 +39,7 @@ onEachDatabase('hostile bodies', (database) => {
     await fc.assert(property, { numRuns: tries(150) })
   })
 
-  test('of any attributes are accepted or refused, and never break the service', async () => {
+  test('random attributes are accepted or refused, and never break the service', async () => {
     const text = fc.oneof(fc.string({ unit: anyCharacter }), fc.constantFrom('USD', 'Books', '\ud800', '__proto__'))
     const wild = fc.oneof(fc.jsonValue(), fc.maxSafeInteger(), text)
     const attributes = fc.record(
@@ -53,7 +53,7 @@ onEachDatabase('hostile bodies', (database) => {
       },
       { requiredKeys: [] },
     )
-    const paths = withBody.filter((path) => path !== '/simulations/clock/advance')
+    const paths = pathsWithBody.filter((path) => path !== '/simulations/clock/advance')
     const property = fc.asyncProperty(attributes, fc.constantFrom(...paths), async (value, path) => {
       const { status } = await world.post(path, value)
       expect([200, 400, 403, 404, 422]).toContain(status)
@@ -64,7 +64,7 @@ onEachDatabase('hostile bodies', (database) => {
   test.each([
     ['arrays', '[', ']'],
     ['objects', '{"a":', '}'],
-  ])('nested as deep as a body allows (%s) are refused', async (_, open, close) => {
+  ])('%s nested 100,000 levels deep are refused', async (_, open, close) => {
     const depth = 100_000
     const inner = open === '[' ? '' : '1'
     const nested = `${open.repeat(depth)}${inner}${close.repeat(depth)}`
@@ -78,7 +78,7 @@ onEachDatabase('hostile bodies', (database) => {
     }
   })
 
-  test('with lone surrogates in their names are read back unchanged', async () => {
+  test('a merchant name with a lone surrogate is refused, or read back unchanged', async () => {
     const answer = await world.send('POST', '/agent-cards', {
       body: '{"data":{"attributes":{"merchant":{"name":"a\\ud800b"},"maximumAmount":5,"currency":"USD"}}}',
     })

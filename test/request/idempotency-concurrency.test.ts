@@ -25,7 +25,7 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
     await world.drop()
   })
 
-  test('many requests with one key have one effect; the others replay it or get a conflict', async () => {
+  test('of many equal requests with one key, one has an effect; the rest get its answer or a conflict', async () => {
     const cardId = await world.issueCard()
     const before = await readBooks(world.store)
     const sent = { idempotencyKey: newKey() }
@@ -43,7 +43,7 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
     expectReplay(await world.authorize(cardId, 100, sent), effects[0])
   })
 
-  test('50 different requests with one key have one effect', async () => {
+  test('of 50 different requests with one key, one has an effect; the rest get a conflict', async () => {
     const cards = await Promise.all(Array.from({ length: 50 }, () => world.issueCard()))
     const sent = { idempotencyKey: newKey() }
     const answers = await Promise.all(cards.map((cardId) => world.authorize(cardId, 100, sent)))
@@ -52,8 +52,8 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
     await proveBooks(world.store)
   })
 
-  // SQLite has one writer, so no other request can meet the original while it runs.
-  test.runIf(database.name === 'postgres')('a repeat while the original runs is a conflict, not a wait', async () => {
+  // SQLite has only one writer, so no repeat can run at the same time as the original.
+  test.runIf(database.name === 'postgres')('a repeat while the original runs gets a conflict at once', async () => {
     const cardId = await world.issueCard()
     const { partyId } = await world.whoami()
     const sent = { idempotencyKey: newKey() }
@@ -74,14 +74,14 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
   })
 
   test.runIf(database.name === 'postgres')(
-    'a repeat while the original waits for others is a conflict too',
+    'a repeat while the original waits for the party’s lock is a conflict too',
     async () => {
       const cardId = await world.issueCard()
       const { partyId } = await world.whoami()
       const sent = { idempotencyKey: newKey() }
       const { promise: end, resolve: finish } = Promise.withResolvers<void>()
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
-      const before = world.store.transaction(async (tx) => {
+      const lockHolder = world.store.transaction(async (tx) => {
         await tx.lockParty(partyId)
         begin()
         await end
@@ -90,7 +90,7 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
       const both = [world.authorize(cardId, 100, sent), world.authorize(cardId, 100, sent)]
       expectRefusal(await Promise.race(both), 'conflict', { retryable: true })
       finish()
-      await before
+      await lockHolder
       const answers = await Promise.all(both)
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
       const original = answers.find(({ status }) => status === 200)
@@ -98,7 +98,7 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
     },
   )
 
-  test('200 requests with one key to two processes on one database have one effect', async () => {
+  test('200 equal requests with one key to two processes on the same database have one effect', async () => {
     const { url, drop } = await database.createEmpty()
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const open = async () => {

@@ -21,42 +21,42 @@ onEachDatabase('the scope of idempotency keys', (database) => {
     await world.drop()
   })
 
-  describe('between parties and agents', () => {
+  describe('parties and agents', () => {
     let other: OtherParty
 
     beforeAll(async () => {
       other = await addParty(world)
     })
 
-    test('the same key of another party is independent', async () => {
+    test('two parties can use the same key independently of each other', async () => {
       const sent = { idempotencyKey: newKey() }
       const first = await world.post('/agent-cards', card, sent)
-      const theirs = await world.post('/agent-cards', card, { ...sent, key: other.agentKey })
-      expectFirst(theirs)
-      expect(theirs.json.data.id).not.toBe(first.json.data.id)
+      const otherAnswer = await world.post('/agent-cards', card, { ...sent, key: other.agentKey })
+      expectFirst(otherAnswer)
+      expect(otherAnswer.json.data.id).not.toBe(first.json.data.id)
       expectReplay(await world.post('/agent-cards', card, sent), first)
     })
 
-    test('the same key for a customer and for oneself is independent', async () => {
+    test('an agent can use the same key independently for its own party and for a customer', async () => {
       const customerPartyId = await world.customerPartyId()
       const sent = { idempotencyKey: newKey() }
       const ownAnswer = await world.post('/agent-cards', card, sent)
-      const customers = await world.post('/agent-cards', { ...card, customerPartyId }, sent)
+      const customerAnswer = await world.post('/agent-cards', { ...card, customerPartyId }, sent)
       expectFirst(ownAnswer)
-      expectFirst(customers)
-      expectReplay(await world.post('/agent-cards', { ...card, customerPartyId }, sent), customers)
+      expectFirst(customerAnswer)
+      expectReplay(await world.post('/agent-cards', { ...card, customerPartyId }, sent), customerAnswer)
     })
 
-    test('another agent of the party never gets the recorded answer', async () => {
+    test('another agent of the party never gets the answer recorded for the first agent', async () => {
       const { partyId } = await world.whoami()
       const walletId = (await world.get('/wallets')).json.data[0].id
       const { agentKey } = await addAgent(world, partyId, walletId, ['cards.read'])
       const sent = { idempotencyKey: newKey() }
       const first = await world.post('/agent-cards', card, sent)
-      const theirs = await world.post('/agent-cards', card, { ...sent, key: agentKey })
-      expect(isReplay(theirs)).toBe(false)
-      expect(theirs.text).not.toContain(first.json.data.id)
-      expect([200, 409]).toContain(theirs.status)
+      const otherAnswer = await world.post('/agent-cards', card, { ...sent, key: agentKey })
+      expect(isReplay(otherAnswer)).toBe(false)
+      expect(otherAnswer.text).not.toContain(first.json.data.id)
+      expect([200, 409]).toContain(otherAnswer.status)
     })
 
     test('an API key of the party never gets the answer recorded for its agent', async () => {
@@ -67,7 +67,7 @@ onEachDatabase('the scope of idempotency keys', (database) => {
       expectRefusal(answer, 'conflict', keySource)
     })
 
-    test('a second key of the same agent gets the recorded answer', async () => {
+    test('another credential of the same agent gets the recorded answer', async () => {
       const { partyId, agentId } = await world.whoami()
       const key = await addKey(world, { partyId, agentId, scopes: null })
       const sent = { idempotencyKey: newKey() }
@@ -91,7 +91,7 @@ onEachDatabase('the scope of idempotency keys', (database) => {
       expectRefusal(await world.authorize(cardId, 100, authorization), 'forbidden')
     })
 
-    test('an agent gets no replay after the customer revoked its grant', async () => {
+    test('an agent gets no replay after the customer has revoked the agent’s grant', async () => {
       const customerPartyId = await world.customerPartyId()
       const sent = { idempotencyKey: newKey() }
       expectFirst(await world.post('/agent-cards', { ...card, customerPartyId }, sent))

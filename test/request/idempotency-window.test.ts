@@ -29,16 +29,16 @@ onEachDatabase('the record of idempotency keys', (database) => {
   const transactionsOf = async (cardId: string) =>
     (await readBooks(world.store)).transactions.filter((transaction) => transaction.cardId === cardId)
 
-  describe('the window', () => {
+  describe('the replay window', () => {
     test.each([
-      ['real time', async (ms: number) => world.system.pass(ms)],
+      ['when enough real time passes', async (ms: number) => world.system.pass(ms)],
       [
-        'the sandbox clock',
+        'when the sandbox clock is advanced past it',
         async (ms: number) => {
           await world.post('/simulations/clock/advance', { seconds: ms / second })
         },
       ],
-    ])('of 48 hours is measured by %s', async (_, pass) => {
+    ])('the replay window of 48 hours ends %s', async (_, pass) => {
       const [rememberedKey, forgottenKey] = [newKey(), newKey()]
       const issue = (idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
       const firsts = await runInOrder([rememberedKey, forgottenKey], issue)
@@ -51,7 +51,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expectReplay(await issue(forgottenKey), again)
     })
 
-    test('is not extended by replays, and after it the key is free for another request', async () => {
+    test('replays do not extend the window; after it, the key can be used for another request', async () => {
       const sent = { idempotencyKey: newKey() }
       const first = await world.post('/agent-cards', card, sent)
       world.system.pass(47 * hour)
@@ -60,7 +60,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expectFirst(await world.post('/agent-cards', { ...card, maximumAmount: 1 }, sent))
     })
 
-    test('is deleted only after more days than a clock can be wrong by', async () => {
+    test('the record of a key is deleted only a week after its window, in case a clock is wrong', async () => {
       await world.issueCard()
       world.system.pass(48 * hour)
       await world.service.upkeep.once()
@@ -74,8 +74,8 @@ onEachDatabase('the record of idempotency keys', (database) => {
     })
   })
 
-  describe('unrecorded refusals', () => {
-    test('an unknown credential, a missing permission and a missing instance id', async () => {
+  describe('refusals without a recorded answer', () => {
+    test('refusals of unknown credentials, missing permissions and missing instance ids are not recorded', async () => {
       const { partyId } = await world.whoami()
       const key = await addKey(world, { partyId, agentId: null, scopes: [] })
       const cardId = await world.issueCard()
@@ -94,7 +94,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expectFirst(await world.authorize(cardId, 100, { idempotencyKey, key }))
     })
 
-    test('an exceeded rate limit', async () => {
+    test('a refusal by the rate limit is not recorded', async () => {
       const limited = await createWorld(database, { rateLimit: 1 })
       await limited.get('/whoami')
       const answer = await limited.post('/agent-cards', card, { idempotencyKey: newKey() })
@@ -103,7 +103,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       await limited.drop()
     })
 
-    test('a busy database', async () => {
+    test('a refusal because the database is busy is not recorded', async () => {
       const { store, system } = world
       let isBusy = true
       const busy: Store = {
@@ -142,7 +142,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expect(answers.map((answer) => answer.headers.get('x-idempotency-replayed'))).toEqual([null, 'true'])
     })
 
-    test('an unresolved authorization, which its repeat resolves once', async () => {
+    test('repeats of an unresolved authorization resolve it exactly once', async () => {
       const cardId = await world.issueCard()
       const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
       const path = `/simulations/agent-cards/${cardId}/authorize`
@@ -164,7 +164,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expect(await transactionsOf(cardId)).toHaveLength(1)
     })
 
-    test('an authorization that stays unresolved keeps its key for good', async () => {
+    test('the key of an authorization that stays unresolved is kept forever', async () => {
       const cardId = await world.issueCard()
       const path = `/simulations/agent-cards/${cardId}/authorize`
       const sent = { idempotencyKey: newKey() }
@@ -177,7 +177,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expect(late.json.data.attributes.decline.code).toBe('single_use_card_expired')
     })
 
-    test('a new key at the unresolved merchant is unresolved again', async () => {
+    test('every authorization with a new key at the unresolved merchant is unresolved at first', async () => {
       const path = `/simulations/agent-cards/${await world.issueCard()}/authorize`
       const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
       for (const idempotencyKey of [newKey(), newKey()]) {

@@ -25,8 +25,8 @@ onEachDatabase('idempotency', (database) => {
   const transactionsOf = async (cardId: string) =>
     (await readBooks(world.store)).transactions.filter((transaction) => transaction.cardId === cardId)
 
-  describe('the key', () => {
-    test('is required for every command and has 1 to 255 characters', async () => {
+  describe('the idempotency key', () => {
+    test('every command on cards and card transactions requires a key of 1 to 255 characters', async () => {
       const cardId = await world.issueCard()
       const { id } = (await world.authorize(cardId, 100)).json.data
       const commands = [
@@ -48,7 +48,7 @@ onEachDatabase('idempotency', (database) => {
       expect(await readBooks(world.store)).toEqual(before)
     })
 
-    test('may have 255 characters of any kind that a header can contain', async () => {
+    test('a key can have 255 characters of any kind that a header can contain', async () => {
       for (const idempotencyKey of ['k'.repeat(255), 'é'.repeat(255), `"'; drop table x --`]) {
         const first = await world.post('/agent-cards', card, { idempotencyKey })
         expectFirst(first)
@@ -56,7 +56,7 @@ onEachDatabase('idempotency', (database) => {
       }
     })
 
-    test('is ignored where none is required', async () => {
+    test('operations that require no idempotency key ignore the header', async () => {
       const headers = { 'Idempotency-Key': 'k'.repeat(300) }
       expect((await world.get('/wallets', { headers })).status).toBe(200)
       const advance = () => world.post('/simulations/clock/advance', { seconds: 1 }, { idempotencyKey: 'one' })
@@ -69,8 +69,8 @@ onEachDatabase('idempotency', (database) => {
     })
   })
 
-  describe('a repeat', () => {
-    test('replays an issued card byte for byte and makes no other', async () => {
+  describe('repeats', () => {
+    test('a repeat gets the issued card again, byte for byte, and creates no second card', async () => {
       const sent = { idempotencyKey: newKey() }
       const first = await world.post('/agent-cards', card, sent)
       expectFirst(first)
@@ -80,7 +80,7 @@ onEachDatabase('idempotency', (database) => {
       expect(ids.filter((id: string) => id === first.json.data.id)).toHaveLength(1)
     })
 
-    test('replays an authorization although the purchase has changed since', async () => {
+    test('a repeated authorization gets the original answer even if the purchase has changed since', async () => {
       const cardId = await world.issueCard()
       const sent = { idempotencyKey: newKey() }
       const first = await world.authorize(cardId, 100, sent)
@@ -89,7 +89,7 @@ onEachDatabase('idempotency', (database) => {
       expect(await transactionsOf(cardId)).toHaveLength(1)
     })
 
-    test('replays a declined authorization', async () => {
+    test('a repeated authorization that was declined gets the original answer', async () => {
       const cardId = await world.issueCard({ maximumAmount: 10 })
       const sent = { idempotencyKey: newKey() }
       const first = await world.authorize(cardId, 100, sent)
@@ -98,7 +98,7 @@ onEachDatabase('idempotency', (database) => {
       expect(await transactionsOf(cardId)).toHaveLength(1)
     })
 
-    test('replays failures including their support id', async () => {
+    test('a repeat of a failed request gets the original failure, including its support id', async () => {
       const cardId = await world.issueCard()
       const { id } = (await world.authorize(cardId, 100)).json.data
       const failures = [
@@ -116,7 +116,7 @@ onEachDatabase('idempotency', (database) => {
       }
     })
 
-    test('replays a failure although the request would succeed now', async () => {
+    test('a repeat gets the original failure even if the request would succeed now', async () => {
       const cardId = await world.issueCard()
       const { id } = (await world.authorize(cardId, 100)).json.data
       const refund = (sent: { idempotencyKey: string }) =>
@@ -128,7 +128,7 @@ onEachDatabase('idempotency', (database) => {
       expectFirst(await refund({ idempotencyKey: newKey() }))
     })
 
-    test('replays a malformed body, byte for byte the same', async () => {
+    test('a request with a malformed body counts as a repeat only if it is identical byte for byte', async () => {
       const sent = { idempotencyKey: newKey(), body: '{"data":' }
       const first = await world.send('POST', '/agent-cards', sent)
       expectFirst(first, 400)
@@ -137,7 +137,7 @@ onEachDatabase('idempotency', (database) => {
       expectRefusal(other, 'conflict', keySource)
     })
 
-    test('may order and space its JSON differently', async () => {
+    test('a repeat can write the same JSON with another key order, white space or escapes', async () => {
       const cardId = await world.issueCard()
       const path = `/simulations/agent-cards/${cardId}/authorize`
       const idempotencyKey = newKey()
@@ -152,8 +152,8 @@ onEachDatabase('idempotency', (database) => {
     })
   })
 
-  describe('another request', () => {
-    test('under the same key, with other attributes or another path, is a conflict and moves nothing', async () => {
+  describe('other requests', () => {
+    test('a request with a used key but other attributes or path is a conflict and moves no money', async () => {
       const [cardId, otherCardId] = [await world.issueCard(), await world.issueCard()]
       const sent = { idempotencyKey: newKey() }
       const first = await world.authorize(cardId, 100, sent)
@@ -178,7 +178,7 @@ onEachDatabase('idempotency', (database) => {
       expectReplay(await world.authorize(cardId, 100, sent), first)
     })
 
-    test('under the same key, with another query, does not count as a repeat', async () => {
+    test('a request with a used key but another query does not count as a repeat', async () => {
       const sent = { idempotencyKey: newKey() }
       await world.post('/agent-cards', card, sent)
       const answer = await world.post('/agent-cards?dry=1', card, sent)
@@ -186,7 +186,7 @@ onEachDatabase('idempotency', (database) => {
       expect([400, 409]).toContain(answer.status)
     })
 
-    test('under a new key is a new operation', async () => {
+    test('the same request with a new key is a new operation', async () => {
       const answers = await runInOrder([newKey(), newKey()], (idempotencyKey) =>
         world.post('/agent-cards', card, { idempotencyKey }),
       )

@@ -36,21 +36,21 @@ const commands = {
 const changes = Object.entries<OperationDefinition>(catalogue).filter(
   ([, { effect, permission }]) => effect !== 'read' && permissions[permission].agent,
 )
-const needing = changes.filter(([, { instanceId }]) => instanceId === 'agents')
-const free = changes.filter(([, { instanceId }]) => instanceId === 'optional')
+const withInstanceId = changes.filter(([, { instanceId }]) => instanceId === 'agents')
+const withoutInstanceId = changes.filter(([, { instanceId }]) => instanceId === 'optional')
 
-test('the commands of the rule need an instance id', () => {
-  expect(needing.map(([, { name }]) => name)).toEqual(expect.arrayContaining(Object.values(commands).flat()))
+test('agents need an instance id for the commands that move money', () => {
+  expect(withInstanceId.map(([, { name }]) => name)).toEqual(expect.arrayContaining(Object.values(commands).flat()))
 })
 
-describe('an operation that needs no instance id moves no money', () => {
+describe('operations that need no instance id', () => {
   let on: Grounds
   beforeAll(async () => {
     on = await grounds(sqlite)
   })
   afterAll(() => on.world.drop())
 
-  test.each(free)('%s', async (key, operation) => {
+  test.each(withoutInstanceId)('%s moves no money', async (key, operation) => {
     const sample = samples[key as OperationKey]
     const ids = await sample.make(on, sample.reach === 'connected' ? on.places.granted : on.places.own)
     const before = await readBooks(on.world.store)
@@ -67,17 +67,18 @@ onEachDatabase('X-Instance-ID', (database) => {
   })
   afterAll(() => world.drop())
 
-  /**
-   * Sends a command without an instance id, for records that don't exist. A caller that needs none gets 404.
-   */
+  /** Sends a command without an instance id, about records that do not exist. */
   const sendWithout = ({ method, path }: OperationDefinition, key: string) =>
     world.send(method, path.replaceAll(/\{\w+\}/g, 'missing'), { key, instanceId: null })
 
-  test.each(changes)('%s', async (_, operation) => {
-    const answer = await sendWithout(operation, world.agentKey)
-    if (operation.instanceId === 'agents') {
-      expectRefusal(answer, 'missing_instance_id', { source: { header: 'X-Instance-ID' } })
-    } else expect(answer.text).not.toContain('missing_instance_id')
-    expect((await sendWithout(operation, world.apiKey)).text).not.toContain('missing_instance_id')
-  })
+  test.each(changes)(
+    '%s requires an instance id only if its definition says so, and only from agents',
+    async (_, operation) => {
+      const answer = await sendWithout(operation, world.agentKey)
+      if (operation.instanceId === 'agents') {
+        expectRefusal(answer, 'missing_instance_id', { source: { header: 'X-Instance-ID' } })
+      } else expect(answer.text).not.toContain('missing_instance_id')
+      expect((await sendWithout(operation, world.apiKey)).text).not.toContain('missing_instance_id')
+    },
+  )
 })

@@ -15,7 +15,7 @@ interface RawAnswer {
   text: string
 }
 
-/** Sends bytes to a port and reads until the other side closes. */
+/** Sends the parts of a request to a port, and reads the answer until the server closes the connection. */
 function sendRaw(port: number, parts: Iterable<string>): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
@@ -83,13 +83,13 @@ describe('the HTTP listener', () => {
   }
   const filled = (header: string) => header.replaceAll('PORT', String(port))
 
-  test('keeps an idle connection for 75 seconds, longer than proxies and most pauses between two calls', async () => {
+  test('an idle connection stays open for 75 seconds, longer than most proxies keep theirs', async () => {
     const answer = await fetch(`${listener.url}/whoami`, { headers: { Authorization: `Bearer ${world.agentKey}` } })
     expect(answer.headers.get('keep-alive')).toBe('timeout=75')
     await answer.arrayBuffer()
   })
 
-  test('shows its address', () => {
+  test('the listener has a URL with its address and port', () => {
     expect(listener.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
   })
 
@@ -102,8 +102,8 @@ describe('the HTTP listener', () => {
       ['Host: [::1]:PORT'],
       ['Host: localhost:PORT', 'Origin: http://localhost:PORT'],
       ['Host: 127.0.0.1:PORT', 'Origin: http://127.0.0.1:PORT'],
-    ].map((headers) => ({ said: headers.join(', '), headers })),
-  )('serves $said', async ({ headers }) => {
+    ].map((headers) => [headers.join(', '), headers] as const),
+  )('a request with %s is served', async (_, headers) => {
     const answer = await get(headers.map(filled))
     expect(answer.status).toBe(200)
     expect(answer.text).toContain('whoami')
@@ -130,28 +130,28 @@ describe('the HTTP listener', () => {
       ['Host: localhost:PORT', 'Origin: http://localhost:PORT.evil.example'],
       ['Host: localhost:PORT', 'Origin: http://localhost:PORT@evil.example'],
       ['Host: evil.example', 'Origin: http://evil.example'],
-    ].map((headers) => ({ said: headers.join(', '), headers })),
-  )('refuses $said', async ({ headers }) => {
+    ].map((headers) => [headers.join(', '), headers] as const),
+  )('a request with %s is refused', async (_, headers) => {
     const answer = await get(headers.map(filled))
     expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'forbidden')
     expect(reached).toEqual([])
   })
 
   test.each([
-    ['no Host', [], '1.1'],
-    ['no Host in HTTP/1.0', [], '1.0'],
-    ['an empty Host', ['Host:'], '1.1'],
-    ['two Hosts', ['Host: localhost:PORT', 'Host: evil.example'], '1.1'],
-    ['an invalid Host', ['Host: ???'], '1.1'],
-    ['a Host with other text after it', ['Host: evil.example#localhost:PORT'], '1.1'],
-  ])('refuses %s before it looks at anything else', async (_, headers, version) => {
+    ['no Host header', [], '1.1'],
+    ['no Host header in HTTP/1.0', [], '1.0'],
+    ['an empty Host header', ['Host:'], '1.1'],
+    ['two Host headers', ['Host: localhost:PORT', 'Host: evil.example'], '1.1'],
+    ['an invalid Host header', ['Host: ???'], '1.1'],
+    ['a Host header that contains a fragment', ['Host: evil.example#localhost:PORT'], '1.1'],
+  ])('a request with %s is refused before it reaches the service', async (_, headers, version) => {
     const answer = await get(headers.map(filled), port, version)
     expect([400, 403]).toContain(answer.status)
     expect(answer.text).not.toContain('whoami')
     expect(reached).toEqual([])
   })
 
-  test('refuses a body streamed over 1 MiB, without waiting for its end', async () => {
+  test('a chunked body over 1 MiB is refused without waiting for its end', async () => {
     const head = [
       'POST /agent-cards HTTP/1.1',
       `Host: localhost:${port}`,
@@ -170,14 +170,14 @@ describe('the HTTP listener', () => {
     expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'invalid_value', { source: { pointer: '' } })
   })
 
-  test('refuses a body with a Content-Length over 1 MiB', async () => {
+  test('a body with a Content-Length over 1 MiB is refused', async () => {
     const authorization = `Authorization: Bearer ${world.agentKey}`
     const head = `POST /agent-cards HTTP/1.1\r\nHost: localhost:${port}\r\n${authorization}\r\nConnection: close\r\nContent-Length: ${mebibyte + 1}`
     const answer = await sendRaw(port, [`${head}\r\nContent-Type: application/json\r\n\r\n{`])
     expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'invalid_value', { source: { pointer: '' } })
   })
 
-  test('refuses a body on a read', async () => {
+  test('a GET request with a body is answered with 200 or 400', async () => {
     const lines = [
       'GET /whoami HTTP/1.1',
       `Host: localhost:${port}`,
@@ -189,7 +189,7 @@ describe('the HTTP listener', () => {
     expect([200, 400]).toContain(answer.status)
   })
 
-  test('bound to every address, accepts any address but no foreign name', async () => {
+  test('a listener on all addresses accepts any IP address in the Host header, but no foreign name', async () => {
     const open = await listen({
       fetch: world.service.fetch,
       host: '0.0.0.0',
@@ -205,12 +205,12 @@ describe('the HTTP listener', () => {
     await open.close()
   })
 
-  test('answers running requests before it is closed', async () => {
-    const { promise: reachedIt, resolve: reach } = Promise.withResolvers<void>()
+  test('a closing listener answers requests in progress before it stops', async () => {
+    const { promise: requestArrived, resolve: noteArrival } = Promise.withResolvers<void>()
     const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>()
     const slow = await listen({
       fetch: async () => {
-        reach()
+        noteArrival()
         await mayAnswer
         return new Response('done')
       },
@@ -220,7 +220,7 @@ describe('the HTTP listener', () => {
       log: createLogger({ level: 'silent' }),
     })
     const answer = fetch(slow.url)
-    await reachedIt
+    await requestArrived
     let closed = false
     const closing = slow.close().then(() => {
       closed = true
@@ -232,7 +232,7 @@ describe('the HTTP listener', () => {
     await expect(fetch(slow.url)).rejects.toThrow()
   })
 
-  test('does not wait for idle connections when it is closed', async () => {
+  test('a closing listener does not wait for idle connections', async () => {
     const quiet = await listen({
       fetch: async () => new Response('done'),
       host: '127.0.0.1',
@@ -252,7 +252,7 @@ describe('the HTTP listener', () => {
     await Promise.all(ended)
   })
 
-  describe('behind another address, with paths open to pages of other sites', () => {
+  describe('a listener with a public URL and CORS paths', () => {
     let guarded: Listener
     let to: number
     const served: string[] = []
@@ -274,10 +274,10 @@ describe('the HTTP listener', () => {
     })
     afterAll(() => guarded.close())
 
-    const ask = (path: string, host: string, from?: string, method = 'POST') => {
+    const ask = (path: string, host: string, origin?: string, method = 'POST') => {
       served.length = 0
       const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, 'Connection: close', 'Content-Length: 0']
-      if (from !== undefined) lines.push(`Origin: ${from}`)
+      if (origin !== undefined) lines.push(`Origin: ${origin}`)
       return sendRaw(to, [`${lines.join('\r\n')}\r\n\r\n`])
     }
 
@@ -290,8 +290,8 @@ describe('the HTTP listener', () => {
       ['/mcp', 'localhost:PORT', 'http://127.0.0.1:1'],
       ['/mcp', 'localhost:PORT', 'https://[::1]:1'],
       ['/mcp/x/all?a=b', 'pay.example', 'https://inspector.example'],
-    ])('serves %s of %s to %s', async (path, host, from) => {
-      expect((await ask(path, host.replace('PORT', String(to)), from)).status).toBe(200)
+    ])('a request to %s with Host %s and Origin %s is served', async (path, host, origin) => {
+      expect((await ask(path, host.replace('PORT', String(to)), origin)).status).toBe(200)
       expect(served).toHaveLength(1)
     })
 
@@ -311,23 +311,23 @@ describe('the HTTP listener', () => {
       ['/mcp', 'localhost:PORT', 'https://inspector.example:8443'],
       ['/mcp', 'localhost:PORT', 'https://localhost.evil.example'],
       ['/mcp', 'localhost:PORT', 'ftp://localhost'],
-    ])('refuses %s of %s to %s, its preflight too', async (path, host, from) => {
+    ])('a request to %s with Host %s and Origin %s is refused, as is its preflight', async (path, host, origin) => {
       for (const method of ['POST', 'OPTIONS']) {
-        const answer = await ask(path, host.replace('PORT', String(to)), from, method)
+        const answer = await ask(path, host.replace('PORT', String(to)), origin, method)
         expectRefusal({ ...answer, json: JSON.parse(answer.text) }, 'forbidden')
         expect(served).toEqual([])
       }
     })
 
-    test('answers before the body comes', async () => {
+    test('a request with a foreign Host is refused before its body arrives', async () => {
       const head = 'POST /mcp HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nContent-Length: 1000000\r\n\r\n'
       expect((await sendRaw(to, [head])).status).toBe(403)
     })
   })
 })
 
-describe('whether a caller is on this machine', () => {
-  const toldOf = async (headers: Record<string, string>) => {
+describe('local callers', () => {
+  const isLocalCaller = async (headers: Record<string, string>) => {
     let local: boolean | undefined
     const listener = await listen({
       fetch: async (_request, caller) => {
@@ -344,10 +344,10 @@ describe('whether a caller is on this machine', () => {
     return local
   }
 
-  test('is known by its address, and by the headers of proxies', async () => {
-    expect(await toldOf({})).toBe(true)
+  test('a caller is local if it connects from this machine and no header shows a proxy', async () => {
+    expect(await isLocalCaller({})).toBe(true)
     for (const name of ['Forwarded', 'X-Forwarded-For', 'X-Real-IP', 'Via']) {
-      expect(await toldOf({ [name]: '192.0.2.1' })).toBe(false)
+      expect(await isLocalCaller({ [name]: '192.0.2.1' })).toBe(false)
     }
   })
 })

@@ -7,13 +7,13 @@ const statuses = ['authorized', 'declined', 'captured', 'partially_captured', 'r
 
 onEachDatabase('lists', (database) => {
   let world: World
-  let many: OtherParty
+  let cardOwner: OtherParty
   /** The ids of 137 cards, newest first. */
   let cardIds: string[]
 
   beforeAll(async () => {
     world = await createWorld(database)
-    many = await addParty(world)
+    cardOwner = await addParty(world)
     cardIds = []
     for (let count = 0; count < 137; count++) cardIds.unshift(await issue())
   })
@@ -21,7 +21,7 @@ onEachDatabase('lists', (database) => {
 
   async function issue(): Promise<string> {
     world.system.pass(1)
-    return world.issueCard({}, { key: many.agentKey })
+    return world.issueCard({}, { key: cardOwner.agentKey })
   }
 
   /** Reads a list page by page, and runs `between` after each page. */
@@ -29,8 +29,8 @@ onEachDatabase('lists', (database) => {
     const pages: string[][] = []
     let cursor: string | null = null
     do {
-      const and = path.includes('?') ? '&' : '?'
-      const answer = await world.get(cursor === null ? path : `${path}${and}cursor=${cursor}`, { key })
+      const separator = path.includes('?') ? '&' : '?'
+      const answer = await world.get(cursor === null ? path : `${path}${separator}cursor=${cursor}`, { key })
       expect(answer.status, answer.text).toBe(200)
       const { data, meta } = answer.json
       const { hasMore, nextCursor }: { hasMore: boolean; nextCursor: string | null } = meta.pagination
@@ -47,27 +47,27 @@ onEachDatabase('lists', (database) => {
     ['', [50, 50, 37]],
     ['?limit=100', [100, 37]],
     ['?limit=10', [...Array(13).fill(10), 7]],
-  ])('are walked page by page, newest first (%s)', async (query, sizes) => {
-    const walked = await walk(`/agent-cards${query}`, many.agentKey)
+  ])('with the query %j, a list is returned in pages, newest first', async (query, sizes) => {
+    const walked = await walk(`/agent-cards${query}`, cardOwner.agentKey)
     expect(walked.ids).toEqual(cardIds)
     expect(walked.sizes).toEqual(sizes)
   })
 
-  test('one by one show everything once', async () => {
-    const { ids } = await walk('/agent-cards?limit=1', many.agentKey)
+  test('pages of one record show every record exactly once', async () => {
+    const { ids } = await walk('/agent-cards?limit=1', cardOwner.agentKey)
     expect(ids).toEqual(cardIds)
   })
 
-  test('show no added rows on the pages after the first', async () => {
+  test('records added while a list is being read do not appear on its later pages', async () => {
     const before = [...cardIds]
-    const { ids } = await walk('/agent-cards?limit=25', many.agentKey, async () => {
+    const { ids } = await walk('/agent-cards?limit=25', cardOwner.agentKey, async () => {
       cardIds.unshift(await issue())
     })
     expect(ids).toEqual(before)
-    expect((await walk('/agent-cards', many.agentKey)).ids).toEqual(cardIds)
+    expect((await walk('/agent-cards', cardOwner.agentKey)).ids).toEqual(cardIds)
   })
 
-  test('end without a cursor when the last page is full', async () => {
+  test('a list whose last page is full ends without another cursor', async () => {
     const party = await addParty(world)
     for (let count = 0; count < 6; count++) {
       world.system.pass(1)
@@ -90,7 +90,7 @@ onEachDatabase('lists', (database) => {
     },
   )
 
-  describe('of card transactions', () => {
+  describe('lists of card transactions', () => {
     let party: OtherParty
     let byStatus: Record<string, string[]>
     let byCard: Record<string, string[]>
@@ -123,7 +123,7 @@ onEachDatabase('lists', (database) => {
       }
     })
 
-    test('are filtered by status, over pages', async () => {
+    test('a list of card transactions can be filtered by status on every page', async () => {
       for (const status of statuses) {
         const expected = byStatus[status] ?? []
         expect(expected.length).toBeGreaterThan(1)
@@ -133,7 +133,7 @@ onEachDatabase('lists', (database) => {
       }
     })
 
-    test('are filtered by card, and by both', async () => {
+    test('a list of card transactions can be filtered by card, and by card and status', async () => {
       for (const [cardId, expected] of Object.entries(byCard).slice(0, 4)) {
         const path = `/card-transactions?cardId=${cardId}`
         expect((await walk(`${path}&limit=1`, party.agentKey)).ids).toEqual(expected)
@@ -143,7 +143,7 @@ onEachDatabase('lists', (database) => {
       expect((await walk('/card-transactions?cardId=pcd_missing', party.agentKey)).ids).toEqual([])
     })
 
-    test('accept only cursors of the same list, filters and account', async () => {
+    test('a cursor works only for the list, filters and account that it came from', async () => {
       const key = party.agentKey
       const cursorOf = async (path: string, sent = { key }) =>
         (await world.get(path, sent)).json.meta.pagination.nextCursor
@@ -151,9 +151,9 @@ onEachDatabase('lists', (database) => {
       const all = await cursorOf('/card-transactions?limit=1')
       const declined = await cursorOf('/card-transactions?limit=1&status=declined')
       const cards = await cursorOf('/agent-cards?limit=1')
-      const others = await cursorOf('/agent-cards?limit=1', { key: many.agentKey })
-      const parties = await cursorOf('/card-transactions?limit=1', { key: party.apiKey })
-      for (const cursor of [all, declined, cards, others, parties]) expect(cursor).toMatch(/^cur_/)
+      const fromOtherParty = await cursorOf('/agent-cards?limit=1', { key: cardOwner.agentKey })
+      const fromApiKey = await cursorOf('/card-transactions?limit=1', { key: party.apiKey })
+      for (const cursor of [all, declined, cards, fromOtherParty, fromApiKey]) expect(cursor).toMatch(/^cur_/)
       const wrong = [
         [`/card-transactions?status=declined&cursor=${all}`, key],
         [`/card-transactions?cardId=${cardId}&cursor=${all}`, key],
@@ -163,10 +163,10 @@ onEachDatabase('lists', (database) => {
         [`/agent-cards?cursor=${all}`, key],
         [`/wallets?cursor=${all}`, key],
         [`/customers?cursor=${all}`, key],
-        [`/agent-cards?cursor=${others}`, key],
-        [`/card-transactions?cursor=${all}`, many.agentKey],
+        [`/agent-cards?cursor=${fromOtherParty}`, key],
+        [`/card-transactions?cursor=${all}`, cardOwner.agentKey],
         [`/card-transactions?cursor=${all}`, party.apiKey],
-        [`/card-transactions?cursor=${parties}`, key],
+        [`/card-transactions?cursor=${fromApiKey}`, key],
         ...['', 'x', 'cur_', 'cur_x', 'cur_AAAA', '-1', 'cur_'.padEnd(600, 'a'), 'cur_%00'].map(
           (cursor) => [`/card-transactions?cursor=${cursor}`, key] as const,
         ),
@@ -178,7 +178,7 @@ onEachDatabase('lists', (database) => {
       expect((await world.get(`/card-transactions?limit=7&cursor=${all}`, { key })).status).toBe(200)
     })
 
-    test('refuse cursors that were cut or recombined', async () => {
+    test('cursors that were shortened or altered are refused', async () => {
       const path = '/card-transactions?limit=1'
       const { nextCursor } = (await world.get(path, { key: party.agentKey })).json.meta.pagination
       const [mark, id = ''] = Buffer.from(nextCursor.slice(4), 'base64url').toString().split(' ')
@@ -192,7 +192,7 @@ onEachDatabase('lists', (database) => {
     })
   })
 
-  describe('of customers', () => {
+  describe('lists of customers', () => {
     const customerIds: string[] = []
 
     beforeAll(async () => {
@@ -207,7 +207,7 @@ onEachDatabase('lists', (database) => {
       }
     })
 
-    test('have 20 on a page', async () => {
+    test('a list of customers has 20 records on a page', async () => {
       for (const key of [world.agentKey, world.apiKey]) {
         const walked = await walk('/customers', key)
         expect(walked.sizes).toEqual([20, 3])
@@ -215,7 +215,7 @@ onEachDatabase('lists', (database) => {
       }
     })
 
-    test('are filtered by status', async () => {
+    test('a list of customers can be filtered by status', async () => {
       expect((await walk('/customers?status=revoked&limit=1', world.agentKey)).ids).toEqual(customerIds.slice(22, 24))
       expect((await walk('/customers?status=all&limit=5', world.agentKey)).sizes).toEqual([5, 5, 5, 5, 5])
       const { nextCursor } = (await world.get('/customers?limit=1')).json.meta.pagination
