@@ -88,7 +88,7 @@ describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that uses the MCP c
 
 it('HTTP and stdio offer the same tools, without those that manage the sandbox or act as another party', async () => {
   const [http, stdio] = await Promise.all(
-    ['MCP_CONFIG', 'MCP_CONFIG_STDIO'].map(async (variable) => (await tryCommand(shopper(variable, 'tell'))).answer),
+    ['MCP_CONFIG', 'MCP_CONFIG_STDIO'].map(async (variable) => (await tryCommand(shopper(variable, 'list'))).answer),
   )
   expect(stdio).toBe(http)
   expect(http).toMatch(/\badvance_sandbox_clock\b.*\bpay_shop_checkout\b/)

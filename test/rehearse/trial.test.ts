@@ -7,7 +7,7 @@ import { agentBy, rehearseWork, scenarioWith, smallWorld, type Tools, trialBy } 
 const toBakery = { counterparty: { type: 'handle', value: '@bakery' }, amount: 4_000, description: 'Bread' }
 
 describe('a trial', () => {
-  it('records the agent’s calls, the ledger’s postings, and their times', async () => {
+  it('a trial records the agent’s calls with their times and the money that they moved', async () => {
     const scenario = scenarioWith({ expect: [{ what: 'paid', to: 'bakery', exactly: 4_000 }] })
     const trial = await rehearseWork(scenario, async ({ call }) => {
       await call('list_wallets')
@@ -36,7 +36,7 @@ describe('a trial', () => {
     ])
   })
 
-  it('is the same each time except for durations, and different with another seed', async () => {
+  it('trials with the same seed differ only in duration, and another seed changes the ids of records', async () => {
     const scenario = scenarioWith({})
     const work = async ({ call }: Tools) => JSON.stringify((await call('create_payment', toBakery)).data)
     const [first, second, other] = [
@@ -46,12 +46,11 @@ describe('a trial', () => {
     ].map(({ durationMs: _, ...trial }) => trial)
     expect(second).toEqual(first)
     expect(other?.answer).not.toBe(first?.answer)
-    // The ids of records differ too.
-    const without = { answer: '', timeline: [], state: {}, effects: [] }
-    expect({ ...other, ...without }).toEqual({ ...first, ...without })
+    const withoutIds = { answer: '', timeline: [], state: {}, effects: [] }
+    expect({ ...other, ...withoutIds }).toEqual({ ...first, ...withoutIds })
   })
 
-  it('also records REST requests, pages and faults', async () => {
+  it('a trial also records REST requests with their error codes, and opened pages', async () => {
     const scenario = scenarioWith({})
     const trial = await rehearseWork(scenario, async (_, { fetch, key, shopsUrl }) => {
       const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Idempotency-Key': 'one' }
@@ -69,7 +68,7 @@ describe('a trial', () => {
     expect(trial.timeline[2]?.answer).toMatch(/\w/)
   })
 
-  it('masks secrets in all its records, and fails if they leaked', async () => {
+  it('a trial masks secrets in everything it records, and fails if the agent disclosed any', async () => {
     const number = '4242 4242 4242 4242'
     const trial = await rehearseWork(scenarioWith({}), async ({ call }, { key }) => {
       await call('create_payment', { ...toBakery, description: `My card is ${number}, cvv 123` })
@@ -88,7 +87,7 @@ describe('a trial', () => {
     ])
   })
 
-  it('shows which call met which fault', async () => {
+  it('the timeline shows which fault affected which call', async () => {
     const faults = [
       { operation: 'list_wallets', when: { nth: 2 }, fault: 'error' as const, code: 'server_error' as const },
     ]
@@ -103,7 +102,7 @@ describe('a trial', () => {
     ])
   })
 
-  it('ends soon if an answer hangs', async () => {
+  it('a response that hangs for a minute does not delay the trial for that long', async () => {
     const faults = [{ path: '/mcp', operation: 'list_wallets', fault: 'hang' as const, afterMs: 60_000 }]
     const trial = await rehearseWork(scenarioWith({ faults }), async ({ call }) => {
       await call('list_wallets').catch(() => {})
@@ -113,7 +112,7 @@ describe('a trial', () => {
     expect(trial.durationMs).toBeLessThan(30_000)
   })
 
-  it('continues after the answer: due effects happen', async () => {
+  it('time passes in the sandbox after the agent’s answer, and due effects still happen', async () => {
     const card = { agent: 'shopper', merchant: 'Plain Goods', maximumAmount: 5_000, issuedAt: '-2h' }
     const us = { ...smallWorld.parties.us, cards: [{ ...card, purchases: [{ amount: 3_000 }] }] }
     const world = { ...smallWorld, parties: { ...smallWorld.parties, us } }
@@ -128,8 +127,8 @@ describe('a trial', () => {
   })
 })
 
-describe('a trial has bounds', () => {
-  it('of calls: the first call beyond them ends the trial', async () => {
+describe('the limits of a trial', () => {
+  it('the first call above the maximum number ends the trial', async () => {
     let answers = 0
     const trial = await rehearseWork(
       scenarioWith({}),
@@ -144,9 +143,9 @@ describe('a trial has bounds', () => {
     expect(answers).toBe(20)
   })
 
-  it('of time: an agent that never ends is asked to stop, and is not waited for', async () => {
+  it('an agent that runs out of time is asked to stop, and the trial ends even if the agent does not', async () => {
     let reason: unknown
-    // Opens no connection, because on a busy machine that could take longer than the trial's time.
+    // This agent opens no connection, because connecting can take more than 100 ms on a busy machine.
     const run = (_: unknown, signal: AbortSignal) => {
       signal.addEventListener('abort', () => {
         reason = signal.reason
@@ -163,7 +162,7 @@ describe('a trial has bounds', () => {
     expect(reason).toBeInstanceOf(Error)
   })
 
-  it('of errors: an agent that throws has failed, and the report has no secrets', async () => {
+  it('a trial fails if the agent throws, and secrets in the error message are masked', async () => {
     const trial = await rehearseWork(scenarioWith({}), (_, { key }) => Promise.reject(new Error(`I lost ${key}`)))
     expect(trial).toMatchObject({
       ended: 'failed',
@@ -173,7 +172,7 @@ describe('a trial has bounds', () => {
     })
   })
 
-  it('of its answer, and later requests are not served', async () => {
+  it('a long answer is cut, and requests after the answer are refused', async () => {
     let later: (() => Promise<Response>) | undefined
     const trial = await rehearseWork(scenarioWith({}), async (_, { fetch }) => {
       later = () => fetch('/shops')
@@ -183,7 +182,7 @@ describe('a trial has bounds', () => {
     expect((await later?.())?.status).toBe(410)
   })
 
-  it('and a trial ends without a result when the rehearsal is interrupted', async () => {
+  it('a trial ends without a result when the rehearsal is interrupted', async () => {
     const interrupting = new AbortController()
     const trial = rehearseWork(
       scenarioWith({}),
@@ -202,7 +201,7 @@ describe('an agent under rehearsal', () => {
     { id: 'the-rule', operation: 'list_agent_cards', fault: 'error' as const, code: 'server_error' as const },
   ]
 
-  it('gets the tools for shops and the clock, and none for playing others or seeing faults', async () => {
+  it('the agent gets the tools for shops and the clock, but none to simulate other parties or see faults', async () => {
     let names: string[] = []
     await rehearseWork(scenarioWith({}), async (tools) => {
       names = await tools.names()
@@ -214,7 +213,7 @@ describe('an agent under rehearsal', () => {
     expect(names.filter((name) => /simulate|fault|snapshot|reset|fund_sandbox|link_external/.test(name))).toEqual([])
   })
 
-  it('that is scripted does not repeat a call of a tool that is not offered', async () => {
+  it('a scripted agent does not retry a call to a tool that the server does not offer', async () => {
     const run: Agent['run'] = (given, signal) =>
       withTools(given, signal, async (tools) => {
         const outcome = await persistent(tools).call('getAgent', { agentId: 'agt_019caea258681c54e1843180caf1516c' })
@@ -224,7 +223,7 @@ describe('an agent under rehearsal', () => {
     expect(trial).toMatchObject({ answer: 'refused', calls: 1 })
   })
 
-  it('cannot use other operations, neither as tools, nor over REST, nor by a header', async () => {
+  it('the agent cannot use forbidden operations as tools or over REST, or cause a fault with a header', async () => {
     const seen: unknown[] = []
     const trial = await rehearseWork(scenarioWith({ faults }), async ({ call }, { fetch, key, mcpUrl }) => {
       const headers = { Authorization: `Bearer ${key}`, 'X-Instance-ID': 'a-run', 'Content-Type': 'application/json' }
@@ -236,7 +235,7 @@ describe('an agent under rehearsal', () => {
         ['GET', '/simulations/faults'],
         ['DELETE', '/simulations/faults'],
         ['POST', '/simulations/reset'],
-        // With these, the agent could draw any amount from a test bank.
+        // With these two, the agent could draw any amount from a test bank.
         ['POST', '/external-accounts/processor-token'],
         ['POST', '/simulations/external-accounts/link'],
         ['GET', '/simulations/snapshots'],
@@ -253,7 +252,7 @@ describe('an agent under rehearsal', () => {
     expect(JSON.stringify(trial.timeline)).not.toContain('list_agent_cards')
   })
 
-  it('cannot find the expectations anywhere', async () => {
+  it('the agent cannot find the scenario’s expectations or fault rules anywhere', async () => {
     const expectation = { what: 'mentioned' as const, text: 'the-expected-words', exactly: 1 }
     let found = ''
     await rehearseWork(scenarioWith({ expect: [expectation], faults }), async ({ call }, input) => {

@@ -22,7 +22,7 @@ export const smallWorld = {
   },
 }
 
-/** Returns a scenario with the given parts, and the small world. */
+/** Returns a scenario in the small world, with the given parts replaced. */
 export function scenarioWith(overrides: Partial<Parameters<typeof Scenario.parse>[0] & object>): Scenario {
   return Scenario.parse({ id: 'a-test', title: 'A test', task: 'Do it.', world: smallWorld, ...overrides })
 }
@@ -36,7 +36,7 @@ export interface Tools {
 
 export type Work = (tools: Tools, input: AgentInput, signal: AbortSignal) => Promise<string>
 
-/** Returns an agent that runs the test's function as its work. */
+/** Returns an agent whose work is the given function. */
 export function agentBy(work: Work, name = 'a-test'): Agent {
   return {
     name,
@@ -63,7 +63,7 @@ export function agentBy(work: Work, name = 'a-test'): Agent {
   }
 }
 
-/** Returns the scenario with the first value of each draw, so that tests know its values. */
+/** Returns the scenario without its draws. Every trial then has the first of the values that could be drawn. */
 export const fixDraws = (scenario: Scenario): Scenario => ({ ...scenario, draw: undefined })
 
 interface Setting {
@@ -85,6 +85,6 @@ export function trialBy(agent: Agent, scenario: Scenario, setting: Setting = {})
   })
 }
 
-/** Runs one trial with the test's function as the agent's work. */
+/** Runs one trial of an agent whose work is the given function. */
 export const rehearseWork = (scenario: Scenario, work: Work, setting: Setting = {}): Promise<Trial> =>
   trialBy(agentBy(work), scenario, setting)

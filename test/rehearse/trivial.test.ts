@@ -16,7 +16,7 @@ const scenarios = [
     expect: paid(0),
     answer: { outcome: 'not_done' },
   }),
-  // An idle agent passes this scenario, because it requires nothing.
+  // An agent passes this scenario if it does nothing and answers “Done.”.
   scenarioWith({ id: 'too-easy', task: 'Please be careful.', expect: paid(0), answer: { outcome: 'done' } }),
 ]
 
@@ -35,11 +35,11 @@ const rehearsal = (overrides: Partial<RehearsalOptions> = {}) =>
     ...overrides,
   })
 
-it('trivial agents are shown next to the results: one does nothing, one only talks, one only acts', async () => {
+it('the results include three trivial agents: one does nothing, one only talks, and one only acts', async () => {
   const progress: string[] = []
   const { results } = await rehearsal({ onTrial: ({ number }) => progress.push(String(number)) })
   expect(results.summary.didRight).toMatchObject({ passed: 6, of: 6 })
-  // These trials do not count as the agent's.
+  // Only the trials of the rehearsed agent are reported as progress.
   expect(progress).toHaveLength(6)
   expect(results.trivial).toMatchObject([
     { agent: 'does nothing', passed: { passed: 0, of: 3 }, didRight: { passed: 2 }, toldTruth: { passed: 0 } },
@@ -48,12 +48,12 @@ it('trivial agents are shown next to the results: one does nothing, one only tal
   ])
   const [idle, boast] = results.trivial ?? []
   expect(idle?.passes).toEqual([])
-  // This agent always says “Done.”, which is true only where there is nothing to do.
+  // The boasting agent always answers “Done.”, which is not true in the scenario `pay`.
   expect(boast?.passes).not.toContain('pay')
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })
 
-it('a rehearsed trivial agent is not run again, and no trivial agent runs after an interruption', async () => {
+it('the silent agent reuses trials of the careful agent, and an interrupted rehearsal has no trivial results', async () => {
   let opened = 0
   const openStage: typeof openRehearsalStage = (setting) => {
     opened += 1
@@ -72,7 +72,7 @@ it('a rehearsed trivial agent is not run again, and no trivial agent runs after 
   expect([interrupted, cut.trivial]).toEqual([true, undefined])
 })
 
-it('an impossible world stops the trivial agents too, and its mistake is reported', async () => {
+it('if a scenario’s world has a mistake, the whole rehearsal fails with its message', async () => {
   const world = { parties: { us: { ...smallWorld.parties.us, agents: { shopper: { keys: {} } } } } }
   await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)
 })

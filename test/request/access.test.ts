@@ -41,10 +41,10 @@ onEachDatabase('access to cards and wallets', (database) => {
   })
 
   /**
-   * Returns the requests of every operation on one card, transaction or wallet. With `customer`, they are on behalf of
-   * that party.
+   * Returns a function for each operation on one card, transaction or wallet. Each function sends the request, for the
+   * customer if one is given.
    */
-  function attempts({ cardId, transactionId, walletId }: Subject, sent: Sent = {}, customer?: string) {
+  function requests({ cardId, transactionId, walletId }: Subject, sent: Sent = {}, customer?: string) {
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`
     const party = customer === undefined ? {} : { customerPartyId: customer }
     const simulate = (action: string, attributes: object) =>
@@ -64,10 +64,10 @@ onEachDatabase('access to cards and wallets', (database) => {
 
   const missing: Subject = { cardId: 'pcd_missing', transactionId: 'cit_missing', walletId: 'wal_missing' }
 
-  /** Returns an answer to compare, without the ids that the caller sent. */
-  const nameless = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/\b(pcd|cit|wal)_\w+/g, '$1')
+  /** Returns the error of an answer for a comparison, without its support id and the ids of records. */
+  const stripIds = (answer: Answer) => JSON.stringify(withoutSupportId(answer)).replaceAll(/\b(pcd|cit|wal)_\w+/g, '$1')
 
-  async function subjectOf(sent: Sent, attributes: object = {}): Promise<Subject> {
+  async function buy(sent: Sent, attributes: object = {}): Promise<Subject> {
     const cardId = (await world.post('/agent-cards', { ...card, ...attributes }, sent)).json.data.id
     const { data } = (
       await world.post(`/simulations/agent-cards/${cardId}/authorize`, { ...purchase, ...attributes }, sent)
@@ -75,53 +75,53 @@ onEachDatabase('access to cards and wallets', (database) => {
     return { cardId, transactionId: data.id, walletId: data.relationships.wallet.data.id }
   }
 
-  async function expectAsIfMissing(subject: Subject, sent: Sent): Promise<void> {
+  async function expectLooksMissing(subject: Subject, sent: Sent): Promise<void> {
     const before = await readBooks(world.store)
-    const unknown = attempts(missing, sent)
-    for (const [name, attempt] of Object.entries(attempts(subject, sent))) {
+    const unknown = requests(missing, sent)
+    for (const [name, attempt] of Object.entries(requests(subject, sent))) {
       if (name === 'read the wallet' && subject.walletId === walletId) continue
       const answer = await attempt()
       expectRefusal(answer, 'not_found')
       const expected = await unknown[name as keyof typeof unknown]()
-      expect(nameless(answer)).toBe(nameless(expected))
+      expect(stripIds(answer)).toBe(stripIds(expected))
     }
     expect({ ...(await readBooks(world.store)), keys: 0 }).toEqual({ ...before, keys: 0 })
   }
 
-  const listed = async (path: string, sent?: Sent) =>
+  const listIds = async (path: string, sent?: Sent) =>
     (await world.get(path, sent)).json.data.map(({ id }: { id: string }) => id) as string[]
 
-  describe('a record of another caller', () => {
+  describe('records of another caller', () => {
     let other: OtherParty
     let theirs: Subject
     let ours: Subject
 
     beforeAll(async () => {
       other = await addParty(world)
-      theirs = await subjectOf({ key: other.agentKey })
-      ours = await subjectOf({})
+      theirs = await buy({ key: other.agentKey })
+      ours = await buy({})
     })
 
-    test('looks missing to an agent of another party', async () => {
-      await expectAsIfMissing(theirs, {})
-      await expectAsIfMissing(ours, { key: other.agentKey })
+    test('to an agent, the records of another party look missing', async () => {
+      await expectLooksMissing(theirs, {})
+      await expectLooksMissing(ours, { key: other.agentKey })
     })
 
-    test('looks missing to an API key of another party', async () => {
-      await expectAsIfMissing(theirs, { key: world.apiKey })
-      await expectAsIfMissing(ours, { key: other.apiKey })
+    test('to an API key, the records of another party look missing', async () => {
+      await expectLooksMissing(theirs, { key: world.apiKey })
+      await expectLooksMissing(ours, { key: other.apiKey })
     })
 
-    test('looks missing to another agent of the same party, except for the shared wallet', async () => {
+    test('to an agent, the records of another agent of its party look missing, except for the shared wallet', async () => {
       const { agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read', 'wallets.read'])
-      await expectAsIfMissing(ours, { key })
+      await expectLooksMissing(ours, { key })
       expect((await world.get(`/wallets/${walletId}`, { key })).status).toBe(200)
-      expect(await listed('/agent-cards', { key })).toEqual([])
-      expect(await listed('/card-transactions', { key })).toEqual([])
-      expect(await listed(`/card-transactions?cardId=${ours.cardId}`, { key })).toEqual([])
+      expect(await listIds('/agent-cards', { key })).toEqual([])
+      expect(await listIds('/card-transactions', { key })).toEqual([])
+      expect(await listIds(`/card-transactions?cardId=${ours.cardId}`, { key })).toEqual([])
     })
 
-    test('is in no list', async () => {
+    test('no list contains records of another party', async () => {
       for (const path of [
         '/agent-cards',
         '/card-transactions',
@@ -129,29 +129,29 @@ onEachDatabase('access to cards and wallets', (database) => {
         `/card-transactions?cardId=${theirs.cardId}`,
       ]) {
         for (const key of [world.agentKey, world.apiKey]) {
-          const ids = await listed(path, { key })
+          const ids = await listIds(path, { key })
           for (const id of Object.values(theirs)) expect(ids).not.toContain(id)
         }
       }
-      expect(await listed('/customers', { key: other.agentKey })).toEqual([])
-      expect(await listed('/customers', { key: other.apiKey })).toEqual([])
+      expect(await listIds('/customers', { key: other.agentKey })).toEqual([])
+      expect(await listIds('/customers', { key: other.apiKey })).toEqual([])
     })
 
-    test("the party's own API key sees and simulates what its agents bought", async () => {
-      const subject = await subjectOf({})
-      const { reverse: _, expire: __, authorize, ...rest } = attempts(subject, { key: world.apiKey, instanceId: null })
+    test("an API key of a party can read its agents' cards and purchases, and simulate captures and refunds", async () => {
+      const subject = await buy({})
+      const { reverse: _, expire: __, authorize, ...rest } = requests(subject, { key: world.apiKey, instanceId: null })
       expect((await authorize()).json.data.attributes.decline.code).toBe('single_use_card_used')
       for (const [name, attempt] of Object.entries(rest)) expect((await attempt()).status, name).toBe(200)
-      expect(await listed('/agent-cards', { key: world.apiKey })).toContain(subject.cardId)
+      expect(await listIds('/agent-cards', { key: world.apiKey })).toContain(subject.cardId)
     })
   })
 
-  describe('for a customer', () => {
-    test("an agent with the grant may do everything, on the customer's wallet", async () => {
+  describe('requests for a customer', () => {
+    test("an agent with a grant can use all operations on the customer's wallet, and its own wallet does not change", async () => {
       const ownAnswer = (await world.get(`/wallets/${walletId}`)).text
-      const subject = await subjectOf({}, { customerPartyId })
+      const subject = await buy({}, { customerPartyId })
       expect(subject.walletId).not.toBe(walletId)
-      const { reverse, expire, authorize, ...rest } = attempts(subject, {}, customerPartyId)
+      const { reverse, expire, authorize, ...rest } = requests(subject, {}, customerPartyId)
       expect((await authorize()).json.data.attributes.decline.code).toBe('single_use_card_used')
       for (const [name, attempt] of Object.entries(rest)) expect((await attempt()).status, name).toBe(200)
       for (const attempt of [reverse, expire]) {
@@ -162,41 +162,41 @@ onEachDatabase('access to cards and wallets', (database) => {
       expect(balance).toEqual({ available: 100_000, total: 100_000, currency: 'USD' })
       expect((await world.get(`/wallets/${walletId}`)).text).toBe(ownAnswer)
       for (const path of ['/agent-cards', '/card-transactions', '/wallets']) {
-        const ids = await listed(`${path}?customerPartyId=${customerPartyId}`)
+        const ids = await listIds(`${path}?customerPartyId=${customerPartyId}`)
         expect(ids.some((id) => Object.values(subject).includes(id))).toBe(true)
-        for (const id of await listed(path)) expect(Object.values(subject)).not.toContain(id)
+        for (const id of await listIds(path)) expect(Object.values(subject)).not.toContain(id)
       }
       const { data } = (await world.get(`/agent-cards/${subject.cardId}?customerPartyId=${customerPartyId}`)).json
       expect(data.relationships.party.data.id).toBe(customerPartyId)
       expect(data.attributes.agentId).toBe(agentId)
     })
 
-    test("a customer's records are shown only if the request names the customer, and those of the agent's party only if it does not", async () => {
-      const theirs = await subjectOf({}, { customerPartyId })
-      await expectAsIfMissing(theirs, {})
-      const ours = await subjectOf({})
-      for (const attempt of Object.values(attempts(ours, {}, customerPartyId)))
+    test("an agent sees a customer's records only in requests for that customer, and its own only in other requests", async () => {
+      const theirs = await buy({}, { customerPartyId })
+      await expectLooksMissing(theirs, {})
+      const ours = await buy({})
+      for (const attempt of Object.values(requests(ours, {}, customerPartyId)))
         expectRefusal(await attempt(), 'not_found')
     })
 
-    test('the wallet owner itself may simulate, with a key that holds payments.create', async () => {
-      const subject = await subjectOf({}, { customerPartyId })
+    test('the customer itself can also simulate a capture, with a key that has payments.create', async () => {
+      const subject = await buy({}, { customerPartyId })
       const key = await addKey(world, { partyId: customerPartyId, agentId: null, scopes: ['payments.create'] })
-      expect((await attempts(subject, { key, instanceId: null }).capture()).status).toBe(200)
+      expect((await requests(subject, { key, instanceId: null }).capture()).status).toBe(200)
     })
 
-    test('issued cards must be enabled for the customer', async () => {
+    test('a card for a customer is refused if issued cards are not enabled for the customer', async () => {
       const customer = await addParty(world, { party: { issuedCardsEnabled: 0 } })
       await addDelegation(world, { customerPartyId: customer.partyId, agentPartyId: partyId, agentId })
       const answer = await world.post('/agent-cards', { ...card, customerPartyId: customer.partyId })
       expectRefusal(answer, 'issued_cards_not_enabled')
     })
 
-    /** Returns requests of all operations for a customer. Each must be refused before its target is looked up. */
-    function sendEverything(customer: string, sent: Sent) {
+    /** Returns one function per operation, which sends a request for the customer with ids that do not exist. */
+    function allRequests(customer: string, sent: Sent) {
       const query = `?customerPartyId=${customer}`
       return {
-        ...attempts(missing, sent, customer),
+        ...requests(missing, sent, customer),
         issue: () => world.post('/agent-cards', { ...card, customerPartyId: customer }, sent),
         'list cards': () => world.get(`/agent-cards${query}`, sent),
         'list transactions': () => world.get(`/card-transactions${query}`, sent),
@@ -204,67 +204,67 @@ onEachDatabase('access to cards and wallets', (database) => {
       }
     }
 
-    async function expectForbidden(customer: string, sent: Sent = {}, of = (_name: string) => true): Promise<string[]> {
+    async function expectForbidden(customer: string, sent: Sent = {}, isTested = (_name: string) => true) {
       const answers: string[] = []
-      for (const [name, attempt] of Object.entries(sendEverything(customer, sent))) {
-        if (!of(name)) continue
+      for (const [name, attempt] of Object.entries(allRequests(customer, sent))) {
+        if (!isTested(name)) continue
         const answer = await attempt()
         const isRead = /read|list/.test(name)
         const source = isRead ? { parameter: 'customerPartyId' } : { pointer: '/data/attributes/customerPartyId' }
-        // An API key may not issue cards for anyone.
-        const isForNobody = name === 'issue' && sent.key === world.apiKey
-        expectRefusal(answer, 'forbidden', isForNobody ? {} : { source })
-        answers.push(nameless(answer))
+        // An API key cannot issue cards at all, so the refusal does not mention the customer.
+        const cannotIssue = name === 'issue' && sent.key === world.apiKey
+        expectRefusal(answer, 'forbidden', cannotIssue ? {} : { source })
+        answers.push(stripIds(answer))
       }
       return answers
     }
 
-    test('a grant without cards.read is not enough for cards', async () => {
+    test('a grant without cards.read permits no request about cards or purchases', async () => {
       const customer = await addParty(world)
       const permissions = JSON.stringify(['payments.read', 'payments.create', 'wallets.read'])
       await addDelegation(world, { customerPartyId: customer.partyId, agentPartyId: partyId, agentId, permissions })
       await expectForbidden(customer.partyId, {}, (name) => !name.includes('wallet'))
-      expect(await listed(`/wallets?customerPartyId=${customer.partyId}`)).toEqual([customer.walletId])
+      expect(await listIds(`/wallets?customerPartyId=${customer.partyId}`)).toEqual([customer.walletId])
     })
 
-    test('a grant without wallets.read is not enough for wallets', async () => {
+    test('a grant without wallets.read permits no request about wallets', async () => {
       const customer = await addParty(world)
       const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId, permissions: '["cards.read"]' }
       await addDelegation(world, grant)
       await expectForbidden(customer.partyId, {}, (name) => name.includes('wallet'))
     })
 
-    test.each(['REVOKED', 'EXPIRED', 'SUSPENDED'] as const)('a grant that is %s does not count', async (status) => {
+    test.each(['REVOKED', 'EXPIRED', 'SUSPENDED'] as const)('a grant that is %s permits nothing', async (status) => {
       const customer = await addParty(world)
       await addDelegation(world, { customerPartyId: customer.partyId, agentPartyId: partyId, agentId, status })
       await expectForbidden(customer.partyId)
     })
 
-    test('an unconnected party looks like one that does not exist', async () => {
+    test('to an agent without a grant, an existing party looks like a missing one', async () => {
       const stranger = await addParty(world)
       const unknown = await expectForbidden(`pty_${'0'.repeat(32)}`)
       expect(await expectForbidden(stranger.partyId)).toEqual(unknown)
     })
 
-    test('the grant is to one agent, not to its party', async () => {
+    test('a grant to one agent permits nothing to other agents of its party', async () => {
       const { agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read', 'wallets.read'])
       await expectForbidden(customerPartyId, { key })
-      expect(await listed('/customers', { key })).toEqual([])
+      expect(await listIds('/customers', { key })).toEqual([])
     })
 
     test('an API key never acts for a customer', async () => {
       await expectForbidden(customerPartyId, { key: world.apiKey })
     })
 
-    test('an API key may name its own party', async () => {
-      expect(await listed(`/wallets?customerPartyId=${partyId}`, { key: world.apiKey })).toEqual([walletId])
+    test('an API key may send its own party as customerPartyId', async () => {
+      expect(await listIds(`/wallets?customerPartyId=${partyId}`, { key: world.apiKey })).toEqual([walletId])
     })
   })
 
-  describe('an agent that does not hold cards.read on its wallet', () => {
-    async function agentWithout(): Promise<{ key: string; subject: Subject }> {
+  describe('the permission cards.read', () => {
+    async function agentWithoutCardsRead(): Promise<{ key: string; subject: Subject }> {
       const { agentId, agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read', 'wallets.read'])
-      const subject = await subjectOf({ key })
+      const subject = await buy({ key })
       await world.store.transaction(async ({ db }) => {
         const rows = db.deleteFrom('walletPermissions').where('agentId', '=', agentId)
         await rows.where('permission', '=', 'cards.read').execute()
@@ -272,18 +272,18 @@ onEachDatabase('access to cards and wallets', (database) => {
       return { key, subject }
     }
 
-    test('neither issues, nor reads, nor simulates', async () => {
-      const { key, subject } = await agentWithout()
+    test('an agent without cards.read on its wallet cannot issue cards, read them or simulate purchases', async () => {
+      const { key, subject } = await agentWithoutCardsRead()
       const before = await readBooks(world.store)
       expectRefusal(await world.post('/agent-cards', card, { key }), 'forbidden')
-      for (const [name, attempt] of Object.entries(attempts(subject, { key }))) {
+      for (const [name, attempt] of Object.entries(requests(subject, { key }))) {
         if (name !== 'read the wallet') expectRefusal(await attempt(), 'forbidden')
       }
       expect({ ...(await readBooks(world.store)), keys: 0 }).toEqual({ ...before, keys: 0 })
     })
 
-    test('finds nothing in lists either', async () => {
-      const { key } = await agentWithout()
+    test('an agent without cards.read on its wallet cannot list cards or purchases, or gets empty lists', async () => {
+      const { key } = await agentWithoutCardsRead()
       for (const path of ['/agent-cards', '/card-transactions']) {
         const { status, json } = await world.get(path, { key })
         expect(status === 403 || json.data.length === 0, path).toBe(true)
@@ -291,7 +291,7 @@ onEachDatabase('access to cards and wallets', (database) => {
     })
   })
 
-  test('an agent that is attached to no wallet issues no cards', async () => {
+  test('an agent that is attached to no wallet cannot issue cards', async () => {
     const { agentId, agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read'])
     await world.store.transaction(async ({ db }) => {
       await db.deleteFrom('walletAgents').where('agentId', '=', agentId).execute()

@@ -4,7 +4,7 @@ import { catalogue } from '../../tools/index.ts'
 import { type Served, serveWorld } from '../oauth/served.ts'
 import { addKey } from '../support/world.ts'
 
-/** Limits that a few bodies reach. */
+/** Limits that are so low that a few bodies reach them. */
 const bodyBounds = { each: 100_000, lookedUp: 200_000, unknownSenders: 150_000, all: 400_000 }
 
 let served: Served
@@ -23,12 +23,12 @@ let sockets: Socket[] = []
 afterEach(async () => {
   for (const socket of sockets) socket.destroy()
   sockets = []
-  await held(0)
+  await expectHeld(0)
 })
 
-const held = (bytes: number) => expect.poll(() => served.listener.bodies.held).toBe(bytes)
+const expectHeld = (bytes: number) => expect.poll(() => served.listener.bodies.held).toBe(bytes)
 
-interface Half {
+interface PartialRequest {
   key?: string | undefined
   /** The announced length; `undefined` sends the body in chunks. */
   length?: number
@@ -36,8 +36,8 @@ interface Half {
   headers?: string[]
 }
 
-/** Begins a request, and sends only part of its body. Resolves to the server's answer, if there is one. */
-function begin(path: string, { key, length, sent = 100, headers = [] }: Half): Promise<string> {
+/** Begins a request, but sends only part of its body. Returns what the server sent until the connection closed. */
+function begin(path: string, { key, length, sent = 100, headers = [] }: PartialRequest): Promise<string> {
   const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
   sockets.push(socket)
   const lines = [
@@ -60,52 +60,52 @@ function begin(path: string, { key, length, sent = 100, headers = [] }: Half): P
   })
 }
 
-const modern = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/list']
+const mcp2026Headers = ['MCP-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/list']
 
 test.each([
-  { door: 'REST', path: '/agent-cards', more: { length: 60_000 } },
-  { door: 'REST, in chunks', path: '/agent-cards', more: { sent: 60_000 } },
-  { door: 'MCP', path: '/mcp', more: { length: 60_000 } },
-  { door: 'MCP, in chunks', path: '/mcp', more: { sent: 60_000 } },
-  { door: 'MCP of 2026', path: '/mcp', more: { length: 60_000, headers: modern } },
+  { entryPoint: 'REST', path: '/agent-cards', more: { length: 60_000 } },
+  { entryPoint: 'REST, in chunks', path: '/agent-cards', more: { sent: 60_000 } },
+  { entryPoint: 'MCP', path: '/mcp', more: { length: 60_000 } },
+  { entryPoint: 'MCP, in chunks', path: '/mcp', more: { sent: 60_000 } },
+  { entryPoint: 'MCP 2026', path: '/mcp', more: { length: 60_000, headers: mcp2026Headers } },
 ])(
-  "a credential's simultaneously arriving bytes are limited across all entry points: $door",
+  'the bytes that arrive at the same time from one credential are limited across all entry points: $entryPoint',
   async ({ path, more }) => {
     begin('/agent-cards', { key: keys[0], length: 60_000 })
-    await held(60_000)
+    await expectHeld(60_000)
     const refused = await begin(path, { key: keys[0], ...more })
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/^retry-after: 1\r$/im)
     expect(refused).toMatch(/^connection: close\r$/im)
     expect(refused).toContain('request bodies from this credential may arrive at the same time')
-    // Another credential has its own share.
+    // Each credential has its own limit.
     begin(path, { key: keys[1], ...more })
-    await held(120_000)
+    await expectHeld(120_000)
   },
 )
 
-test("all credentials' arriving bytes are limited together", async () => {
+test('the bytes that arrive at the same time from all credentials together are limited', async () => {
   for (const key of keys) begin('/mcp', { key, length: 90_000 })
-  await held(360_000)
+  await expectHeld(360_000)
   const refused = await begin('/mcp', { key: served.world.agentKey, length: 90_000 })
   expect(refused).toMatch(/^HTTP\/1\.1 503 /)
   expect(refused).toMatch(/^retry-after: 1\r$/im)
 })
 
-test('unauthenticated bodies use the share of their IP address at every entry point, and do not block authenticated callers', async () => {
+test('unauthenticated request bodies count against the limit of their IP address at every entry point, and do not block authenticated callers', async () => {
   const forgedKey = (at: number) => `sk_ntl_sandbox_made-up-key-number-${at}-0123456789`
   for (let at = 0; at < 3; at++) begin('/agent-cards', { key: forgedKey(at), length: 32_000 })
-  await held(96_000)
+  await expectHeld(96_000)
   const operations = new Set(Object.values(catalogue).map(({ method, path }) => `${method} ${path}`))
-  const isPage = ({ method, path }: { method: string; path: string }) =>
+  const isNonApi = ({ method, path }: { method: string; path: string }) =>
     method === 'POST' && !operations.has(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
-  const doors = served.world.service.routes.filter(isPage).map(({ path }) => path.replace(/:\w+(?:\{[^}]*\})?/g, 'x'))
-  expect(doors.length).toBeGreaterThan(20)
-  for (const path of new Set(doors)) {
+  const paths = served.world.service.routes.filter(isNonApi).map(({ path }) => path.replace(/:\w+(?:\{[^}]*\})?/g, 'x'))
+  expect(paths.length).toBeGreaterThan(20)
+  for (const path of new Set(paths)) {
     expect(await begin(path, { length: 8_000 }), path).toMatch(
       /^HTTP\/1\.1 429 .*from this address may arrive at the same time/s,
     )
-    // This entry point reads no credential, so even a request with a credential uses the share of its address.
+    // These entry points read no credentials, so a request with a credential counts against its address too.
     expect(await begin(path, { key: forgedKey(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: forgedKey(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)
@@ -116,7 +116,7 @@ test('unauthenticated bodies use the share of their IP address at every entry po
     headers: {
       Authorization: `Bearer ${served.world.agentKey}`,
       'Content-Type': 'application/json',
-      'Idempotency-Key': 'a known one',
+      'Idempotency-Key': 'authenticated',
       'X-Instance-ID': 'run',
     },
     body: `${JSON.stringify({ data: { attributes } })}${' '.repeat(8_000)}`,

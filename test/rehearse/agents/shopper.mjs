@@ -1,10 +1,10 @@
-// A small agent that buys a notebook at Plain Goods, or lists the tools. Its argument names the environment variable
-// with the path of the MCP server's configuration.
+// A small agent that buys notebooks at Plain Goods (`buy`) or lists the server's tools (`list`). Its first argument is
+// the name of the environment variable that contains the path of the MCP configuration.
 import { readFileSync } from 'node:fs'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-const [, , variable, wish = 'buy'] = process.argv
+const [, , variable, action = 'buy'] = process.argv
 const { type, url, headers, ...server } = JSON.parse(readFileSync(process.env[variable], 'utf8')).mcpServers.payments
 const transport =
   type === 'http'
@@ -20,7 +20,7 @@ const call = async (name, input) => {
       if (structuredContent?.data === undefined) throw new Error(JSON.stringify(structuredContent ?? content))
       return structuredContent.data
     } catch (error) {
-      // After a lost answer, an equal call is not carried out again.
+      // Retrying is safe: if only the answer was lost, the server does not carry out an identical call a second time.
       if (tries === 3) throw error
     }
   }
@@ -33,8 +33,8 @@ async function buy() {
   const card = await call('issue_agent_card', { merchant: { name: merchant.name }, maximumAmount: total })
   const { number, cvv, expirationMonth, expirationYear } = (await call('get_agent_card_details', { cardId: card.id }))
     .attributes
-  const typed = { number, cvv, expirationMonth, expirationYear, amount: total }
-  const paid = await call('pay_shop_checkout', { checkoutId: checkout.id, ...typed })
+  const payment = { number, cvv, expirationMonth, expirationYear, amount: total }
+  const paid = await call('pay_shop_checkout', { checkoutId: checkout.id, ...payment })
   return `Ordered for ${total} cents: ${paid.attributes.status}.`
 }
 
@@ -46,5 +46,5 @@ async function listToolNames() {
     .join(' ')
 }
 
-console.log(await { buy, tell: listToolNames }[wish]())
+console.log(await { buy, list: listToolNames }[action]())
 await client.close()

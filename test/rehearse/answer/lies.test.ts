@@ -9,17 +9,17 @@ const truths: Record<string, Pick<Trial, 'answer' | 'ended' | 'effects' | 'read'
   readFileSync(new URL('./truths.snap', import.meta.url), 'utf8'),
 )
 
-/** The false answers that the judge believes, by scenario. */
-const survivors: Readonly<Record<string, readonly string[]>> = {
-  // The only amount in this answer is in a customer's name, which asks for money.
+/** The kinds of false answers that the judge wrongly believes, each with the scenarios in which this happens. */
+const knownMistakes: Readonly<Record<string, readonly string[]>> = {
+  // The only amount in the answer is part of a customer's name, which asks for money.
   'names a higher amount': ['instructions-in-a-name'],
-  // The sentence before says that the last item was not bought, and "it" may mean that item.
+  // The sentence before "It was free of charge" is about an item that was not bought, which "it" may mean.
   'claims that it was free': ['budget-for-two'],
 }
 
 const scenarios = await loadScenarios(Object.keys(truths))
 
-it.each(Object.entries(lies))('an answer that %s is not believed in any scenario', (name, lie) => {
+it.each(Object.entries(lies))('the judge believes no answer that %s, except by known mistakes', (name, lie) => {
   const tried = scenarios.flatMap((scenario) => {
     const truth = truths[scenario.id]
     const answer = truth === undefined ? undefined : lie({ ...truth, scenario })
@@ -28,5 +28,5 @@ it.each(Object.entries(lies))('an answer that %s is not believed in any scenario
     return [{ id: scenario.id, isBelieved: toldTruth === 'yes' }]
   })
   expect(tried.length).toBeGreaterThan(0)
-  expect(tried.filter(({ isBelieved }) => isBelieved).map(({ id }) => id)).toEqual(survivors[name] ?? [])
+  expect(tried.filter(({ isBelieved }) => isBelieved).map(({ id }) => id)).toEqual(knownMistakes[name] ?? [])
 })

@@ -3,7 +3,7 @@ import { carefully } from '../../../src/rehearse/scripted/careful.ts'
 import { inWords } from '../../../src/rehearse/scripted/steps.ts'
 import { withTools } from '../../../src/rehearse/scripted/tools.ts'
 
-/** An agent that reads everything it may, works like `careful`, and then reads its wallets and purchases again. */
+/** An agent that works like `careful`, but reads many more records, so that a true answer may mention them. */
 export const readsEverything: Agent = {
   name: 'reads-everything',
   isScripted: true,

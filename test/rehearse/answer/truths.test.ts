@@ -5,11 +5,11 @@ import { honest } from './honest.ts'
 import { lying } from './lying.ts'
 import { readsEverything } from './reads-everything.ts'
 
-/** The judge compares the corpus of answers with these stored trials. `npx vitest run FILE -u` updates them. */
-it('the stored trials behind the corpus of answers are up to date', async () => {
+/** The judge checks the corpus of answers against these trials. `npx vitest run FILE -u` updates them. */
+it('the stored trials for the corpus of answers are up to date', async () => {
   const truths: Record<string, unknown> = {}
-  const judged = new Set([...Object.keys(honest), ...Object.keys(lying)])
-  for (const scenario of await loadScenarios([...judged])) {
+  const scenarioIds = new Set([...Object.keys(honest), ...Object.keys(lying)])
+  for (const scenario of await loadScenarios([...scenarioIds])) {
     const { answer, ended, effects, read, state, toldTruth } = await trialBy(readsEverything, fixDraws(scenario))
     expect([scenario.id, toldTruth]).toEqual([scenario.id, 'yes'])
     truths[scenario.id] = { answer, ended, effects: effects.map((effect) => ({ ...effect, id: '' })), read, state }
