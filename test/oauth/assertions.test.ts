@@ -171,7 +171,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     const connections = createConnections(world)
     const user = (await world.store.transaction(firstOwner)) as UserRow
     expect(await connections.list(user)).toMatchObject([
-      { grantId: issuer.id, clientName: 'Chat', vouchedBy: trust.issuer, agentName: 'Sandbox shopper' },
+      { grantId: issuer.id, clientName: 'Chat', identityProvider: trust.issuer, agentName: 'Sandbox shopper' },
     ])
     const member = { ...user, role: 'MEMBER' as const, id: 'usr_another' }
     expect(await connections.list(member)).toEqual([])

@@ -91,7 +91,7 @@ const pages: Record<string, (text: string) => Html | string> = {
       spending,
       permissions: [] as const,
       signsInItself: false,
-      vouchedBy: null,
+      identityProvider: null,
     }
     const words = connectionWords({ ...connection, createdAtMs: atMs, lastUsedAtMs: null })
     const connections = [{ ...words, formToken: 'token' }]

@@ -45,7 +45,7 @@ export function planGrants(builder: WorldBuilder, index: number): void {
 
 function grantOf(builder: WorldBuilder, index: number, customer: Customer, path: Path): DelegationRow {
   const { status, permissions } = customer
-  const createdAtMs = builder.past(customer.createdAt, builder.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(customer.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   const hasEnded = status === 'EXPIRED' || status === 'SUSPENDED'
   const endedAt = [...path, 'revokedAt']
   return {
@@ -172,7 +172,7 @@ function planLink(
 ): void {
   const { tx, system, clockMs } = builder.context
   const { token = newSecret(system), status } = link
-  const createdAtMs = builder.past(link.createdAt, builder.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(link.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   const isRevoked = status === 'REVOKED'
   const proposedAgents = link.proposedAgents.map(({ agent, permissions, limits = null }): ProposedAgent => {
     return { agentId: mustFind(builder.agent(index, agent)).id, permissions: [...new Set(permissions)], limits }

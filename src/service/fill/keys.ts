@@ -85,7 +85,7 @@ function keysOf(builder: WorldBuilder, index: number): Key[] {
 
 async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promise<void> {
   const { kind, party, agentId, userId, file, path } = key
-  const createdAtMs = builder.past(file.createdAt, builder.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(file.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   const when = (name: 'expiresAt' | 'revokedAt') =>
     file[name] === undefined ? null : builder.moment(file[name], createdAtMs)
   const credential = key.isSeeded ? null : whole

@@ -20,7 +20,7 @@ type Wire = NonNullable<WorldParty['wires']>[number]
 type FilePayment = Payment | Wire
 
 /** A payment or wire in the file. */
-interface Sent {
+interface OutgoingPayment {
   file: FilePayment
   row: PaymentRow
   from: WalletRow
@@ -40,7 +40,7 @@ export function planPayments(builder: WorldBuilder, index: number): void {
     const wallet = builder.wallet(index, name)
     const row = draft(builder, index, { amount, description, at: when, id }, { kind: 'deposit', wallet, path })
     const posting = funded(wallet.id, amount)
-    planCompleted(builder, { row, wallets: [wallet], posting, path }, wallet)
+    planCompletedTransfer(builder, { row, wallets: [wallet], posting, path }, wallet)
   }
   for (const [at, { from: fromName, to: toName, ...file }] of internalTransfers.entries()) {
     const path = ['parties', index, 'internalTransfers', at]
@@ -48,7 +48,7 @@ export function planPayments(builder: WorldBuilder, index: number): void {
     const row = draft(builder, index, file, { kind: 'internal', wallet: from, path })
     const posting = transferred(from.id, to.id, file.amount)
     const moved = { ...row, beneficiary: JSON.stringify({ walletId: to.id }) }
-    planCompleted(builder, { row: moved, wallets: [from, to], posting, path }, null)
+    planCompletedTransfer(builder, { row: moved, wallets: [from, to], posting, path }, null)
   }
 }
 
@@ -66,7 +66,7 @@ function planPayment(builder: WorldBuilder, index: number, payment: Payment, pat
     claimant,
     claimTokenHash: claimant === null ? null : sha256(claimToken),
   }
-  planSent(builder, { file: payment, row, from: wallet, to: receiver?.wallet ?? null, path })
+  planOutgoingPayment(builder, { file: payment, row, from: wallet, to: receiver?.wallet ?? null, path })
 }
 
 function planWire(builder: WorldBuilder, index: number, wire: Wire, path: Path): void {
@@ -75,7 +75,7 @@ function planWire(builder: WorldBuilder, index: number, wire: Wire, path: Path):
   const beneficiary: Beneficiary = { name, accountLastFour: accountNumber.slice(-4), routingNumber, address: {} }
   const row = draft(builder, index, wire, { kind: 'wire', wallet, path })
   const wireRow = { ...row, beneficiary: JSON.stringify(beneficiary) }
-  planSent(builder, { file: wire, row: wireRow, from: wallet, to: null, path })
+  planOutgoingPayment(builder, { file: wire, row: wireRow, from: wallet, to: null, path })
 }
 
 interface CommonFields {
@@ -89,13 +89,18 @@ interface CommonFields {
   instanceId?: string | undefined
 }
 
-interface From {
+interface DraftOptions {
   kind: PaymentRow['kind']
   wallet: WalletRow
   path: Path
 }
 
-function draft(builder: WorldBuilder, index: number, file: CommonFields, { kind, wallet, path }: From): PaymentRow {
+function draft(
+  builder: WorldBuilder,
+  index: number,
+  file: CommonFields,
+  { kind, wallet, path }: DraftOptions,
+): PaymentRow {
   const atMs = builder.past(file.at, builder.context.clockMs, [...path, 'at'])
   const agent = builder.agent(index, file.agent)
   return {
@@ -126,7 +131,7 @@ function draft(builder: WorldBuilder, index: number, file: CommonFields, { kind,
   }
 }
 
-interface Completed {
+interface CompletedTransfer {
   row: PaymentRow
   wallets: readonly WalletRow[]
   posting: Posting
@@ -134,9 +139,9 @@ interface Completed {
 }
 
 /** Plans a transfer that completes immediately. A deposit is also recorded as a transaction. */
-function planCompleted(
+function planCompletedTransfer(
   builder: WorldBuilder,
-  { row, wallets, posting, path }: Completed,
+  { row, wallets, posting, path }: CompletedTransfer,
   arrivedIn: WalletRow | null,
 ): void {
   const { tx, system } = builder.context
@@ -150,41 +155,41 @@ function planCompleted(
 }
 
 /** Plans a payment or wire, with its review, if any, and its outcome. */
-function planSent(builder: WorldBuilder, sent: Sent): void {
+function planOutgoingPayment(builder: WorldBuilder, outgoing: OutgoingPayment): void {
   const { tx } = builder.context
-  const { file, row, path } = sent
-  const isReviewed = wasReviewed(sent)
+  const { file, row, path } = outgoing
+  const isReviewed = hasReview(outgoing)
   const atMs = row.createdAtMs
   const endedAtMs = builder.past(file.endedAt, atMs, [...path, 'endedAt'], atMs)
   const add = (whenMs: number, postings: Posting[], apply: () => Promise<void>) =>
     builder.history.add({ atMs: whenMs, path, postings, apply })
   if (isReviewed) {
-    add(atMs, [], () => review(builder, sent))
+    add(atMs, [], () => review(builder, outgoing))
     if (file.status !== 'IN_REVIEW') {
-      const postings = postingsTo(sent, file.status)
-      add(endedAtMs, postings, () => settle(builder, sent, file.status, postings, endedAtMs))
+      const postings = postingsTo(outgoing, file.status)
+      add(endedAtMs, postings, () => settle(builder, outgoing, file.status, postings, endedAtMs))
     }
     return
   }
   const first = firstStatus(file.status)
-  const postings = postingsTo(sent, first)
+  const postings = postingsTo(outgoing, first)
   add(atMs, postings, async () => {
-    const inserted = await settlePayment(builder, sent, row, first, atMs)
+    const inserted = await settlePayment(builder, outgoing, row, first, atMs)
     await insertPayment(tx, inserted)
-    await postAll(builder, sent, postings, atMs)
+    await postAll(builder, outgoing, postings, atMs)
   })
   if (first === file.status) return
   const back = [
-    first === 'PROCESSING' ? returned(sent.from.id, row.amountCents) : released(sent.from.id, row.amountCents),
+    first === 'PROCESSING' ? returned(outgoing.from.id, row.amountCents) : released(outgoing.from.id, row.amountCents),
   ]
-  add(endedAtMs, back, () => settle(builder, sent, file.status, back, endedAtMs))
+  add(endedAtMs, back, () => settle(builder, outgoing, file.status, back, endedAtMs))
 }
 
 /**
  * Returns whether the payment was under review. Only payments that wait for a review or a claim can be canceled, so a
  * canceled payment without a claimant was under review.
  */
-function wasReviewed({ file, row }: Sent): boolean {
+function hasReview({ file, row }: OutgoingPayment): boolean {
   if (file.approval !== undefined || file.status === 'IN_REVIEW' || file.status === 'APPROVAL_DENIED') return true
   return file.status === 'CANCELED' && row.claimant === null
 }
@@ -196,7 +201,7 @@ function firstStatus(status: PaymentStatus): PaymentStatus {
 }
 
 /** Returns the postings that a new payment needs to reach the status. */
-function postingsTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
+function postingsTo({ row, from, to }: OutgoingPayment, status: PaymentStatus): Posting[] {
   const { amountCents } = row
   if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
   if (status === 'PROCESSING') return [wired(from.id, amountCents)]
@@ -205,7 +210,12 @@ function postingsTo({ row, from, to }: Sent, status: PaymentStatus): Posting[] {
   return [to === null ? wired(from.id, amountCents) : paid(from.id, to.id, amountCents)]
 }
 
-async function postAll(builder: WorldBuilder, { row, from, to }: Sent, postings: readonly Posting[], nowMs: number) {
+async function postAll(
+  builder: WorldBuilder,
+  { row, from, to }: OutgoingPayment,
+  postings: readonly Posting[],
+  nowMs: number,
+) {
   const wallets = to === null ? [from] : [from, to]
   for (const posting of postings) {
     const about = wallets.filter(({ id }) => posting.entries.some(({ walletId }) => walletId === id))
@@ -216,7 +226,7 @@ async function postAll(builder: WorldBuilder, { row, from, to }: Sent, postings:
 /** Returns the row with a new status. If the payment is now completed, also records the arrival of its money. */
 async function settlePayment(
   { context }: WorldBuilder,
-  { to }: Sent,
+  { to }: OutgoingPayment,
   row: PaymentRow,
   status: PaymentStatus,
   nowMs: number,
@@ -233,21 +243,27 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
 }
 
 /** Gives a waiting payment the status that it has when the world begins. */
-async function settle(builder: WorldBuilder, sent: Sent, status: PaymentStatus, postings: Posting[], nowMs: number) {
+async function settle(
+  builder: WorldBuilder,
+  outgoing: OutgoingPayment,
+  status: PaymentStatus,
+  postings: Posting[],
+  nowMs: number,
+) {
   const { tx } = builder.context
-  const before = mustFind(await findPayment(tx, sent.row.partyId, sent.row.id))
-  await replacePayment(tx, before, await settlePayment(builder, sent, before, status, nowMs))
+  const before = mustFind(await findPayment(tx, outgoing.row.partyId, outgoing.row.id))
+  await replacePayment(tx, before, await settlePayment(builder, outgoing, before, status, nowMs))
   const approval = await findApprovalOf(tx, before)
   if (approval?.status === 'pending') {
-    const denialReason = sent.file.approval?.denialReason ?? null
+    const denialReason = outgoing.file.approval?.denialReason ?? null
     await resolveApproval(tx, approval, before, { status: resolutions[status] ?? 'approved', denialReason, nowMs })
   }
-  await postAll(builder, sent, postings, nowMs)
+  await postAll(builder, outgoing, postings, nowMs)
 }
 
-async function review(builder: WorldBuilder, sent: Sent): Promise<void> {
+async function review(builder: WorldBuilder, outgoing: OutgoingPayment): Promise<void> {
   const { tx, system } = builder.context
-  const { row, file, path } = sent
+  const { row, file, path } = outgoing
   const { id, partyId, walletId, createdAtMs, amountCents, agentId } = row
   const reasons = reasonsOf(file) ?? (await findExceededLimits(tx, { partyId, agentId }, amountCents, createdAtMs))
   if (reasons.length === 0) {

@@ -27,7 +27,7 @@ export async function insertAccount(
   const { tx } = builder.context
   const { party, id, wallets } = builder.account(index)
   const path = ['parties', index]
-  const createdAtMs = builder.past(party.createdAt, builder.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(party.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   await insertParty(tx, {
     id,
     partyType: party.type,
@@ -72,9 +72,10 @@ async function insertUser(builder: WorldBuilder, index: number, user: User, at: 
   const path = ['parties', index, 'users', at]
   const email = user.email.toLowerCase()
   const id = mustFind(userIds[at])
-  const createdAtMs = builder.past(user.createdAt, builder.beganMs, [...path, 'createdAt'])
-  const provenAt = [...path, 'secondFactorAt']
-  const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : builder.past(user.secondFactorAt, 0, provenAt)
+  const createdAtMs = builder.past(user.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
+  const secondFactorPath = [...path, 'secondFactorAt']
+  const mfaVerifiedAtMs =
+    user.secondFactorAt === undefined ? null : builder.past(user.secondFactorAt, 0, secondFactorPath)
   const name = user.name ?? user.ref ?? email
   const { role, status = 'ACTIVE' } = user
   await createUser(tx, { id, partyId, role, status, name, email, mfaVerifiedAtMs, createdAtMs })
@@ -88,7 +89,7 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
   const { lastActiveAt } = agent
   // The handle of a deleted agent is free for others.
   const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
-  const createdAtMs = builder.past(agent.createdAt, builder.beganMs, [...path, 'createdAt'])
+  const createdAtMs = builder.past(agent.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   const id = mustFind(agentIds[at])
   await insertAgent(tx, {
     id,
@@ -103,8 +104,8 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
     createdAtMs,
     lastActiveAtMs: lastActiveAt === undefined ? null : builder.past(lastActiveAt, 0, [...path, 'lastActiveAt']),
   })
-  const usual = { wallet: undefined, permissions: delegable, isDefault: true }
-  const attachments = agent.wallets ?? [usual]
+  const defaultAttachment = { wallet: undefined, permissions: delegable, isDefault: true }
+  const attachments = agent.wallets ?? [defaultAttachment]
   const chosen = attachments.findIndex(({ isDefault }) => isDefault === true)
   for (const [number, { wallet, permissions }] of attachments.entries()) {
     const isDefault = number === Math.max(0, chosen) ? 1 : 0

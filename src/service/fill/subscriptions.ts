@@ -34,7 +34,7 @@ const dayMs = 24 * 60 * 60 * 1000
  * The maximum number of payments that one subscription may collect before the world begins. No real subscription
  * collects more.
  */
-const maxSteps = 10_000
+const maxBillingEvents = 10_000
 
 /** Plans a party's subscriptions, each with all payments due before the world begins. */
 export function planSubscriptions(builder: WorldBuilder, index: number): void {
@@ -108,13 +108,13 @@ function* stepsOf(
   let billing = first
   let count = 0
   function* stepsUntil(untilMs: number): Generator<Step> {
-    for (; count < maxSteps; count++) {
+    for (; count < maxBillingEvents; count++) {
       const { events, ...billed } = billUntil(terms, billing, untilMs, 1)
       if (events === 0) return
       billing = billed.billing
       yield { ...billed, atMs: billing.updatedAtMs, path }
     }
-    refuseWorld(path, `has more than ${maxSteps} payments before the world begins`)
+    refuseWorld(path, `has more than ${maxBillingEvents} payments before the world begins`)
   }
   if (paidAtMs !== undefined) {
     const { charges, ...paid } = payInCheckout(terms, billing, 'approves', paidAtMs)
@@ -135,14 +135,14 @@ function* stepsOf(
 
 function applyWorldEvent(terms: Terms, billing: Billing, event: Event, atMs: number, path: Path): Billed {
   try {
-    return decide(terms, billing, event, atMs)
+    return changeBilling(terms, billing, event, atMs)
   } catch (error) {
     if (error instanceof Failure) refuseWorld(path, `could not happen at ${timestamp(atMs)}: ${error.message}`)
     throw error
   }
 }
 
-function decide(terms: Terms, billing: Billing, event: Event, atMs: number): Billed {
+function changeBilling(terms: Terms, billing: Billing, event: Event, atMs: number): Billed {
   if (event.event === 'resumed') return resume(terms, billing, atMs)
   if (event.event === 'canceled') return { billing: cancel(billing, atMs), charges: [] }
   if (event.event === 'marked_paid')

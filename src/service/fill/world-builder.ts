@@ -49,7 +49,7 @@ export class WorldBuilder {
    * The time at which the parties were created: a day before the earliest time in the file. If the file has no past
    * time, it is the beginning of the world.
    */
-  readonly beganMs: number
+  readonly defaultCreatedAtMs: number
   readonly #idsAt = new Map<string, number>()
 
   constructor(context: Context) {
@@ -60,7 +60,7 @@ export class WorldBuilder {
     const firstMs = momentsIn(world.parties, ['parties']).reduce((earliestMs, { text, path }) => {
       return Math.min(earliestMs, requireDate(momentMs(text, clockMs), path))
     }, Number.POSITIVE_INFINITY)
-    this.beganMs = firstMs < clockMs ? firstMs - dayMs : clockMs
+    this.defaultCreatedAtMs = firstMs < clockMs ? firstMs - dayMs : clockMs
     this.accounts = world.parties.map((party, index) => this.#account(party, index))
   }
 
@@ -79,7 +79,7 @@ export class WorldBuilder {
         walletType,
         tags: JSON.stringify(tags),
         isDefault: at === chosen ? 1 : 0,
-        createdAtMs: this.past(createdAt, this.beganMs, ['parties', index, 'wallets', at, 'createdAt']),
+        createdAtMs: this.past(createdAt, this.defaultCreatedAtMs, ['parties', index, 'wallets', at, 'createdAt']),
       }
     })
     const agentIds = (party.agents ?? []).map((agent) => this.id('agt', agent.id))
@@ -90,12 +90,12 @@ export class WorldBuilder {
   /**
    * Returns the id given in the file, or a new one. Records created at the same time get ids that sort in file order.
    */
-  id(prefix: string, fixedId: string | undefined, atMs = this.beganMs): string {
+  id(prefix: string, fixedId: string | undefined, atMs = this.defaultCreatedAtMs): string {
     if (fixedId !== undefined) return fixedId
     const key = `${prefix} ${atMs}`
-    const others = this.#idsAt.get(key) ?? 0
-    this.#idsAt.set(key, others + 1)
-    return newId(prefix, this.context.system, atMs + others)
+    const earlier = this.#idsAt.get(key) ?? 0
+    this.#idsAt.set(key, earlier + 1)
+    return newId(prefix, this.context.system, atMs + earlier)
   }
 
   /** Returns a time given in the file. It may be in the past or the future. */

@@ -27,7 +27,14 @@ const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', 
 const scopes = 'openid email profile'
 
 /** Lifetimes in seconds. An ID token lasts as long as the sign-in. */
-const lasting = { Session: 3600, IdToken: 3600, Grant: 3600, AccessToken: 300, AuthorizationCode: 60, Interaction: 600 }
+const lifetimes = {
+  Session: 3600,
+  IdToken: 3600,
+  Grant: 3600,
+  AccessToken: 300,
+  AuthorizationCode: 60,
+  Interaction: 600,
+}
 
 /**
  * Returns the fetch function of a small identity provider for the sandbox. Its people are the sandbox's users. Its
@@ -53,7 +60,7 @@ export async function createIdentityProvider(
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     pkce: { required: () => true },
-    ttl: lasting,
+    ttl: lifetimes,
     cookies: { keys: [newSecret(system)], names: cookieNames },
     interactions: { url: (_ctx, { uid }) => signInPath + uid },
     features: {
@@ -70,8 +77,8 @@ export async function createIdentityProvider(
     },
     // The clients belong to the company, so no person is asked for consent.
     loadExistingGrant: async ({ oidc }) => {
-      const of = { clientId: String(oidc.client?.clientId), accountId: String(oidc.session?.accountId) }
-      const grant = new oidc.provider.Grant(of)
+      const owner = { clientId: String(oidc.client?.clientId), accountId: String(oidc.session?.accountId) }
+      const grant = new oidc.provider.Grant(owner)
       grant.addOIDCScope(scopes)
       await grant.save()
       return grant
@@ -133,12 +140,12 @@ async function findClient(store: Store, issuer: string, clientId: string): Promi
     if ((await findIssuer(tx, { clientId }))?.issuer !== issuer) return undefined
     // The client's record is deleted when the party stops trusting this provider.
     const record = await findRecord(tx, { model: 'Client', idHash: sha256(clientId) })
-    return record && { ...JSON.parse(record.payload), ...asClient }
+    return record && { ...JSON.parse(record.payload), ...fixedMetadata }
   })
 }
 
 /** The members that every client needs. `redirect_uris` has no effect, because `allowLoopback` replaces its check. */
-const asClient = {
+const fixedMetadata = {
   application_type: 'native',
   grant_types: ['authorization_code', tokenExchangeGrant],
   redirect_uris: ['http://127.0.0.1/'],

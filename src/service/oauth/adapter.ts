@@ -15,13 +15,13 @@ import { endGrant } from './connections.ts'
  * unauthenticated clients apply here, so only requests that passed all earlier checks are counted.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
-  return (model) => (model === 'Grant' ? grantAdapter(dependencies) : boundAdapter(dependencies, model, limits))
+  return (model) => (model === 'Grant' ? grantAdapter(dependencies) : rateLimitedAdapter(dependencies, model, limits))
 }
 
 /** The routes that begin a sign-in, each with the model that it stores. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
-function boundAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
+function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
   const records = recordAdapter(dependencies, model)
   return {
     ...records,
@@ -133,16 +133,16 @@ function grantAdapter(dependencies: Dependencies): Adapter {
  * The prefix of a reference, which replaces a record's id where only the id's hash is known. References are internal: a
  * value that an application sends to an endpoint is never treated as one.
  */
-const reference = 'hashed:'
-const presentedAt: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
+const referencePrefix = 'hashed:'
+const routesWithTokens: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
 
 function referenceTo(idHash: string): string {
-  return reference + idHash
+  return referencePrefix + idHash
 }
 
 function hashOf(id: string): string {
-  const isPresented = presentedAt.includes(Provider.ctx?.oidc.route)
-  return id.startsWith(reference) && !isPresented ? id.slice(reference.length) : sha256(id)
+  const isFromApplication = routesWithTokens.includes(Provider.ctx?.oidc.route)
+  return id.startsWith(referencePrefix) && !isFromApplication ? id.slice(referencePrefix.length) : sha256(id)
 }
 
 /** Returns the columns to store for a payload. The payload's own id and the ids of other records are left out of it. */

@@ -30,7 +30,7 @@ export const clockTolerance = 15
  * send such a client's metadata, while only a party can register an application. The server runs this check whenever it
  * reads a client.
  */
-export const ownClientsOnly: NonNullable<Configuration['extraClientMetadata']> = {
+export const clientMetadataCheck: NonNullable<Configuration['extraClientMetadata']> = {
   properties: ['payments_mcp_client'],
   validator: (_ctx, _key, _value, { client_id: clientId, token_endpoint_auth_method: method, grant_types: grants }) => {
     if (isApplication({ clientId: String(clientId) })) return
@@ -88,7 +88,7 @@ export function compareHashedSecrets(provider: Provider): void {
 }
 
 /** The limits on recorded refusals, per minute and process. Without them, strangers could fill the activity log. */
-const recorded = { each: 60, all: 1200, seconds: 60 }
+const refusalLimits = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {
   system: System
@@ -97,7 +97,7 @@ interface RefusalDependencies extends Dependencies {
 
 /** Returns a function that records an application's refused token requests in its party's activity. */
 export function createRefusalLog(dependencies: RefusalDependencies) {
-  const mayRecord: AddressLimit = limitByAddress(dependencies.system, recorded)
+  const mayRecord: AddressLimit = limitByAddress(dependencies.system, refusalLimits)
   return async (ctx: KoaContextWithOIDC): Promise<void> => {
     // A request that matches no endpoint has no OpenID context.
     const { client, route } = (ctx.oidc as KoaContextWithOIDC['oidc'] | undefined) ?? {}

@@ -138,10 +138,10 @@ function reasonOf(error: unknown, issuer: string): string {
   if (error instanceof jose.JWTClaimValidationFailed) {
     return `The assertion's ${error.claim} is missing or not as expected (${error.message}).`
   }
-  const isUnsigned = [jose.JWSInvalid, jose.JWTInvalid, jose.JOSEAlgNotAllowed, jose.JOSENotSupported].some(
+  const isMalformed = [jose.JWSInvalid, jose.JWTInvalid, jose.JOSEAlgNotAllowed, jose.JOSENotSupported].some(
     (kind) => error instanceof kind,
   )
-  if (isUnsigned) return `assertion must be a JWT that is signed by ${assertionAlgorithms.join(', ')}.`
+  if (isMalformed) return `assertion must be a JWT that is signed by ${assertionAlgorithms.join(', ')}.`
   if (error instanceof jose.JWKSNoMatchingKey || error instanceof jose.JWSSignatureVerificationFailed) {
     return `No key of ${issuer} matches the assertion's signature.`
   }

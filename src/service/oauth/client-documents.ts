@@ -26,7 +26,7 @@ export class UnreachableDocumentError extends Error {
   }
 }
 
-interface KeptDocument {
+interface StoredDocument {
   text: string
   freshUntilMs: number
 }
@@ -60,7 +60,7 @@ export function createDocumentFetch(dependencies: DocumentDependencies): typeof 
     if (failed !== undefined && system.now() - failed.atMs < failedForMs) throw failed.error
     try {
       const read = await readFrom(dependencies, clientId, init)
-      await keepDocument(dependencies, clientId, read)
+      await storeDocument(dependencies, clientId, read)
       return documentResponse(read, system.now())
     } catch (error) {
       const unreachable = new UnreachableDocumentError(clientId, reasonOf(error))
@@ -82,7 +82,7 @@ async function readFrom(
   { fetch, clientLimits, system }: DocumentDependencies,
   clientId: string,
   init: RequestInit | undefined,
-): Promise<KeptDocument> {
+): Promise<StoredDocument> {
   if (!clientLimits.mayFetch(addressIn(Provider.ctx))) {
     throw new Error('Too many documents were requested; try again in a minute')
   }
@@ -99,24 +99,24 @@ async function readFrom(
   return { text, freshUntilMs: system.now() + seconds * 1000 }
 }
 
-function documentResponse({ text, freshUntilMs }: KeptDocument, nowMs: number): Response {
+function documentResponse({ text, freshUntilMs }: StoredDocument, nowMs: number): Response {
   const seconds = Math.max(0, Math.floor((freshUntilMs - nowMs) / 1000))
   return new Response(text, { headers: { 'Content-Type': 'application/json', 'Cache-Control': `max-age=${seconds}` } })
 }
 
 const model = 'ClientDocument'
 
-async function findDocument(store: Store, clientId: string): Promise<KeptDocument | undefined> {
+async function findDocument(store: Store, clientId: string): Promise<StoredDocument | undefined> {
   const row = await store.read((tx) => findRecord(tx, { model, idHash: sha256(clientId) }))
-  return row && (JSON.parse(row.payload) as KeptDocument)
+  return row && (JSON.parse(row.payload) as StoredDocument)
 }
 
 /**
  * Stores a document, if the limit on stored clients is not reached. Invalid documents are not stored, so that a
  * corrected document works immediately.
  */
-async function keepDocument(dependencies: Dependencies, clientId: string, document: KeptDocument): Promise<void> {
-  if (!namesItself(document.text, clientId)) return
+async function storeDocument(dependencies: Dependencies, clientId: string, document: StoredDocument): Promise<void> {
+  if (!hasClientId(document.text, clientId)) return
   await runSettled(dependencies, async ({ tx, realNowMs }) => {
     if ((await countClients(tx, model)) >= maxClients) return
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
@@ -125,7 +125,7 @@ async function keepDocument(dependencies: Dependencies, clientId: string, docume
   })
 }
 
-function namesItself(text: string, clientId: string): boolean {
+function hasClientId(text: string, clientId: string): boolean {
   try {
     return (JSON.parse(text) as { client_id?: unknown } | null)?.client_id === clientId
   } catch {

@@ -60,13 +60,13 @@ type Metadata = Record<string, unknown>
  * client gets a secret, because these clients could not keep a secret. A client with a redirect address that is not
  * https is always registered as native, because a web application could redirect over plain http to any host.
  */
-export function registrable({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
+export function metadataToRegister({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
   // If no method is given, the server would also create a secret.
-  const withSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
+  const wouldGetSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
-    ...(withSecret ? { token_endpoint_auth_method: 'none' } : {}),
+    ...(wouldGetSecret ? { token_endpoint_auth_method: 'none' } : {}),
     ...(hasOtherThanHttps(metadata.redirect_uris) ? { application_type: 'native' } : {}),
   }
 }
@@ -90,14 +90,14 @@ export async function boundedText({ body }: Response, maxBytes = maxMetadataByte
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Returns a client's metadata document, normalized as `registrable` does for registrations. */
+/** Returns a client's metadata document, normalized as `metadataToRegister` does for registrations. */
 export function readDocument(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
     // The server refuses a document with a secret, so such a document is returned unchanged. In any other document,
     // only the application type is set.
     if (typeof metadata !== 'object' || metadata === null || 'client_secret' in metadata) return text
-    const { application_type } = registrable(metadata as Metadata)
+    const { application_type } = metadataToRegister(metadata as Metadata)
     return JSON.stringify(application_type === undefined ? metadata : { ...metadata, application_type })
   } catch {
     return text

@@ -31,7 +31,7 @@ export interface Connection {
   /** Whether the party registered it to sign in by itself, without a person. */
   signsInItself: boolean
   /** The identity provider whose assertions sign agents in; null for any other kind of connection. */
-  vouchedBy: string | null
+  identityProvider: string | null
   /** The name of the connection's agent or agents; null if the connection acts as the user. */
   agentName: string | null
   /** The agent's spending limits; null for an identity provider, or if the connection acts as the user. */
@@ -140,7 +140,7 @@ async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection
     clientId,
     clientName,
     signsInItself: isApplication(grant),
-    vouchedBy: null,
+    identityProvider: null,
     agentName: agent?.name ?? null,
     spending: agent === undefined ? null : await spendingOf(tx, agent),
     permissions: permissionsOf(grant),
@@ -150,7 +150,7 @@ async function viewOf(tx: Transaction, grant: OAuthGrantRow): Promise<Connection
 }
 
 async function issuerView(tx: Transaction, issuer: TrustedIssuerRow, realNowMs: number): Promise<Connection> {
-  const { id, partyId, clientId, name, issuer: vouchedBy, createdAtMs } = issuer
+  const { id, partyId, clientId, name, issuer: identityProvider, createdAtMs } = issuer
   const ids = [...new Set(claimRules(issuer.agents).map(({ agentId }) => agentId))]
   const agents = await Promise.all(ids.map((agentId) => findAgent(tx, partyId, agentId)))
   const used = (await liveGrants(tx, id, realNowMs)).map(({ lastUsedAtMs }) => lastUsedAtMs ?? 0)
@@ -159,7 +159,7 @@ async function issuerView(tx: Transaction, issuer: TrustedIssuerRow, realNowMs: 
     clientId,
     clientName: name,
     signsInItself: false,
-    vouchedBy,
+    identityProvider,
     agentName: agents.map((agent) => agent?.name ?? agent?.id).join(', '),
     spending: null,
     permissions: permissionsOf(issuer),

@@ -100,7 +100,7 @@ export function createConsent(dependencies: Dependencies): Consent {
         const record = await findRecord(tx, decision)
         if (record !== undefined) return unchanged(JSON.parse(record.payload) as AllowedGrant)
         const agentId = await chosenAgent(context, user, choice)
-        const allowed = await keepGrant(context, user, request, agentId)
+        const allowed = await storeGrant(context, user, request, agentId)
         const expiresAtMs = realNowMs + lifetimes.interaction * 1000
         const none = { grantId: allowed.id, uid: null, userCodeHash: null }
         const payload = JSON.stringify(allowed)
@@ -153,7 +153,7 @@ async function newAgent(
  * Stores a grant. An application has one grant for each agent: connecting again extends that grant, and revoking it
  * ends the whole connection.
  */
-async function keepGrant(
+async function storeGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,
   user: UserRow,
   { client, scopes: requested }: ConsentRequest,

@@ -17,7 +17,7 @@ import {
   scopesSupported,
   tokenExchangeGrant,
 } from '../tokens/resources.ts'
-import { type ClientLimits, registrable } from './clients.ts'
+import { type ClientLimits, metadataToRegister } from './clients.ts'
 import { routes } from './endpoint-paths.ts'
 import { introspect } from './introspection.ts'
 import { errorAnswer } from './json-answers.ts'
@@ -136,7 +136,7 @@ async function register(
   if (!(await clientLimits.mayRegister(callerOf(c)?.address))) {
     return busyResponse('Too many clients are registering. Try again in a minute.')
   }
-  const body = JSON.stringify(registrable(metadata as Record<string, unknown>))
+  const body = JSON.stringify(metadataToRegister(metadata as Record<string, unknown>))
   return serve(c, { body, headers: { 'content-type': 'application/json' } })
 }
 

@@ -14,11 +14,11 @@ import { createAdapter } from './adapter.ts'
 import {
   assertionAlgorithms,
   clientAuthMethods,
+  clientMetadataCheck,
   clockTolerance,
   compareHashedSecrets,
   createRefusalLog,
   grantClaim,
-  ownClientsOnly,
   scopesOfApplication,
 } from './applications.ts'
 import { registerAssertionGrant } from './assertions.ts'
@@ -96,7 +96,7 @@ function configuration(
     responseTypes: ['code'],
     clientAuthMethods: [...clientAuthMethods],
     clockTolerance,
-    extraClientMetadata: ownClientsOnly,
+    extraClientMetadata: clientMetadataCheck,
     clientDefaults: {
       token_endpoint_auth_method: 'none',
       grant_types: ['authorization_code', 'refresh_token'],

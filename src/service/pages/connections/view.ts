@@ -70,8 +70,8 @@ ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value
 }
 
 /** Describes how the application was registered or verified. */
-function standingText({ application: { host }, signsInItself, vouchedBy }: ConnectionWords): Html | string {
-  if (vouchedBy !== null) return html`Registered here; its agents sign in through <bdi>${vouchedBy}</bdi>`
+function standingText({ application: { host }, signsInItself, identityProvider }: ConnectionWords): Html | string {
+  if (identityProvider !== null) return html`Registered here; its agents sign in through <bdi>${identityProvider}</bdi>`
   if (signsInItself) return 'Registered here; signs in by itself'
   return host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`
 }

@@ -11,7 +11,7 @@ export interface ConnectionWords {
   /** Whether the application signs in by itself, without a user. If it does, a user of the party chose its name. */
   signsInItself: boolean
   /** The identity provider that signs the application's agents in; null if there is none. */
-  vouchedBy: string | null
+  identityProvider: string | null
   /** The agent's name; null if the application acts as the user. */
   actsAs: string | null
   /** The amount that the agent can spend; null if the application acts as the user. */
@@ -22,13 +22,13 @@ export interface ConnectionWords {
 }
 
 export function connectionWords(connection: Connection): ConnectionWords {
-  const { grantId, clientId, clientName, signsInItself, vouchedBy, agentName, spending } = connection
+  const { grantId, clientId, clientName, signsInItself, identityProvider, agentName, spending } = connection
   const { permissions, createdAtMs, lastUsedAtMs } = connection
   return {
     grantId,
     application: applicationWords({ id: clientId, name: clientName }),
     signsInItself,
-    vouchedBy: vouchedBy === null ? null : foreignName(vouchedBy, 'An address', 200),
+    identityProvider: identityProvider === null ? null : foreignName(identityProvider, 'An address', 200),
     actsAs: agentName === null ? null : foreignName(agentName, 'An agent without a name', 100),
     spending: spending === null ? null : spendingWords(spending),
     permissions,
