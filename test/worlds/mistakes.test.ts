@@ -72,7 +72,7 @@ describe('an impossible world', () => {
     ],
     [
       'payments: [{ to: ann, amount: 500, status: IN_REVIEW }]',
-      'payments.0.status could not be reviewed, because it exceeds no limit in the file at 2026-03-15T12:00:00.000Z: set a limit, or give approval.reasons',
+      'payments.0.status implies a review, but the payment exceeded no limit at 2026-03-15T12:00:00.000Z: set a lower limit, or give approval.reasons',
     ],
     [
       'payments: [{ to: ann, amount: 500, at: -1d, endedAt: -2d }]',
@@ -88,7 +88,7 @@ describe('an impossible world', () => {
     ],
     [
       'subscriptions: [{ description: News, amount: 1000, paidAt: -1d, createdAt: -1h }]',
-      'subscriptions.0.paidAt must not be before 2026-03-15T11:00:00.000Z, when it was created',
+      'subscriptions.0.paidAt must not be before createdAt, which is 2026-03-15T11:00:00.000Z',
     ],
     [
       paidFor('history: [{ event: resumed, at: 2026-02-01 }]'),

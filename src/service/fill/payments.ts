@@ -19,17 +19,17 @@ type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 type FilePayment = Payment | Wire
 
-/** A payment or wire in the file. */
-interface OutgoingPayment {
+/** The plan for a payment or wire in the file: its row, and the wallets between which its money moves. */
+interface Plan {
   file: FilePayment
   row: PaymentRow
   from: WalletRow
-  /** The recipient's wallet; null if the money goes to a bank or to a recipient outside the world. */
+  /** The recipient's wallet; null for a wire, and for a recipient who is not a party of the world. */
   to: WalletRow | null
   path: Path
 }
 
-/** Plans a party's payments, wires, deposits and internal transfers. */
+/** Adds a party's payments, wires, deposits and internal transfers to the history of the world. */
 export function planPayments(builder: WorldBuilder, index: number): void {
   const { payments = [], wires = [], deposits = [], internalTransfers = [] } = builder.account(index).party
   for (const [at, payment] of payments.entries())
@@ -89,18 +89,13 @@ interface CommonFields {
   instanceId?: string | undefined
 }
 
-interface DraftOptions {
+interface Source {
   kind: PaymentRow['kind']
   wallet: WalletRow
   path: Path
 }
 
-function draft(
-  builder: WorldBuilder,
-  index: number,
-  file: CommonFields,
-  { kind, wallet, path }: DraftOptions,
-): PaymentRow {
+function draft(builder: WorldBuilder, index: number, file: CommonFields, { kind, wallet, path }: Source): PaymentRow {
   const atMs = builder.past(file.at, builder.context.clockMs, [...path, 'at'])
   const agent = builder.agent(index, file.agent)
   return {
@@ -138,7 +133,10 @@ interface CompletedTransfer {
   path: Path
 }
 
-/** Plans a transfer that completes immediately. A deposit is also recorded as a transaction. */
+/**
+ * Adds a transfer that completes immediately to the history. `arrivedIn` is the wallet that received a deposit. It is
+ * null for internal transfers, which have no transaction record.
+ */
 function planCompletedTransfer(
   builder: WorldBuilder,
   { row, wallets, posting, path }: CompletedTransfer,
@@ -154,54 +152,54 @@ function planCompletedTransfer(
   builder.history.add({ atMs: nowMs, path, postings: [posting], apply })
 }
 
-/** Plans a payment or wire, with its review, if any, and its outcome. */
-function planOutgoingPayment(builder: WorldBuilder, outgoing: OutgoingPayment): void {
+/** Adds a payment or wire to the history, with its review, if any, and its outcome. */
+function planOutgoingPayment(builder: WorldBuilder, plan: Plan): void {
   const { tx } = builder.context
-  const { file, row, path } = outgoing
-  const isReviewed = hasReview(outgoing)
+  const { file, row, path } = plan
+  const isReviewed = hasReview(plan)
   const atMs = row.createdAtMs
   const endedAtMs = builder.past(file.endedAt, atMs, [...path, 'endedAt'], atMs)
   const add = (whenMs: number, postings: Posting[], apply: () => Promise<void>) =>
     builder.history.add({ atMs: whenMs, path, postings, apply })
   if (isReviewed) {
-    add(atMs, [], () => review(builder, outgoing))
+    add(atMs, [], () => review(builder, plan))
     if (file.status !== 'IN_REVIEW') {
-      const postings = postingsTo(outgoing, file.status)
-      add(endedAtMs, postings, () => settle(builder, outgoing, file.status, postings, endedAtMs))
+      const postings = postingsTo(plan, file.status)
+      add(endedAtMs, postings, () => settle(builder, plan, file.status, postings, endedAtMs))
     }
     return
   }
   const first = firstStatus(file.status)
-  const postings = postingsTo(outgoing, first)
+  const postings = postingsTo(plan, first)
   add(atMs, postings, async () => {
-    const inserted = await settlePayment(builder, outgoing, row, first, atMs)
+    const inserted = await settlePayment(builder, plan, row, first, atMs)
     await insertPayment(tx, inserted)
-    await postAll(builder, outgoing, postings, atMs)
+    await postAll(builder, plan, postings, atMs)
   })
   if (first === file.status) return
   const back = [
-    first === 'PROCESSING' ? returned(outgoing.from.id, row.amountCents) : released(outgoing.from.id, row.amountCents),
+    first === 'PROCESSING' ? returned(plan.from.id, row.amountCents) : released(plan.from.id, row.amountCents),
   ]
-  add(endedAtMs, back, () => settle(builder, outgoing, file.status, back, endedAtMs))
+  add(endedAtMs, back, () => settle(builder, plan, file.status, back, endedAtMs))
 }
 
 /**
- * Returns whether the payment was under review. Only payments that wait for a review or a claim can be canceled, so a
- * canceled payment without a claimant was under review.
+ * Returns whether the payment is or was under review. A payment can be canceled only during a review or before its
+ * claimant claims it, so a canceled payment without a claimant was under review.
  */
-function hasReview({ file, row }: OutgoingPayment): boolean {
+function hasReview({ file, row }: Plan): boolean {
   if (file.approval !== undefined || file.status === 'IN_REVIEW' || file.status === 'APPROVAL_DENIED') return true
   return file.status === 'CANCELED' && row.claimant === null
 }
 
-/** Returns the first status of a payment that was never under review. */
+/** Returns the status in which a payment without a review begins, if `status` is its status in the file. */
 function firstStatus(status: PaymentStatus): PaymentStatus {
   if (status === 'CANCELED') return 'PENDING_CLAIM'
   return status === 'RETURNED' ? 'PROCESSING' : status
 }
 
-/** Returns the postings that a new payment needs to reach the status. */
-function postingsTo({ row, from, to }: OutgoingPayment, status: PaymentStatus): Posting[] {
+/** Returns the ledger postings that bring a new payment to the given status. */
+function postingsTo({ row, from, to }: Plan, status: PaymentStatus): Posting[] {
   const { amountCents } = row
   if (status === 'PENDING_CLAIM') return [reserved(from.id, amountCents)]
   if (status === 'PROCESSING') return [wired(from.id, amountCents)]
@@ -210,12 +208,7 @@ function postingsTo({ row, from, to }: OutgoingPayment, status: PaymentStatus): 
   return [to === null ? wired(from.id, amountCents) : paid(from.id, to.id, amountCents)]
 }
 
-async function postAll(
-  builder: WorldBuilder,
-  { row, from, to }: OutgoingPayment,
-  postings: readonly Posting[],
-  nowMs: number,
-) {
+async function postAll(builder: WorldBuilder, { row, from, to }: Plan, postings: readonly Posting[], nowMs: number) {
   const wallets = to === null ? [from] : [from, to]
   for (const posting of postings) {
     const about = wallets.filter(({ id }) => posting.entries.some(({ walletId }) => walletId === id))
@@ -223,10 +216,10 @@ async function postAll(
   }
 }
 
-/** Returns the row with a new status. If the payment is now completed, also records the arrival of its money. */
+/** Returns the row with the given status. If that is COMPLETED, also records that the payment's money arrived. */
 async function settlePayment(
   { context }: WorldBuilder,
-  { to }: OutgoingPayment,
+  { to }: Plan,
   row: PaymentRow,
   status: PaymentStatus,
   nowMs: number,
@@ -242,33 +235,27 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
   CANCELED: 'canceled',
 }
 
-/** Gives a waiting payment the status that it has when the world begins. */
-async function settle(
-  builder: WorldBuilder,
-  outgoing: OutgoingPayment,
-  status: PaymentStatus,
-  postings: Posting[],
-  nowMs: number,
-) {
+/** Changes a pending payment to its status in the file, and resolves its approval, if any. */
+async function settle(builder: WorldBuilder, plan: Plan, status: PaymentStatus, postings: Posting[], nowMs: number) {
   const { tx } = builder.context
-  const before = mustFind(await findPayment(tx, outgoing.row.partyId, outgoing.row.id))
-  await replacePayment(tx, before, await settlePayment(builder, outgoing, before, status, nowMs))
+  const before = mustFind(await findPayment(tx, plan.row.partyId, plan.row.id))
+  await replacePayment(tx, before, await settlePayment(builder, plan, before, status, nowMs))
   const approval = await findApprovalOf(tx, before)
   if (approval?.status === 'pending') {
-    const denialReason = outgoing.file.approval?.denialReason ?? null
+    const denialReason = plan.file.approval?.denialReason ?? null
     await resolveApproval(tx, approval, before, { status: resolutions[status] ?? 'approved', denialReason, nowMs })
   }
-  await postAll(builder, outgoing, postings, nowMs)
+  await postAll(builder, plan, postings, nowMs)
 }
 
-async function review(builder: WorldBuilder, outgoing: OutgoingPayment): Promise<void> {
+async function review(builder: WorldBuilder, plan: Plan): Promise<void> {
   const { tx, system } = builder.context
-  const { row, file, path } = outgoing
+  const { row, file, path } = plan
   const { id, partyId, walletId, createdAtMs, amountCents, agentId } = row
   const reasons = reasonsOf(file) ?? (await findExceededLimits(tx, { partyId, agentId }, amountCents, createdAtMs))
   if (reasons.length === 0) {
-    const why = `it exceeds no limit in the file at ${timestamp(createdAtMs)}`
-    refuseWorld([...path, 'status'], `could not be reviewed, because ${why}: set a limit, or give approval.reasons`)
+    const reason = `the payment exceeded no limit at ${timestamp(createdAtMs)}`
+    refuseWorld([...path, 'status'], `implies a review, but ${reason}: set a lower limit, or give approval.reasons`)
   }
   await insertPayment(tx, { ...row, status: 'IN_REVIEW' })
   const approval: ApprovalRow = {

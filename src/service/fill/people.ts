@@ -18,7 +18,7 @@ import { mustFind, type WorldBuilder } from './world-builder.ts'
 
 type Agent = NonNullable<WorldParty['agents']>[number]
 
-/** Inserts a party with its wallets and their opening balances. */
+/** Inserts a party with its wallets. `openings` maps the wallets' ids to their opening balances in cents. */
 export async function insertAccount(
   builder: WorldBuilder,
   index: number,
@@ -73,9 +73,8 @@ async function insertUser(builder: WorldBuilder, index: number, user: User, at: 
   const email = user.email.toLowerCase()
   const id = mustFind(userIds[at])
   const createdAtMs = builder.past(user.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
-  const secondFactorPath = [...path, 'secondFactorAt']
-  const mfaVerifiedAtMs =
-    user.secondFactorAt === undefined ? null : builder.past(user.secondFactorAt, 0, secondFactorPath)
+  const mfaPath = [...path, 'secondFactorAt']
+  const mfaVerifiedAtMs = user.secondFactorAt === undefined ? null : builder.past(user.secondFactorAt, 0, mfaPath)
   const name = user.name ?? user.ref ?? email
   const { role, status = 'ACTIVE' } = user
   await createUser(tx, { id, partyId, role, status, name, email, mfaVerifiedAtMs, createdAtMs })
@@ -87,7 +86,7 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
   const { id: partyId, party, agentIds } = builder.account(index)
   const path: Path = ['parties', index, 'agents', at]
   const { lastActiveAt } = agent
-  // The handle of a deleted agent is free for others.
+  // A deleted agent loses its handle, so that another agent can use it.
   const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
   const createdAtMs = builder.past(agent.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   const id = mustFind(agentIds[at])
@@ -122,8 +121,8 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
 }
 
 /**
- * Cancels the invitations, revokes the links and expires the unused cards of parties that are suspended or inactive
- * when the world begins.
+ * Cancels the invitations, revokes the invitation links and expires the unused cards of all parties that are suspended
+ * or inactive when the world begins.
  */
 export async function stopParties({ context: { tx, clockMs }, accounts }: WorldBuilder): Promise<void> {
   for (const { id, party } of accounts) {
@@ -131,7 +130,7 @@ export async function stopParties({ context: { tx, clockMs }, accounts }: WorldB
   }
 }
 
-/** Gives the wallets the statuses that they have when the world begins. During the history, all wallets are active. */
+/** Sets the statuses of a party's wallets from the file. Until then, while the history is applied, all are active. */
 export async function setWalletStatuses(builder: WorldBuilder, index: number): Promise<void> {
   const { tx } = builder.context
   const { party, id, wallets } = builder.account(index)

@@ -23,7 +23,7 @@ import type { WorldBuilder } from './world-builder.ts'
 type Subscription = NonNullable<WorldParty['subscriptions']>[number]
 type Event = NonNullable<Subscription['history']>[number]
 
-/** An event of a subscription, and the billing state after it. */
+/** An event of a subscription, with its charges and the billing state after the event. */
 interface Step extends Billed {
   atMs: number
   path: Path
@@ -31,12 +31,12 @@ interface Step extends Billed {
 
 const dayMs = 24 * 60 * 60 * 1000
 /**
- * The maximum number of payments that one subscription may collect before the world begins. No real subscription
- * collects more.
+ * The upper limit on a subscription's billing events before the world begins: payments, failed attempts and missed
+ * payments. No real subscription reaches it.
  */
 const maxBillingEvents = 10_000
 
-/** Plans a party's subscriptions, each with all payments due before the world begins. */
+/** Adds a party's subscriptions to the history, each with all payments that are due before the world begins. */
 export function planSubscriptions(builder: WorldBuilder, index: number): void {
   for (const [at, subscription] of (builder.account(index).party.subscriptions ?? []).entries()) {
     planSubscription(builder, index, subscription, ['parties', index, 'subscriptions', at])
@@ -49,7 +49,7 @@ function planSubscription(builder: WorldBuilder, index: number, file: Subscripti
   const paidAtMs = file.paidAt === undefined ? undefined : builder.past(file.paidAt, clockMs, [...path, 'paidAt'])
   const createdAtMs = builder.past(file.createdAt, paidAtMs ?? clockMs, [...path, 'createdAt'])
   if (paidAtMs !== undefined && paidAtMs < createdAtMs) {
-    refuseWorld([...path, 'paidAt'], `must not be before ${timestamp(createdAtMs)}, when it was created`)
+    refuseWorld([...path, 'paidAt'], `must not be before createdAt, which is ${timestamp(createdAtMs)}`)
   }
   const terms = termsOf(file, path)
   const open = paidAtMs === undefined ? file.checkoutExpiresAt : null
@@ -100,7 +100,7 @@ interface BilledSubscription {
   path: Path
 }
 
-/** Yields the subscription's events in order. */
+/** Yields the subscription's events in chronological order. */
 function* stepsOf(
   builder: WorldBuilder,
   { terms, billing: first, file, paidAtMs, path }: BilledSubscription,
@@ -114,7 +114,7 @@ function* stepsOf(
       billing = billed.billing
       yield { ...billed, atMs: billing.updatedAtMs, path }
     }
-    refuseWorld(path, `has more than ${maxBillingEvents} payments before the world begins`)
+    refuseWorld(path, `has ${maxBillingEvents} or more billing events before the world begins`)
   }
   if (paidAtMs !== undefined) {
     const { charges, ...paid } = payInCheckout(terms, billing, 'approves', paidAtMs)

@@ -23,15 +23,15 @@ interface Context {
   keys: RootKeys
   world: World
   passwords: PasswordHashes
-  /** The service's time at which the world begins. */
+  /** The time on the sandbox clock when the world begins. */
   clockMs: number
 }
 
-/** A party in the world, with the ids of its records in file order. */
+/** A party of the world, with its wallets and the ids of its agents and users, all in the order of the file. */
 export interface Account {
   party: WorldParty
   id: string
-  /** The wallets as they are during the history: active and empty. */
+  /** The wallets as they are before the history: active and empty. */
   wallets: readonly WalletRow[]
   agentIds: readonly string[]
   userIds: readonly string[]
@@ -39,15 +39,15 @@ export interface Account {
 
 const dayMs = 24 * 60 * 60 * 1000
 
-/** A world being written to the database: its parties and their history. */
+/** A world that is being written to the database: its parties and their history. */
 export class WorldBuilder {
   readonly context: Context
   readonly names: Names
   readonly history = new History()
   readonly accounts: readonly Account[]
   /**
-   * The time at which the parties were created: a day before the earliest time in the file. If the file has no past
-   * time, it is the beginning of the world.
+   * The creation time of parties and other records whose time the file omits: a day before the earliest time in the
+   * file. If no time in the file is in the past, it is the time when the world begins.
    */
   readonly defaultCreatedAtMs: number
   readonly #idsAt = new Map<string, number>()
@@ -87,9 +87,7 @@ export class WorldBuilder {
     return { party, id, wallets, agentIds, userIds }
   }
 
-  /**
-   * Returns the id given in the file, or a new one. Records created at the same time get ids that sort in file order.
-   */
+  /** Returns the file's id for a record, or else a new id. New ids for the same time sort in the order of the file. */
   id(prefix: string, fixedId: string | undefined, atMs = this.defaultCreatedAtMs): string {
     if (fixedId !== undefined) return fixedId
     const key = `${prefix} ${atMs}`
@@ -98,12 +96,12 @@ export class WorldBuilder {
     return newId(prefix, this.context.system, atMs + earlier)
   }
 
-  /** Returns a time given in the file. It may be in the past or the future. */
+  /** Returns the time that a string in the file means, in the past or the future. */
   moment(text: string | undefined, otherwiseMs: number): number {
     return text === undefined ? otherwiseMs : momentMs(text, this.context.clockMs)
   }
 
-  /** Returns the time of a past event. It must not be before `sinceMs` or after the beginning of the world. */
+  /** Returns the time of a past event. Refuses a time before `sinceMs` or after the beginning of the world. */
   past(text: string | undefined, otherwiseMs: number, path: Path, sinceMs = Number.NEGATIVE_INFINITY): number {
     const { clockMs } = this.context
     const atMs = this.moment(text, otherwiseMs)
@@ -123,7 +121,7 @@ export class WorldBuilder {
     return mustFind(wallets[at ?? 0])
   }
 
-  /** Returns the agent that a record of the party names, and the agent's position in the file. */
+  /** Finds the agent to which a record of the party refers by name. `placed` is the agent's position in the file. */
   agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
     if (name === undefined) return undefined
     const placed = mustFind(this.names.agent(index, name))
@@ -131,8 +129,8 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the wallet that one of the party's agents uses to pay and to receive money. If the agent has no wallet,
-   * returns the party's default wallet.
+   * Returns the wallet from which one of the party's agents pays and in which it receives money. If the file gives the
+   * agent no wallet, returns the party's default wallet.
    */
   agentWallet(index: number, at: number): WalletRow {
     const attached = this.account(index).party.agents?.[at]?.wallets ?? []
@@ -141,8 +139,8 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the wallet that a record names. If it names none, returns the wallet that the record's agent pays from. If
-   * that agent belongs to another party, or there is none, returns the party's default wallet.
+   * Returns the wallet with the given name. Without a name, returns the wallet from which the agent pays, if the agent
+   * belongs to the party, and otherwise the party's default wallet.
    */
   payingWallet(index: number, name: string | undefined, agentName: string | undefined): WalletRow {
     const agent = this.agent(index, agentName)
@@ -150,7 +148,7 @@ export class WorldBuilder {
     return this.agentWallet(index, agent.placed.at)
   }
 
-  /** Returns the recipient of a payment and the recipient's wallet; null for a recipient outside the world. */
+  /** Returns the ids and the wallet of a payment's recipient; null if the recipient is not a party of the world. */
   receiver(recipient: Recipient): { partyId: string; agentId: string | null; wallet: WalletRow } | null {
     if (recipient.kind !== 'party') return null
     const { agent, party } = recipient
@@ -164,14 +162,14 @@ export class WorldBuilder {
     return name === undefined ? null : mustFind(userIds[mustFind(this.names.find(party.users, name))])
   }
 
-  /** Enters a posting that changes these wallets' balances. */
+  /** Writes a posting to the ledger. `wallets` are the wallets whose balances the posting changes. */
   async post(posting: Posting, wallets: readonly WalletRow[], nowMs: number, sourceId: string | null): Promise<void> {
     const { tx, system } = this.context
     await postBetween(tx, system, wallets, [{ posting, nowMs, sourceId }])
   }
 }
 
-/** Returns the value. It exists because the file has been checked. */
+/** Returns the given value. It cannot be undefined, because all references in the file have been validated. */
 export function mustFind<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world refers to a record that it does not contain.')
   return thing
@@ -186,12 +184,12 @@ function momentsIn(value: unknown, path: Path): { text: string; path: Path }[] {
 }
 
 /**
- * The earliest time that a file may contain. It is a year after the earliest time that an id can encode, because
- * records are created before the first event.
+ * The earliest time that a file may contain. Ids can encode times from 1970 on. The year in between leaves room for
+ * `defaultCreatedAtMs`, which is earlier than all times in the file.
  */
 const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
 
-/** Checks that ids, clocks and RFC 3339 can express the year, with a margin on both sides. */
+/** Requires a time that ids, clocks and RFC 3339 can express, with a margin on both sides. */
 function requireDate(ms: number, path: Path): number {
   if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
   return refuseWorld(path, 'must be in the years 1971 to 9995')

@@ -10,7 +10,7 @@ import { audienceOf, audiences, tokenExchangeGrant } from '../tokens/resources.t
 const tokenTypes = 'urn:ietf:params:oauth:token-type'
 const idJag = `${tokenTypes}:id-jag`
 
-/** How long an assertion is valid, in seconds. A client presents its assertion immediately, so this is short. */
+/** How long an assertion is valid, in seconds. A short time suffices, because clients present it immediately. */
 const lifetime = 5 * 60
 
 const parameters = [
@@ -25,9 +25,9 @@ const parameters = [
 export interface ExchangeDependencies {
   store: Store
   system: System
-  /** The address of the service, which accepts the assertions. */
+  /** The address of the service that accepts the assertions. */
   publicUrl: string
-  /** The address of this identity provider, on this machine. */
+  /** The address of this identity provider. */
   issuer: string
 }
 
@@ -37,7 +37,10 @@ export interface KeyPair {
   privateKey: CryptoKey
 }
 
-/** Registers the grant that exchanges a person's ID token for an assertion for the service (RFC 8693, ID-JAG). */
+/**
+ * Registers the grant type with which a client exchanges a person's ID token for an assertion (RFC 8693, ID-JAG). With
+ * the assertion, the client signs in to the service.
+ */
 export function registerExchange(provider: Provider, dependencies: ExchangeDependencies, keys: KeyPair): void {
   const handle = async (ctx: KoaContextWithOIDC) => {
     const clientId = String(ctx.oidc.client?.clientId)
@@ -61,7 +64,7 @@ export function registerExchange(provider: Provider, dependencies: ExchangeDepen
 
 /**
  * Returns the requested assertion's audience and resource.
- * @throws if this provider does not issue the requested assertion
+ * @throws InvalidRequest or InvalidTarget if this provider does not issue such assertions
  */
 function targetOf(params: Readonly<Record<string, string | undefined>>, publicUrl: string) {
   const expected = { requested_token_type: idJag, subject_token_type: `${tokenTypes}:id_token` }
@@ -77,7 +80,7 @@ function targetOf(params: Readonly<Record<string, string | undefined>>, publicUr
 }
 
 /**
- * Returns the person named by an ID token that was issued to this client.
+ * Returns the person whom an ID token identifies. The token must have been issued to this client.
  * @throws InvalidIdTokenError if the token is invalid or the person is no longer an active user
  */
 async function personOf(
@@ -95,11 +98,11 @@ async function personOf(
 }
 
 /**
- * The error for an invalid ID token: it has expired, its person is no longer active, or another provider or client is
- * named in it.
+ * The error for an ID token that is invalid or expired, identifies no active user, or was issued by another provider or
+ * to another client.
  */
 class InvalidIdTokenError extends errors.OIDCProviderError {
-  override readonly error_description = 'subject_token must be a current ID token of this client. Sign in again.'
+  override readonly error_description = 'subject_token must be a valid ID token of this client. Sign in again.'
   constructor() {
     super(400, 'invalid_grant')
   }

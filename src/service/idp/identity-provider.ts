@@ -18,28 +18,21 @@ interface ProviderDependencies extends ExchangeDependencies {
   log: Logger
 }
 
-/** The maximum number of sign-in records kept in memory. The oldest are dropped first. */
+/** The maximum number of sign-in records in memory. If there are more, the oldest are deleted. */
 const maxRecords = 1_000
 
-/** The cookie names differ from the service's, because a browser sends cookies to every port of a machine. */
+/** The cookie names. They differ from the service's, because a browser sends a host's cookies to all of its ports. */
 const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', resume: '_idp_resume' }
 
 const scopes = 'openid email profile'
 
-/** Lifetimes in seconds. An ID token lasts as long as the sign-in. */
-const lifetimes = {
-  Session: 3600,
-  IdToken: 3600,
-  Grant: 3600,
-  AccessToken: 300,
-  AuthorizationCode: 60,
-  Interaction: 600,
-}
+/** Lifetimes in seconds. An ID token lasts as long as a session. */
+const ttl = { Session: 3600, IdToken: 3600, Grant: 3600, AccessToken: 300, AuthorizationCode: 60, Interaction: 600 }
 
 /**
- * Returns the fetch function of a small identity provider for the sandbox. Its people are the sandbox's users. Its
- * clients are the applications of parties that trust it, with the same ids and secrets. Its keys and sign-ins last as
- * long as the process.
+ * Creates a small identity provider for the sandbox, and returns its fetch function. The sandbox's users sign in to it.
+ * Its clients are the applications of parties that trust it, with the ids and secrets that they have in the service.
+ * Its keys and sessions exist only in this process.
  */
 export async function createIdentityProvider(
   dependencies: ProviderDependencies,
@@ -53,14 +46,14 @@ export async function createIdentityProvider(
     routes: { authorization: '/authorize', token: '/token', jwks: '/jwks' },
     scopes: scopes.split(' '),
     claims: { openid: ['sub'], email: ['email'], profile: ['name'] },
-    // Clients receive only the ID token, so the claims must be in it.
+    // There is no userinfo endpoint, so the ID token must contain the claims.
     conformIdTokenClaims: false,
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     pkce: { required: () => true },
-    ttl: lifetimes,
+    ttl,
     cookies: { keys: [newSecret(system)], names: cookieNames },
     interactions: { url: (_ctx, { uid }) => signInPath + uid },
     features: {
@@ -75,7 +68,7 @@ export async function createIdentityProvider(
       if (user?.status !== 'ACTIVE') return undefined
       return { accountId: id, claims: async () => ({ sub: id, email: user.email, name: user.name }) }
     },
-    // The clients belong to the company, so no person is asked for consent.
+    // The clients belong to the people's own company, so nobody is asked for consent.
     loadExistingGrant: async ({ oidc }) => {
       const owner = { clientId: String(oidc.client?.clientId), accountId: String(oidc.session?.accountId) }
       const grant = new oidc.provider.Grant(owner)
@@ -101,13 +94,13 @@ export async function createIdentityProvider(
   }
 }
 
-/** Accepts any redirect address on this machine, because hosts in development run there. */
+/** Accepts any redirect address on this machine, because applications in development run there. */
 function allowLoopback(provider: Provider): void {
   const { prototype } = provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } }
   prototype.redirectUriAllowed = (uri) => /^https?:\/\//.test(uri) && isLoopback(uri)
 }
 
-/** Returns the storage. Clients are in the service's database, and everything else is in memory. */
+/** Returns the provider's storage. Clients are read from the service's database. Everything else is in memory. */
 function adapters({ store, issuer }: ProviderDependencies): (model: string) => Adapter {
   const records = new Map<string, AdapterPayload>()
   return (model) => {
@@ -134,17 +127,17 @@ function adapters({ store, issuer }: ProviderDependencies): (model: string) => A
   }
 }
 
-/** Returns the client with this id, if its party trusts this provider now. */
+/** Returns the client with the given id; undefined if its party does not trust this provider. */
 async function findClient(store: Store, issuer: string, clientId: string): Promise<AdapterPayload | undefined> {
   return store.read(async (tx) => {
     if ((await findIssuer(tx, { clientId }))?.issuer !== issuer) return undefined
-    // The client's record is deleted when the party stops trusting this provider.
+    // The client's record is deleted when the party stops trusting this provider, so it is not found then.
     const record = await findRecord(tx, { model: 'Client', idHash: sha256(clientId) })
     return record && { ...JSON.parse(record.payload), ...fixedMetadata }
   })
 }
 
-/** The members that every client needs. `redirect_uris` has no effect, because `allowLoopback` replaces its check. */
+/** Metadata of every client. `redirect_uris` is required but has no effect, because `allowLoopback` ignores it. */
 const fixedMetadata = {
   application_type: 'native',
   grant_types: ['authorization_code', tokenExchangeGrant],

@@ -5,15 +5,15 @@ import { smallPage } from '../../display/small-page.ts'
 import type { Store } from '../store/engine/store.ts'
 import { activeUsers } from '../store/users.ts'
 
-/** The beginning of the page's path. The interaction's id follows it. */
+/** The path of the sign-in page, to which the interaction's id is appended. */
 export const signInPath = '/sign-in/'
 
 /** The maximum number of people that the page lists. */
 const maxPeople = 50
 
 /**
- * Returns the handler of the page where a person signs in with one click. The page works only in the browser where a
- * client started the sign-in.
+ * Returns the handler of the page on which a person signs in with one click. The page works only in the browser in
+ * which a client started the sign-in.
  */
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
@@ -26,7 +26,7 @@ export function signInPage(provider: Provider, store: Store) {
       const lines = people.map(({ id, name, email }) =>
         String(html`<a href="${pathname}?as=${id}">Continue as <bdi>${name}</bdi></a> (<bdi>${email}</bdi>)`),
       )
-      return send(res, 200, { heading: 'Sign in to the sandbox’s company', lines: [about, ...lines] })
+      return send(res, 200, { heading: 'Sign in with the sandbox’s identity provider', lines: [about, ...lines] })
     }
     const result = { login: { accountId: person.id }, consent: {} }
     await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false })
@@ -35,7 +35,7 @@ export function signInPage(provider: Provider, store: Store) {
 
 const about =
   'This page stands in for a company’s identity provider. It asks for no password, because it is for testing only.'
-const ended = { heading: 'This sign-in has ended', lines: ['Start again in the application.'] }
+const ended = { heading: 'This sign-in has ended', lines: ['Start the sign-in again in the application.'] }
 
 /** Returns the page that explains why an application's request was refused. */
 export function failedPage(code: string, reason: string): ReturnType<typeof smallPage> {

@@ -11,14 +11,14 @@ import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 
 /**
- * Returns the authorization server's storage. Ids that are secrets are stored only as hashes. Rate limits for
- * unauthenticated clients apply here, so only requests that passed all earlier checks are counted.
+ * Returns the authorization server's storage. Ids such as codes and tokens are secrets, so only hashes are stored.
+ * Rate limits for unauthenticated clients apply here, so only requests that passed all earlier checks are counted.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
   return (model) => (model === 'Grant' ? grantAdapter(dependencies) : rateLimitedAdapter(dependencies, model, limits))
 }
 
-/** The routes that begin a sign-in, each with the model that it stores. */
+/** The routes that begin a sign-in, each followed by the model of the record that it stores. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
 function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
@@ -28,7 +28,7 @@ function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: C
     upsert: async (id, payload, expiresIn) => {
       const ctx = Provider.ctx
       const begins = ctx !== undefined && beginnings.includes(`${ctx.oidc.route} ${model}`)
-      if (begins && !limits.mayBegin(addressIn(ctx))) throw new TooManyError('Too many sign-ins have begun.')
+      if (begins && !limits.mayBegin(addressIn(ctx))) throw new TooManyError('Too many sign-ins were started.')
       await records.upsert(id, payload, expiresIn)
     },
     findByUserCode: async (userCode) => {
@@ -38,14 +38,14 @@ function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: C
   }
 }
 
-/** Returns the client's address for rate limits. `throughNode` puts it on the request's socket. */
+/** Returns the client's IP address for rate limits. `throughNode` sets it on the request's socket. */
 export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
   return ctx?.req.socket.remoteAddress
 }
 
 /**
- * The error for too many requests. It is also sent to the application that began the sign-in (RFC 6749 section
- * 4.1.2.1).
+ * The error for too many requests. The application that began the sign-in may receive it too, so its code is one that
+ * RFC 6749 section 4.1.2.1 defines.
  */
 class TooManyError extends errors.OIDCProviderError {
   override readonly error_description: string
@@ -89,21 +89,21 @@ async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow,
     if (await consumeRecord(tx, key, Math.floor(realNowMs / 1000))) return unchanged(true)
     return { result: false, acts: grantId ? actsOf(await endGrant(tx, grantId, nowMs)) : [] }
   })
-  if (!first) throw new errors.InvalidGrant('it was used before')
+  if (!first) throw new errors.InvalidGrant('the code or token was already used')
 }
 
-/** Returns the activity entry for a connection that was ended by a request with one of its codes or tokens. */
+/** Returns the activity entry for the end of a connection; empty if no connection was ended. */
 function actsOf(ended: OAuthGrantRow | undefined): Act[] {
   return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
 }
 
 /**
- * Returns the adapter for grants. A grant's row also stores the agent that the grant acts as, so the consent creates
- * the row, not this adapter.
+ * Returns the adapter for grants. It does not insert a grant's row: the row also stores the agent that the grant acts
+ * as, so `createConsent` inserts it.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const throwUnsupported = async () => {
-    throw new Error('Bug: grants are found by their ids only.')
+    throw new Error('Bug: the storage of grants does not support this call.')
   }
   return {
     upsert: (id, payload) =>
@@ -113,7 +113,7 @@ function grantAdapter(dependencies: Dependencies): Adapter {
     find: (id) =>
       dependencies.store.read(async (tx) => {
         const grant = await findGrant(tx, id)
-        // An empty payload means that the person consented, but the server has not yet saved the grant.
+        // An empty payload means that the person consented, but oidc-provider has not saved the grant yet.
         if (grant === undefined || grant.payload === '{}' || !grantIsLive(grant, await realNow(tx))) return undefined
         return { ...(JSON.parse(grant.payload) as AdapterPayload), jti: id }
       }),
@@ -130,8 +130,8 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * The prefix of a reference, which replaces a record's id where only the id's hash is known. References are internal: a
- * value that an application sends to an endpoint is never treated as one.
+ * The prefix of a reference: the hash of a record's id, used where the id is unknown. References are internal: a token
+ * that an application sends is never treated as a reference.
  */
 const referencePrefix = 'hashed:'
 const routesWithTokens: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
@@ -145,7 +145,7 @@ function hashOf(id: string): string {
   return id.startsWith(referencePrefix) && !isFromApplication ? id.slice(referencePrefix.length) : sha256(id)
 }
 
-/** Returns the columns to store for a payload. The payload's own id and the ids of other records are left out of it. */
+/** Returns the columns for a payload. Its id, user code and session cookie are secrets, so they are not in the JSON. */
 function columnsOf({ jti: _, session, ...payload }: AdapterPayload) {
   const { cookie: _cookie, ...storedSession } = session ?? {}
   const { userCode } = payload

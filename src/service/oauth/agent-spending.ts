@@ -4,13 +4,13 @@ import { findParty } from '../store/parties.ts'
 import type { AgentRow } from '../store/schema/agents.ts'
 import { agentDefaultWallet, defaultWallet } from '../store/wallets.ts'
 
-/** The limits on an agent's spending. They are shown to the person who chooses the agent. */
+/** An agent's spending limits and available balance, as shown on the consent and connections pages. */
 export interface AgentSpending {
   /** The agent's own limits. */
   limits: Limits
-  /** The limits shared by everyone who spends for the agent's party. */
+  /** The limits on the spending of the agent's whole party. */
   accountLimits: Limits
-  /** The available balance in cents of the wallet that the agent pays from; null if it has no wallet. */
+  /** The available balance in cents of the wallet that the agent pays from; null if the agent has no wallet. */
   availableCents: number | null
 }
 
@@ -19,7 +19,7 @@ export async function spendingOf(tx: Transaction, agent: AgentRow): Promise<Agen
   return spending(tx, agent.partyId, agent.limits, wallet?.availableCents)
 }
 
-/** Returns the spending limits that a new agent of the party would have. */
+/** Returns the spending limits and available balance that a new agent of the party would have. */
 export async function newAgentSpending(tx: Transaction, partyId: string): Promise<AgentSpending> {
   const wallet = await defaultWallet(tx, partyId)
   return spending(tx, partyId, null, wallet?.availableCents)

@@ -14,21 +14,21 @@ import { clientCredentialsGrant, jwtBearerGrant } from '../tokens/resources.ts'
 import { addressIn } from './adapter.ts'
 
 /**
- * The signature algorithms that an application's assertion may use. `none` is missing because an assertion must be
+ * The signature algorithms that an application's assertion may use. `none` is excluded because assertions must be
  * signed, and HS256 because a public key must never serve as a shared secret.
  */
 export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
 
-/** The methods by which clients authenticate. Only applications may use a method other than `none`. */
+/** The methods by which clients authenticate. All must use `none`, except for applications that a party registered. */
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** How far an application's clock may be off, in seconds. */
 export const clockTolerance = 15
 
 /**
- * If a client is not an application, refuses secrets, keys and the grant types that only applications have. Anyone can
- * send such a client's metadata, while only a party can register an application. The server runs this check whenever it
- * reads a client.
+ * A check of metadata, which oidc-provider runs whenever it reads a client. Only an application that a party registered
+ * may authenticate with a secret or key, or use the client credentials and JWT bearer grants. Clients of any other kind
+ * can be created by anyone.
  */
 export const clientMetadataCheck: NonNullable<Configuration['extraClientMetadata']> = {
   properties: ['payments_mcp_client'],
@@ -46,9 +46,9 @@ export const clientMetadataCheck: NonNullable<Configuration['extraClientMetadata
 }
 
 /**
- * Returns the scopes of the token that an application requests; undefined for any other grant type. A request without
- * scopes gets all of the application's scopes.
- * @throws InvalidScope for a scope that the application lacks, InvalidClient if the application was revoked.
+ * Returns all scopes of the application that requests a token; undefined for any other grant type. If the request has
+ * no `scope`, sets it to all of them.
+ * @throws InvalidScope if the application lacks a requested scope, InvalidClient if the application was revoked.
  */
 export async function scopesOfApplication(store: Store, { oidc }: KoaContextWithOIDC): Promise<string | undefined> {
   const { client, params } = oidc
@@ -67,7 +67,7 @@ export async function scopesOfApplication(store: Store, { oidc }: KoaContextWith
   return scopes
 }
 
-/** Returns the claim that names a token's grant, so that each call can look up the grant. */
+/** Returns the token claim with the id of the token's grant, by which each call looks up the grant. */
 export async function grantClaim(
   store: Store,
   token: { kind: string; clientId?: string | undefined; grantId?: string | undefined },
@@ -77,7 +77,7 @@ export async function grantClaim(
   return grant && { grant_id: grant.id }
 }
 
-/** Makes the server compare hashes of secrets, because only the hashes are stored. */
+/** Makes oidc-provider compare the hashes of client secrets, because only the hashes are stored. */
 export function compareHashedSecrets(provider: Provider): void {
   const { prototype } = provider.Client as unknown as {
     prototype: { clientSecret?: string; compareClientSecret(actual: string): boolean }
@@ -87,7 +87,7 @@ export function compareHashedSecrets(provider: Provider): void {
   }
 }
 
-/** The limits on recorded refusals, per minute and process. Without them, strangers could fill the activity log. */
+/** The limits on recorded refusals, per minute and process. Without them, anyone could fill a party's activity log. */
 const refusalLimits = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {
@@ -95,21 +95,21 @@ interface RefusalDependencies extends Dependencies {
   log: Logger
 }
 
-/** Returns a function that records an application's refused token requests in its party's activity. */
+/** Returns a function that records an application's refused token requests in the activity log of its party. */
 export function createRefusalLog(dependencies: RefusalDependencies) {
   const mayRecord: AddressLimit = limitByAddress(dependencies.system, refusalLimits)
   return async (ctx: KoaContextWithOIDC): Promise<void> => {
-    // A request that matches no endpoint has no OpenID context.
+    // A request that matches no endpoint has no `oidc` context.
     const { client, route } = (ctx.oidc as KoaContextWithOIDC['oidc'] | undefined) ?? {}
     if (route !== 'token' || ctx.status < 400 || client === undefined || !isApplication(client)) return
     const { error: code = 'invalid_request' } = (ctx.body ?? {}) as { error?: string }
-    if (!mayRecord(addressIn(ctx))) return dependencies.log.warn({ client: client.clientId, code }, 'refused often')
+    if (!mayRecord(addressIn(ctx))) return dependencies.log.warn({ client: client.clientId, code }, 'not recorded')
     await runChange(dependencies, async ({ tx }) => {
       const by = { clientId: client.clientId }
       const refusal = { operation: 'request_application_token', status: ctx.status, code }
       const grant = await findApplication(tx, by)
       if (grant !== undefined) return { result: undefined, acts: [actOfGrant(grant, refusal)] }
-      // The agent is unknown until an assertion is accepted, so the entry names only the issuer's party.
+      // Without an accepted assertion, the agent is unknown, so the entry contains only the party.
       const issuer = await findIssuer(tx, by)
       return issuer === undefined ? unchanged(undefined) : { result: undefined, acts: [actOfVisitor(issuer, refusal)] }
     })

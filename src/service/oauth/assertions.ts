@@ -27,10 +27,10 @@ interface AssertionDependencies extends Dependencies {
   log: Logger
 }
 
-/** The longest lifetime of an assertion, in seconds. A used assertion is remembered until it expires. */
+/** The maximum lifetime of an assertion, in seconds. A used assertion's id is stored until the assertion expires. */
 const maxLifetime = 60 * 60
 
-/** The claims of an accepted assertion. `scope` is optional. */
+/** The claims of a verified assertion. */
 interface Claims {
   jti: string
   exp: number
@@ -82,16 +82,16 @@ export function registerAssertionGrant(provider: Provider, dependencies: Asserti
 }
 
 /**
- * Returns the trusted issuer of the application's assertions.
+ * Returns the identity provider that issues the application's assertions.
  * @throws InvalidClient if the party no longer trusts the issuer.
  */
 async function trustedIssuer(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
   const issuer = await findIssuer(tx, by)
-  if (issuer === undefined || issuer.revokedAtMs !== null) throw new errors.InvalidClient('the trust was ended')
+  if (issuer === undefined || issuer.revokedAtMs !== null) throw new errors.InvalidClient('the issuer is not trusted')
   return issuer
 }
 
-/** Returns the claims of an assertion that the issuer signed for this server and this application. */
+/** Verifies that the issuer signed the assertion for this server and this application, and returns its claims. */
 async function readAssertion(
   assertion: string,
   { issuer, clientId }: TrustedIssuerRow,
@@ -132,23 +132,23 @@ async function verifyAssertion(
   return payload
 }
 
-/** Returns why an assertion was refused. The text does not contain the assertion. */
+/** Explains why an assertion was refused, without quoting the assertion itself. */
 function reasonOf(error: unknown, issuer: string): string {
   if (error instanceof jose.JWTExpired) return 'The assertion has expired. Ask the identity provider for a new one.'
   if (error instanceof jose.JWTClaimValidationFailed) {
-    return `The assertion's ${error.claim} is missing or not as expected (${error.message}).`
+    return `The assertion's ${error.claim} is missing or invalid (${error.message}).`
   }
   const isMalformed = [jose.JWSInvalid, jose.JWTInvalid, jose.JOSEAlgNotAllowed, jose.JOSENotSupported].some(
     (kind) => error instanceof kind,
   )
-  if (isMalformed) return `assertion must be a JWT that is signed by ${assertionAlgorithms.join(', ')}.`
+  if (isMalformed) return `assertion must be a JWT that is signed with ${assertionAlgorithms.join(' or ')}.`
   if (error instanceof jose.JWKSNoMatchingKey || error instanceof jose.JWSSignatureVerificationFailed) {
     return `No key of ${issuer} matches the assertion's signature.`
   }
-  return `The keys of ${issuer} could not be read. Check its jwksUri with list_trusted_issuers.`
+  return `The keys of ${issuer} could not be read. Check the issuer's jwksUri with list_trusted_issuers.`
 }
 
-/** Returns the audience that an assertion is for. A request may repeat it but not change it. */
+/** Returns the audience for which an assertion was issued. If the request states an audience, it must be the same. */
 function audienceIn({ resource }: Claims, requested: string | undefined, publicUrl: string): string {
   const audience = audienceOf(publicUrl, resource)
   const accepted = audiences(publicUrl).join(' or ')
@@ -161,20 +161,20 @@ function audienceIn({ resource }: Claims, requested: string | undefined, publicU
   return audience
 }
 
-/** Uses up an assertion. Returns the grant of the agent that it signs in, and the token's scopes. */
+/** Marks an assertion as used. Returns the grant of the assertion's agent and the scopes of the new token. */
 async function accept(
   { tx, system, nowMs, realNowMs }: SettledContext,
   by: { clientId: string },
   { jti, exp, scope: allowed, all }: Claims,
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
-  // An update of the issuer ends its grants under the same lock, so no grant can be created under the old rules.
+  // An update of the issuer revokes its grants under the same lock, so no grant is created by the old rules afterwards.
   await tx.lockParty((await trustedIssuer(tx, by)).partyId)
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }
   const expiresAtMs = (exp + 2 * clockTolerance) * 1000
   if (!(await recordOnce(tx, { ...use, payload: '{}', userCodeHash: null, expiresAtMs, createdAtMs: realNowMs }))) {
-    throw new RefusedAssertionError('The assertion was used before. Ask the identity provider for a new one.')
+    throw new RefusedAssertionError('The assertion was already used. Ask the identity provider for a new one.')
   }
   const agentId = agentFor(issuer.agents, all)
   const agent = agentId === undefined ? undefined : await findAgent(tx, issuer.partyId, agentId)
@@ -184,7 +184,7 @@ async function accept(
   const bounds = [allowed, requested].filter((text) => text !== undefined).map((text) => text.split(' '))
   const scopes = issuer.scopes.split(' ').filter((scope) => bounds.every((bound) => bound.includes(scope)))
   if (scopes.length === 0 && issuer.scopes !== '') {
-    throw new errors.InvalidScope('none of the scopes is allowed', requested ?? allowed ?? '')
+    throw new errors.InvalidScope('none of these scopes is allowed', requested ?? allowed ?? '')
   }
   const grants = await liveGrants(tx, issuer.id, realNowMs)
   const found = grants.find((grant) => grant.agentId === agent.id)

@@ -17,7 +17,7 @@ interface DocumentDependencies extends Dependencies {
 /** The error for a client metadata document that could not be read. */
 export class UnreachableDocumentError extends Error {
   override readonly name = 'UnreachableDocumentError'
-  /** The address of the document, without parts that could be secret. */
+  /** The address of the document, without the parts that could contain secrets. */
   readonly address: string
   constructor(clientId: string, reason: string) {
     super(reason)
@@ -36,15 +36,15 @@ interface StoredDocument {
  * headers.
  */
 const freshSeconds = { min: 300, max: 86_400 } as const
-/** How long a failed read is cached, because the server requests the document twice for one page. */
+/** How long a failed read is cached. The document is read twice for one page; the second read then fails at once. */
 const failedForMs = 5_000
 const maxFailures = 1_000
-/** The routes that begin a connection. Other routes belong to an existing connection and use the stored document. */
+/** The routes that begin a connection. Other routes use the stored document, however old it is. */
 const beginnings = ['authorization', 'device_authorization']
 
 /**
  * Returns a fetch function that stores clients' metadata documents in the database. The stored documents survive a
- * restart, and a token refresh does not depend on another site.
+ * restart, and tokens can be refreshed while a client's site is down.
  */
 export function createDocumentFetch(dependencies: DocumentDependencies): typeof globalThis.fetch {
   const { store, system, log } = dependencies
@@ -72,7 +72,7 @@ export function createDocumentFetch(dependencies: DocumentDependencies): typeof 
   }
 }
 
-/** Returns the failed document read that caused this error; undefined if the error has another cause. */
+/** Returns the error of a document read that caused the given error; undefined if the cause is different. */
 export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof UnreachableDocumentError ? cause : undefined
@@ -89,7 +89,7 @@ async function readFrom(
   const response = await fetch(clientId, init)
   if (response.status !== 200) {
     await response.body?.cancel()
-    throw new Error(`It answered ${response.status}`)
+    throw new Error(`Its server responded with status ${response.status}`)
   }
   const text = readDocument(await boundedText(response))
   const maxAge = Number(
@@ -112,8 +112,8 @@ async function findDocument(store: Store, clientId: string): Promise<StoredDocum
 }
 
 /**
- * Stores a document, if the limit on stored clients is not reached. Invalid documents are not stored, so that a
- * corrected document works immediately.
+ * Stores a document, unless the limit on stored clients is reached. A document without the right `client_id` is not
+ * stored, so that a corrected document works immediately.
  */
 async function storeDocument(dependencies: Dependencies, clientId: string, document: StoredDocument): Promise<void> {
   if (!hasClientId(document.text, clientId)) return
@@ -139,11 +139,11 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
 }
 
-/** Returns the reason as a clause that follows "because". */
+/** Returns the reason for a failed read, as a clause that can follow "because". */
 function reasonOf(error: unknown): string {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
     if (cause.name === 'TimeoutError') return 'its server did not respond in time'
-    if (cause.name === 'PrivateAddressError') return 'it is at an address of this machine or its network'
+    if (cause.name === 'PrivateAddressError') return 'it is not at a public address'
     if ('code' in cause && typeof cause.code === 'string' && /^[A-Z_]{3,40}$/.test(cause.code)) {
       return reasons[cause.code] ?? `the connection failed (${cause.code})`
     }

@@ -9,8 +9,8 @@ const bounds = {
   /** The limit on fetches of clients' metadata documents. */
   mayFetch: { each: 60, all: 1200, seconds: 60 },
   /**
-   * The limit on entered device codes. With 20 to the power of 8 possible codes, it makes guessing hopeless (RFC 8628,
-   * 5.1).
+   * The limit on entered device codes. Because there are 20^8 possible codes, it makes guessing hopeless (RFC 8628
+   * section 5.1).
    */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
   /** The limit on new sign-ins. Each one is stored until it ends, but for at most an hour. */
@@ -19,20 +19,20 @@ const bounds = {
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
-/** The maximum number of registered clients. Clients to which nobody consented are deleted after a day. */
+/** The maximum number of stored clients of each kind. Clients to which nobody consented are deleted after a day. */
 export const maxClients = 10_000
 /** The number of unused clients that are deleted at once when `maxClients` is reached. */
 const deletedAtOnce = 20
-/** The minimum age at which unused clients may then be deleted. It leaves a person enough time to consent. */
+/** The minimum age of the unused clients that are deleted then. It leaves a person enough time to consent. */
 const minUnusedMs = 60 * 60 * 1000
 
-/** The limits by client address. Each function counts one request and returns whether the client may make it. */
+/** The rate limits for client addresses. Each function counts a request and returns whether the client may make it. */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
   mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
 }
 
-/** Creates the limits on how much strangers can make the service store and fetch. */
+/** Creates the limits on how much data unauthenticated clients can cause the service to store or fetch. */
 export function createClientLimits(dependencies: Dependencies): ClientLimits {
   const oneMoreRegistration = limitByAddress(dependencies.system, bounds.mayRegister)
   return {
@@ -45,7 +45,7 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
       if (!(await oneMoreRegistration(address))) return false
       return runSettled(dependencies, async ({ tx, realNowMs }) => {
         if ((await countClients(tx, 'Client')) < maxClients) return true
-        // Without this deletion, a stranger could register `maxClients` clients and block all others for a day.
+        // Without this deletion, anyone could register `maxClients` clients and block other registrations for a day.
         await deleteUnusedClients.Client(tx, { byMs: realNowMs - minUnusedMs, limit: deletedAtOnce })
         return (await countClients(tx, 'Client')) < maxClients
       })
@@ -57,12 +57,12 @@ type Metadata = Record<string, unknown>
 
 /**
  * Returns the metadata to register for a client, which may differ from the requested metadata (RFC 7591 section 2). No
- * client gets a secret, because these clients could not keep a secret. A client with a redirect address that is not
- * https is always registered as native, because a web application could redirect over plain http to any host.
+ * client gets a secret, because public clients cannot keep one. A client with a redirect address that is not https is
+ * registered as native, because oidc-provider would let a web application redirect over plain http to any host.
  */
 export function metadataToRegister({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
-  // If no method is given, the server would also create a secret.
+  // If no method is given, oidc-provider would also create a secret.
   const wouldGetSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
@@ -76,7 +76,7 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
   return redirectUris.some((uri) => typeof uri === 'string' && !uri.startsWith('https:'))
 }
 
-/** The maximum number of bytes to read from a document. The server refuses larger documents anyway. */
+/** The maximum number of bytes to read from a document. oidc-provider refuses larger documents anyway. */
 const maxMetadataBytes = 8 * 1024
 
 export async function boundedText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {
@@ -94,7 +94,7 @@ export async function boundedText({ body }: Response, maxBytes = maxMetadataByte
 export function readDocument(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
-    // The server refuses a document with a secret, so such a document is returned unchanged. In any other document,
+    // oidc-provider refuses a document with a secret, so such a document is returned unchanged. In any other document,
     // only the application type is set.
     if (typeof metadata !== 'object' || metadata === null || 'client_secret' in metadata) return text
     const { application_type } = metadataToRegister(metadata as Metadata)

@@ -23,12 +23,12 @@ import type { UserRow } from '../store/schema/users.ts'
 import { changeIssuer, findIssuer, liveIssuers, revokeIssuer } from '../store/trusted-issuers.ts'
 import { type AgentSpending, spendingOf } from './agent-spending.ts'
 
-/** An application that a user connected. */
+/** An application that a user connected or a party registered, or an identity provider that a party trusts. */
 export interface Connection {
   grantId: string
   clientId: string
   clientName: string
-  /** Whether the party registered it to sign in by itself, without a person. */
+  /** Whether the party registered the application, which then signs in without a person. */
   signsInItself: boolean
   /** The identity provider whose assertions sign agents in; null for any other kind of connection. */
   identityProvider: string | null
@@ -48,10 +48,10 @@ export interface Connections {
   list(user: UserRow): Promise<Connection[]>
   /**
    * Ends a connection. A repeat changes nothing.
-   * @throws 404 `not_found` if it belongs to another user or does not exist.
+   * @throws 404 `not_found` if the connection does not exist, or the user may not end it.
    */
   revoke(user: UserRow, grantId: string): Promise<void>
-  /** Reduces a connection's permissions to the given ones. @throws 404 `not_found` like `revoke`. */
+  /** Removes all permissions but the given ones from a connection. @throws 404 `not_found` like `revoke`. */
   narrow(user: UserRow, grantId: string, scopes: readonly string[]): Promise<void>
 }
 
@@ -99,7 +99,7 @@ export function createConnections(dependencies: Dependencies): Connections {
   }
 }
 
-/** Ends a grant and everything issued from it. Returns undefined if it had already ended or never existed. */
+/** Ends a grant and everything issued from it. Returns the grant; undefined if it did not exist or had ended before. */
 export async function endGrant(tx: Transaction, id: string, nowMs: number): Promise<OAuthGrantRow | undefined> {
   const grant = await findGrant(tx, id)
   await deleteRecordsOfGrant(tx, id)
@@ -117,8 +117,8 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
 }
 
 /**
- * Returns an issuer that the user's party trusts, if the user manages the party. Locks the party, so that no new
- * sign-in can begin meanwhile.
+ * Returns an issuer that the user's party trusts, if the user manages the party. Locks the party, so that none of the
+ * issuer's assertions is accepted meanwhile.
  */
 async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
   if (!managesParty(user) || !id.startsWith('tis_')) return undefined
@@ -127,7 +127,7 @@ async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<Tr
   return issuer?.revokedAtMs === null ? issuer : undefined
 }
 
-/** Returns whether the user may register, limit and end applications of the party. Members may only use them. */
+/** Returns whether the user may register, limit and end applications of the party. All roles but MEMBER may. */
 export function managesParty({ role }: Pick<UserRow, 'role'>): boolean {
   return role !== 'MEMBER'
 }

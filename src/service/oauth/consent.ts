@@ -15,21 +15,21 @@ import { type AgentSpending, newAgentSpending, spendingOf } from './agent-spendi
 
 /** An application's request for consent. */
 export interface ConsentRequest {
-  /** The id of the interaction, which allows one decision. */
+  /** The id of the interaction, in which only one decision is possible. */
   uid: string
   client: {
     id: string
     name: string
-    /** The client's own page, if it provided one. */
+    /** The address of the client's own page; null if it provided none. */
     uri: string | null
     /** The application's address to which the browser returns after the decision; null for a device. */
     redirectUri: string | null
   }
-  /** The requested scopes that belong to the service. */
+  /** The requested scopes that this service defines, without those of OpenID Connect. */
   scopes: readonly OAuthScope[]
 }
 
-/** The facts shown to the person who decides. */
+/** The facts shown to the person who decides on the request. */
 export interface ConsentView {
   /** The requested permissions in words. */
   permissions: readonly { scope: OAuthScope; words: string }[]
@@ -43,10 +43,10 @@ export interface ConsentView {
   }[]
   /** The spending limits of a new agent. */
   newAgentSpending: AgentSpending
-  /** The agent that this application already acts as. */
+  /** The agent that the application already acts as; null if there is none. */
   currentAgentId: string | null
   mayCreate: boolean
-  /** True if there is no agent to choose and the user cannot create one (docs/service.md#sign-in). */
+  /** Whether the application acts as the user, because there is no agent and the user may not create one. */
   actsAsUser: boolean
 }
 
@@ -58,8 +58,9 @@ export type AgentChoice =
 export interface Consent {
   view(user: UserRow, request: ConsentRequest): Promise<ConsentView>
   /**
-   * Carries out the person's decision. A repeat, such as a double click, has no further effect.
-   * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` if the user may not do this.
+   * Stores the person's consent as a grant. A repeat, such as a double click, has no further effect.
+   * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` or 409 `conflict` if the user or
+   *   the account cannot create an agent.
    */
   allow(user: UserRow, request: ConsentRequest, choice: AgentChoice): Promise<AllowedGrant>
 }
@@ -114,7 +115,7 @@ export function createConsent(dependencies: Dependencies): Consent {
   }
 }
 
-/** Returns whether the user may create agents. Members may not. */
+/** Returns whether the user may create agents. Users with the role MEMBER may not. */
 function mayCreate({ role }: UserRow): boolean {
   return role !== 'MEMBER'
 }
@@ -150,8 +151,8 @@ async function newAgent(
 }
 
 /**
- * Stores a grant. An application has one grant for each agent: connecting again extends that grant, and revoking it
- * ends the whole connection.
+ * Stores a grant. A user has one grant for each application and agent. Connecting them again extends the grant, so
+ * revoking it ends the whole connection.
  */
 async function storeGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,

@@ -1,4 +1,4 @@
-/** Paths of the authorization server's endpoints within the service. */
+/** The paths of the authorization server's endpoints, by the names that oidc-provider gives them. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
