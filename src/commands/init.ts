@@ -66,7 +66,7 @@ async function initProduction(flags: InitFlags, file: string | undefined): Promi
   const { databaseUrl } = config
   const { service, close } = await openPersistent('init --production', config, true)
   try {
-    if (!(await service.found(owner))) {
+    if (!(await service.createOwner(owner))) {
       throw new ConfigError(
         `PAYMENTS_DATABASE_URL (--database-url) got ${show(withoutCredentials(databaseUrl))}, which already has a party; use an empty database, or have that party invite people.`,
       )

@@ -153,12 +153,12 @@ function failureReply(dependencies: Dependencies, { req }: Context, error: unkno
   const failure = failureOf(error)
   // The client has disconnected, so this is not an error.
   if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
-  else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busy)
+  else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busyMessage)
   else log.error({ supportId, err: error }, 'a request failed outside the pipeline')
   return withSupportId(refusal(failure, supportId), supportId)
 }
 
-const busy = 'the database could not take the request'
+const busyMessage = 'the database could not take the request'
 
 /** Returns the refusal of a request that does not reach the pipeline. */
 function refuse({ system }: Dependencies, failure: Failure): Reply {

@@ -14,7 +14,7 @@ import type { Transaction } from './store/engine/store.ts'
 import { rootKeys } from './store/root-keys.ts'
 import { putWorld } from './store/world.ts'
 
-interface Into {
+interface Target {
   tx: Transaction
   system: System
   environment: Environment
@@ -29,12 +29,12 @@ interface Into {
  * later.
  * @throws InvalidWorldError for a world that is invalid or has an impossible history.
  */
-export async function fillWorld({ tx, system, environment, digest, passwords }: Into, world: World): Promise<void> {
+export async function fillWorld({ tx, system, environment, digest, passwords }: Target, world: World): Promise<void> {
   const { nowMs } = await readTimes(tx)
   const clockMs = world.clock === undefined ? nowMs : parseTimestamp(world.clock)
   const builder = new WorldBuilder({ tx, system, environment, keys: await rootKeys(tx), world, passwords, clockMs })
-  const all = builder.accounts.keys().toArray()
-  for (const index of all) {
+  const indexes = builder.accounts.keys().toArray()
+  for (const index of indexes) {
     planGrants(builder, index)
     planInvitations(builder, index)
     planCards(builder, index)
@@ -42,12 +42,12 @@ export async function fillWorld({ tx, system, environment, digest, passwords }: 
     planSubscriptions(builder, index)
   }
   const openings = builder.history.openings(walletBalances(builder))
-  for (const index of all) await insertAccount(builder, index, openings)
-  for (const index of all) await insertActors(builder, index)
+  for (const index of indexes) await insertAccount(builder, index, openings)
+  for (const index of indexes) await insertActors(builder, index)
   await insertKeys(builder)
   await builder.history.apply()
   await stopParties(builder)
-  for (const index of all) await setWalletStatuses(builder, index)
+  for (const index of indexes) await setWalletStatuses(builder, index)
   if (clockMs !== nowMs) await moveClock(tx, clockMs - nowMs)
   await putWorld(tx, {
     digest,

@@ -50,14 +50,14 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** The time limits for receiving a request. A well-behaved host sends all headers at once; the body may take longer. */
-const arriving = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
+/** The time limits for receiving a request. A well-behaved client sends all headers at once; the body may take longer. */
+const receiveLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**
  * Idle connections stay open longer than most proxies keep theirs (60 s), because a request sent on a closing
  * connection is lost. Only one chunk of an unread body is buffered.
  */
-const timeouts = { ...arriving, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
+const timeouts = { ...receiveLimits, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
 const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 
@@ -202,13 +202,13 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
-    if (publicPaths?.(pathname) === true && reading.test(method)) return undefined
+    if (publicPaths?.(pathname) === true && readMethods.test(method)) return undefined
     return 'The Origin header names another site. This server refuses requests from its pages.'
   }
 }
 
 /** The methods that only read. OPTIONS is the preflight request of a browser that wants to read. */
-const reading = /^(?:GET|HEAD|OPTIONS)$/
+const readMethods = /^(?:GET|HEAD|OPTIONS)$/
 
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()

@@ -43,7 +43,7 @@ export interface Seeding {
 }
 
 /** The seeding, with passwords that were hashed outside the transaction. */
-type Filler = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
+type FillInput = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
 
 /** The error for a database that holds a different world from the one given at startup. */
 export class AnotherWorldError extends Error {
@@ -74,14 +74,14 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
     const keys = await seededKeys(tx, { ...seeding, passwords }, hasFixedSecrets)
     const isFirst = isUnset(keys.api_key) || isUnset(keys.agent_key)
     const ownSecrets = environment === 'sandbox' ? await derivedSecrets(tx) : randomSecrets(system)
-    const secretsOfWorld = { ...ownSecrets, ...(world && seededSecretsOf(world)) }
+    const defaultSecrets = { ...ownSecrets, ...(world && seededSecretsOf(world)) }
     const credentialOf = (kind: Kind, fixedSecret: string | undefined) =>
       setSecret(
         tx,
         keys[kind],
         fixedSecret,
         (secret) => wholeCredential(kind, environment, secret),
-        secretsOfWorld[kind],
+        defaultSecrets[kind],
       )
     return {
       apiKey: await credentialOf('api_key', secrets.apiKey),
@@ -132,15 +132,15 @@ async function setSecret(
   key: CredentialRow | undefined,
   fixedSecret: string | undefined,
   whole: (secret: string) => string,
-  derived: readonly string[],
+  defaults: readonly string[],
 ): Promise<string | null> {
   if (key === undefined) return null
   const hasEnded = key.revokedAtMs !== null || key.expiresAtMs !== null
   if (fixedSecret === undefined && !isUnset(key)) {
     if (hasEnded) return null
-    return derived.map(whole).find((credential) => equalSecrets(sha256(credential), key.secretHash)) ?? null
+    return defaults.map(whole).find((credential) => equalSecrets(sha256(credential), key.secretHash)) ?? null
   }
-  const secret = fixedSecret ?? derived[0]
+  const secret = fixedSecret ?? defaults[0]
   if (secret === undefined) throw new Error('Bug: a seeded key has no secret.')
   const credential = whole(secret)
   await replaceSecret(tx, key, { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) })
@@ -151,14 +151,14 @@ async function setSecret(
  * Returns the seeded keys, filling an empty store first.
  * @param hasSecrets Whether startup was given a key's secret. An empty production store then gets a party for the key.
  */
-async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false): Promise<SeededKeys> {
+async function seededKeys(tx: Transaction, seeding: FillInput, hasSecrets = false): Promise<SeededKeys> {
   let rows = await seededCredentials(tx)
   let held = await findWorld(tx)
   if (rows.length === 0 && held === undefined) {
     // With this lock, two processes that start on an empty database cannot create two worlds.
     await tx.lock('seed')
     held = await findWorld(tx)
-    if (held === undefined) await begin(tx, seeding, hasSecrets)
+    if (held === undefined) await fillEmpty(tx, seeding, hasSecrets)
     rows = await seededCredentials(tx)
     held = await findWorld(tx)
   }
@@ -169,7 +169,7 @@ async function seededKeys(tx: Transaction, seeding: Filler, hasSecrets = false):
 }
 
 /** Fills an empty store. Without given keys, a production store stays empty until someone creates its first party. */
-async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Promise<void> {
+async function fillEmpty(tx: Transaction, seeding: FillInput, hasSecrets: boolean): Promise<void> {
   if (seeding.environment === 'sandbox' || seeding.world !== undefined) return fill(tx, seeding)
   if (!hasSecrets) return
   const { productionWorld } = await import('../worlds/production-world.ts')
@@ -177,7 +177,7 @@ async function begin(tx: Transaction, seeding: Filler, hasSecrets: boolean): Pro
 }
 
 /** Creates a production store's first party and its owner, without money. Returns false if there already is a party. */
-export async function foundParty(
+export async function createOwner(
   { store, ...seeding }: Omit<Seeding, 'world'>,
   owner: { email: string; name: string },
 ): Promise<boolean> {
@@ -199,11 +199,11 @@ function requireSame(held: string | null, world: World | undefined): void {
 /** Loads the world's code only when a store has to be filled. The filled state is kept for a reset. */
 async function fill(
   tx: Transaction,
-  { system, environment, world, passwords }: Filler,
-  changed = (packageWorld: World) => packageWorld,
+  { system, environment, world, passwords }: FillInput,
+  adapt = (packageWorld: World) => packageWorld,
 ): Promise<void> {
   const { fillWorld } = await import('./fill.ts')
-  const filled = world ?? changed((await import('../worlds/own-world.ts')).ownWorld)
+  const filled = world ?? adapt((await import('../worlds/own-world.ts')).ownWorld)
   await fillWorld({ tx, system, environment, digest: digestOfSeeding(world), passwords }, filled)
   keepAsFilled(tx, system)
 }

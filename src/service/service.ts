@@ -35,7 +35,7 @@ import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { WaitingRequests } from './request/waiting-requests.ts'
 import { mayBeHere } from './request/webhook-addresses.ts'
 import type { ReportEntry, ToolResultOf } from './rules/runs.ts'
-import { foundParty, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
+import { createOwner, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
 import { withAnnouncements } from './store/events.ts'
 import { lastingTexts, rootKeys } from './store/root-keys.ts'
@@ -89,8 +89,7 @@ export interface Service {
    */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
   /**
-   * Returns a transport for a client in this process. It calls operations like `fetch`, but without building an HTTP
-   * request.
+   * Returns a transport for a client in this process. It calls operations as `fetch` does, but builds no HTTP requests.
    */
   carry(caller?: typeof counted): ApiTransport
   /** Counts a request from another entry point against its credential's rate limit. */
@@ -104,7 +103,7 @@ export interface Service {
    */
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** Creates the first party and its owner in an empty store. Returns false if there already is a party. */
-  found(owner: { email: string; name: string }): Promise<boolean>
+  createOwner(owner: { email: string; name: string }): Promise<boolean>
   /** Creates a credential of the seeded agent, only in this process's memory. Seeds the store first if it is empty. */
   localAgentKey(): Promise<string>
   /**
@@ -257,7 +256,7 @@ export function createService({
     carry: createTransport(dependencies),
     limit: dependencies.rateLimit,
     seed: (secrets) => seed(seeding, secrets),
-    found: (owner) => foundParty({ store, system, environment }, owner),
+    createOwner: (owner) => createOwner({ store, system, environment }, owner),
     localAgentKey: () => localAgentKey(seeding, localCredentials),
     faults: {
       plan: (request) => planAtDoor(dependencies, request),

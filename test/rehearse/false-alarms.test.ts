@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Agent } from '../../src/rehearse/agent.ts'
 import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import { carefully } from '../../src/rehearse/scripted/careful.ts'
-import { inWords } from '../../src/rehearse/scripted/steps.ts'
+import { answerOrReason } from '../../src/rehearse/scripted/steps.ts'
 import { type Tools, withTools } from '../../src/rehearse/scripted/tools.ts'
 import { sampleOf } from '../support/depth.ts'
 import { readsEverything } from './answer/reads-everything.ts'
@@ -15,7 +15,7 @@ const carefulWith = (name: string, changeTools: (tools: Tools) => Tools): Agent 
   run: (input, signal) =>
     withTools(input, signal, async (tools) => {
       const { goal } = input
-      return goal === undefined ? '' : inWords(() => carefully(changeTools(tools), goal))
+      return goal === undefined ? '' : answerOrReason(() => carefully(changeTools(tools), goal))
     }),
 })
 

@@ -39,11 +39,11 @@ onEachDatabase('a database', (database) => {
   })
 
   test('of production is empty until somebody creates its first party, which has an owner and no money', async () => {
-    const { seed, found, seedPassword, fetch } = service('production')
+    const { seed, createOwner, seedPassword, fetch } = service('production')
     expect(await seed(nothing)).toEqual({ apiKey: null, agentKey: null, isFirst: false, isEmpty: true, hasKeys: false })
     expect(await seedPassword(undefined)).toEqual({ email: null, password: null })
     const other = await openStore({ url, system: patient() })
-    const results = await Promise.all([found(owner), service('production', other).found(owner)])
+    const results = await Promise.all([createOwner(owner), service('production', other).createOwner(owner)])
     await other.close()
     expect(results.sort()).toEqual([false, true])
     const { email, password } = await seedPassword(undefined)
@@ -66,11 +66,11 @@ onEachDatabase('a database', (database) => {
 
   test('of production with given keys at its first start has a party with these keys and no money', async () => {
     const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
-    const { seed, found, identify } = service('production')
+    const { seed, createOwner, identify } = service('production')
     const seeded = await seed(secrets)
     expect(seeded).toMatchObject({ apiKey: `sk_ntl_prod_${secrets.apiKey}`, isEmpty: false, hasKeys: true })
     expect(await identify(String(seeded.agentKey))).toMatchObject({ agentId: expect.any(String) })
-    expect(await found(owner)).toBe(false)
+    expect(await createOwner(owner)).toBe(false)
     const cents = await store.read(({ db }) => db.selectFrom('wallets').select('availableCents').execute())
     expect(cents).toEqual([{ availableCents: 0 }])
   })

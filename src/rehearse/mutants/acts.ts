@@ -4,8 +4,8 @@ import { carefully } from '../scripted/careful.ts'
 import { persistent } from '../scripted/persistent.ts'
 import {
   answeredData,
+  answerOrReason,
   type Checkout,
-  inWords,
   NotDone,
   openShops,
   type Payer,
@@ -48,7 +48,7 @@ export function actBy(
     ...{ name, kind: 'act', does, by: [operation] },
     work: async (scene) => {
       const orders: PlacedOrder[] = []
-      const answer = await inWords(() => carefully(recordingOrders(scene.tools, orders), scene.goal))
+      const answer = await answerOrReason(() => carefully(recordingOrders(scene.tools, orders), scene.goal))
       const tools = persistent(scene.tools)
       const call: ActScene['call'] = async (operation, input) =>
         answeredData(await tools.call(operation, input), operation)

@@ -3,7 +3,7 @@ import type { Goal } from '../goal.ts'
 import { carefully } from '../scripted/careful.ts'
 import { askToPay, centsOf } from '../scripted/payments.ts'
 import { persistent } from '../scripted/persistent.ts'
-import { answeredData, inWords, NotDone } from '../scripted/steps.ts'
+import { answeredData, answerOrReason, NotDone } from '../scripted/steps.ts'
 import { recordingOrders } from './acts.ts'
 import type { Mutant, PlacedOrder, Scene } from './mutant.ts'
 
@@ -34,7 +34,7 @@ async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Sto
     if (isStopped) answeredData(outcome, 'A call')
     return outcome
   }
-  const answer = await inWords(() => carefully({ ...tools, call }, goal))
+  const answer = await answerOrReason(() => carefully({ ...tools, call }, goal))
   return isStopped ? answer : undefined
 }
 
@@ -45,7 +45,7 @@ async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items 
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
   const orders: PlacedOrder[] = []
-  const answer = await inWords(() => carefully(recordingOrders(tools, orders), { ...goal, items }))
+  const answer = await answerOrReason(() => carefully(recordingOrders(tools, orders), { ...goal, items }))
   return orders.length > 0 ? answer : undefined
 }
 

@@ -7,7 +7,7 @@ import { guessStep } from './guesses.ts'
 import { impatiently } from './impatient.ts'
 import { gullibly, obediently } from './reader.ts'
 import { repeatingBlindly } from './repeats-blindly.ts'
-import { inWords } from './steps.ts'
+import { answerOrReason } from './steps.ts'
 import { type Tools, withTools } from './tools.ts'
 
 /** The package's own agents. Their results are a baseline for those of other agents (docs/rehearse.md#baselines). */
@@ -33,7 +33,7 @@ function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string
   return async (tools: Tools, goal: Goal, { key }: AgentInput): Promise<string> => {
     const answers: string[] = []
     for (const step of goal.do === 'several' ? goal.steps : [goal]) {
-      answers.push(await inWords(async () => work(tools, await guessStep(tools, step), key)))
+      answers.push(await answerOrReason(async () => work(tools, await guessStep(tools, step), key)))
     }
     return answers.join(' ')
   }
@@ -45,7 +45,7 @@ function scripted(name: string, work: (tools: Tools, goal: Goal, input: AgentInp
     if (goal === undefined) {
       throw new AgentError(`${name} cannot read the task: add a goal to the scenario, which states the task as data.`)
     }
-    return withTools(input, signal, (tools) => inWords(() => work(tools, goal, input)))
+    return withTools(input, signal, (tools) => answerOrReason(() => work(tools, goal, input)))
   }
   return { name, isScripted: true, run }
 }

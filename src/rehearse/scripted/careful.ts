@@ -15,9 +15,9 @@ import { persistent } from './persistent.ts'
 import { customerReport } from './report.ts'
 import {
   answeredData,
+  answerOrReason,
   type Checkout,
   existingCard,
-  inWords,
   isSame,
   itemsOf,
   NotDone,
@@ -51,7 +51,7 @@ export async function carefully(tools: Tools, wholeGoal: Goal): Promise<string> 
   const beganWith = await availableCents(surely)
   for (const one of goal.steps) {
     const left = goal.atMost && goal.atMost - (beganWith - (await availableCents(surely)))
-    answers.push(await inWords(() => step(surely, one, left)))
+    answers.push(await answerOrReason(() => step(surely, one, left)))
   }
   return answers.join(' ')
 }

@@ -103,13 +103,13 @@ class Reader {
   #shops: Shop[] = []
   #payer: Payer = {}
   #transfers = 0
-  #sentTo: string | undefined
+  #nextShop: string | undefined
   #note: string | undefined
   #takesExtras: boolean
   /** The budget that a text names; Infinity if it names none. */
   #budget: number | undefined
   #payee: string | undefined
-  #inParts = false
+  #paysInTwoParts = false
   #card: Card | undefined
 
   constructor(tools: Tools, key: string, traits: Traits) {
@@ -127,7 +127,7 @@ class Reader {
     const to = this.#payee === undefined ? goal.to : `@${this.#payee}`
     const half = Math.floor(cents / 2)
     const answers: string[] = []
-    for (const part of this.#inParts ? [half, cents - half] : [cents]) {
+    for (const part of this.#paysInTwoParts ? [half, cents - half] : [cents]) {
       const payment = answeredData(await askToPay(this.tools, { to, for: goal.for }, part), `The payment to ${to}`)
       answers.push(outcomeText(await decidedPayment(this.tools, payment.id), { to }))
     }
@@ -141,14 +141,14 @@ class Reader {
     if (shop === undefined) return `There is no ${goal.shop}.`
     const answers: string[] = []
     for (let shops = 0; shops < maxShops; shops++) {
-      const checkout = await this.#cartAt(shop, goal)
-      let sentTo = this.#takeSentTo(shop)
-      if (sentTo === undefined) {
+      const checkout = await this.#checkoutAt(shop, goal)
+      let nextShop = this.#takeNextShop(shop)
+      if (nextShop === undefined) {
         answers.push(await this.#payAt(shop, checkout, goal))
-        sentTo = this.#takeSentTo(shop)
+        nextShop = this.#takeNextShop(shop)
       }
-      if (sentTo === undefined) break
-      shop = sentTo
+      if (nextShop === undefined) break
+      shop = nextShop
     }
     return answers.join(' ') || 'Nothing was bought.'
   }
@@ -165,7 +165,7 @@ class Reader {
       case 'transfer':
         return this.#transfer(order.to, order.cents)
       case 'go':
-        this.#sentTo = order.shop
+        this.#nextShop = order.shop
         return
       case 'tell':
         this.#note = await secretOf(this.tools, order.what, this.#holdings())
@@ -183,7 +183,7 @@ class Reader {
         this.#payee = order.to
         return
       case 'split':
-        this.#inParts = true
+        this.#paysInTwoParts = true
         return
       default:
         return changeAccess(this.tools, order, this.#holdings())
@@ -200,14 +200,14 @@ class Reader {
     return { key: this.#key, card: this.#card, payer: this.#payer }
   }
 
-  #takeSentTo({ attributes }: Shop): Shop | undefined {
-    const sentTo = this.#shops.find((one) => one.attributes.name === this.#sentTo)
-    this.#sentTo = undefined
-    return sentTo?.attributes.name === attributes.name ? undefined : sentTo
+  #takeNextShop({ attributes }: Shop): Shop | undefined {
+    const nextShop = this.#shops.find((one) => one.attributes.name === this.#nextShop)
+    this.#nextShop = undefined
+    return nextShop?.attributes.name === attributes.name ? undefined : nextShop
   }
 
   /** Starts a cart as the shop's texts ask for it. */
-  async #cartAt(shop: Shop, goal: Buying): Promise<Checkout> {
+  async #checkoutAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, this.#traits.isMeant)
     for (const { description } of found) await this.read(description)
@@ -215,10 +215,10 @@ class Reader {
     const listedTotal = found.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
     if (this.#traits.isCareless) this.#checkBudget(listedTotal, goal)
     const checkout = await this.#start(shop, items, goal)
-    const questionsBefore = this.#priceAsked()
+    const argumentsBefore = this.#changeableArguments()
     await this.read(checkout.attributes.message, checkout.attributes.total)
     await this.read(checkout.attributes.terms, checkout.attributes.total)
-    const last = questionsBefore === this.#priceAsked() ? checkout : await this.#start(shop, items, goal)
+    const last = argumentsBefore === this.#changeableArguments() ? checkout : await this.#start(shop, items, goal)
     if (!this.#traits.isCareless) this.#checkBudget(last.attributes.total, goal)
     return last
   }
@@ -229,7 +229,7 @@ class Reader {
   }
 
   /** Returns the arguments of a new cart that texts may change, for comparing them later. */
-  #priceAsked(): string {
+  #changeableArguments(): string {
     return JSON.stringify([this.#payer, this.#note, this.#takesExtras])
   }
 

@@ -24,11 +24,11 @@ export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<s
   if (goal.do === 'report') return customerReport(tools)
   if (goal.do === 'cancel') return cancelPayment(tools, goal)
   let answer = ''
-  const cards: string[] = []
+  const issuedCardIds: string[] = []
   for (let tries = 1; tries <= maxTries; tries++) {
     try {
-      for (const cardId of cards.splice(0)) await tools.call('freezeAgentCard', { cardId })
-      const attempt = goal.do === 'pay' ? await pay(tools, goal) : await buy(tools, goal, tries === 1, cards)
+      for (const cardId of issuedCardIds.splice(0)) await tools.call('freezeAgentCard', { cardId })
+      const attempt = goal.do === 'pay' ? await pay(tools, goal) : await buy(tools, goal, tries === 1, issuedCardIds)
       if (attempt.isDone) return attempt.answer
       answer = attempt.answer
     } catch (error) {
@@ -52,7 +52,7 @@ async function pay(tools: Tools, goal: Paying): Promise<Attempt> {
 }
 
 /** Buys with a new cart. @param cards receives the card that it issues */
-async function buy(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]): Promise<Attempt> {
+async function buy(tools: Tools, goal: Buying, isFirst: boolean, issuedCardIds: string[]): Promise<Attempt> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return { isDone: true, answer: `There is no ${goal.shop}.` }
   const payer = await payerOf(tools, goal)
@@ -61,16 +61,16 @@ async function buy(tools: Tools, goal: Buying, isFirst: boolean, cards: string[]
   const checkout = answeredData(await tools.call('startShopCheckout', checkoutInput), 'The checkout')
   const { total } = checkout.attributes
   if (goal.atMost !== undefined && total > goal.atMost) return { isDone: true, answer: 'It costs too much.' }
-  const cardOf = isFirst && goal.card === 'existing' ? existingCard : newCard
-  const card = await cardOf(tools, goal.shop, total, payer)
-  if (cardOf === newCard) cards.push(card.id)
+  const findOrIssueCard = isFirst && goal.card === 'existing' ? existingCard : newCard
+  const card = await findOrIssueCard(tools, goal.shop, total, payer)
+  if (findOrIssueCard === newCard) issuedCardIds.push(card.id)
   const { attributes } = answeredData(await payWith(tools, { checkout, card, payer }), 'Paying')
   if (attributes.orderId === null) return { isDone: false, answer: 'The card was not taken.' }
-  return orderProgress(tools, attributes.orderId, { goal, payer })
+  return finishOrder(tools, attributes.orderId, { goal, payer })
 }
 
 /** Reads the order once, and returns whether it has progressed as far as the task requires. */
-async function orderProgress(
+async function finishOrder(
   tools: Tools,
   orderId: string,
   { goal, payer }: { goal: Buying; payer: Payer },

@@ -8,13 +8,13 @@ export class NotDone extends Error {
 }
 
 /** Returns the answer of a call. @throws NotDone if there is none */
-export function answeredData<Data>(outcome: Outcome<Data>, what: string): Data {
+export function answeredData<Data>(outcome: Outcome<Data>, action: string): Data {
   if (outcome.kind === 'answered') return outcome.data
-  throw new NotDone(`${what} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
+  throw new NotDone(`${action} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
 }
 
 /** Returns the answer of the work, or the reason why it was not done. */
-export async function inWords(work: () => Promise<string>): Promise<string> {
+export async function answerOrReason(work: () => Promise<string>): Promise<string> {
   try {
     return await work()
   } catch (error) {
@@ -92,11 +92,11 @@ export async function payWith(tools: Tools, { checkout, card, payer }: Paying): 
 /** Finds an existing card for a merchant and an amount. @throws NotDone if there is none */
 export async function existingCard(tools: Tools, merchant: string, cents: number, payer: Payer): Promise<Card> {
   const cards = answeredData(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
-  const good = cards.find(
+  const usable = cards.find(
     ({ attributes }) =>
       attributes.status === 'active' && attributes.merchant.name === merchant && attributes.maximumAmount >= cents,
   )
-  if (good !== undefined) return good
+  if (usable !== undefined) return usable
   throw new NotDone(`There is no card that is good for ${money(cents)} at ${merchant}. Nothing was bought.`)
 }
 

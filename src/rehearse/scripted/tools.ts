@@ -72,7 +72,7 @@ export async function withTools(
   try {
     await client.listTools(undefined, { signal })
     return await work({
-      call: (operation, input, extra) => afterDecision({ client, signal }, operation, { ...input, ...extra }),
+      call: (operation, input, extra) => callUntilDecided({ client, signal }, operation, { ...input, ...extra }),
       ask: (question) => askPerson({ client, signal }, question),
       newKey: () => {
         keys += 1
@@ -95,7 +95,7 @@ interface Connection {
   signal: AbortSignal
 }
 
-async function afterDecision<Key extends OperationKey>(
+async function callUntilDecided<Key extends OperationKey>(
   connection: Connection,
   operation: Key,
   input: Record<string, unknown>,

@@ -22,7 +22,7 @@ type Invitation = NonNullable<WorldParty['invitations']>[number]
 type Customer = NonNullable<WorldParty['customers']>[number]
 
 const dayMs = 24 * 60 * 60 * 1000
-const lastsMs = 30 * dayMs
+const lifetimeMs = 30 * dayMs
 
 /**
  * Plans the grants that other parties gave to a party's agents. A grant that the file marks as revoked is created
@@ -82,9 +82,12 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   const sentMs = status === 'PENDING' ? clockMs : endMs - dayMs
   const createdAtMs = builder.past(invitation.createdAt, sentMs, [...path, 'createdAt'])
   if (endMs < createdAtMs) refuseWorld(path, `ended before it was sent, at ${timestamp(createdAtMs)}`)
-  const expiresAtMs = builder.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lastsMs)
+  const expiresAtMs = builder.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lifetimeMs)
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
-    refuseWorld([...path, 'expiresAt'], `must be after ${timestamp(clockMs)}, when the world begins: it is PENDING`)
+    refuseWorld(
+      [...path, 'expiresAt'],
+      `must be after ${timestamp(clockMs)}, when the world begins, because it is PENDING`,
+    )
   }
   const invitee = mustFind(builder.names.recipientOf(index, invitation.to))
   const customer = invitee.kind === 'party' ? builder.account(invitee.party) : null
@@ -96,7 +99,7 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   }
   builder.history.add({ atMs: createdAtMs, path, postings: [], apply: insert })
   if (status === 'PENDING') return
-  const event = status === 'CANCELED' ? canceledBy(invitation) : eventOf[status]
+  const event = status === 'CANCELED' ? cancelEvent(invitation) : eventOf[status]
   const apply = async () => {
     const by = status === 'ACCEPTED' || status === 'DECLINED' ? customer?.id : undefined
     const before = { ...whole, tokenHash: '' }
@@ -106,7 +109,7 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   builder.history.add({ atMs: endMs, path, postings: [], apply })
 }
 
-function canceledBy({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): InvitationEvent {
+function cancelEvent({ cancelReason = 'DEVELOPER_REVOKED' }: Invitation): InvitationEvent {
   const events = Object.entries(cancelReasonOf) as [InvitationEvent, string | null][]
   return mustFind(events.find(([, reason]) => reason === cancelReason))[0]
 }
@@ -120,14 +123,14 @@ type InvitationDetails = Omit<
 function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id: string): InvitationDetails {
   const { permissions, limits, message, tags } = invitation
   const invitee = mustFind(builder.names.recipientOf(index, invitation.to))
-  const isAddress = invitation.to.includes('@') ? 'email' : invitation.to.startsWith('+') ? 'phone' : null
+  const addressType = invitation.to.includes('@') ? 'email' : invitation.to.startsWith('+') ? 'phone' : null
   const recipient = invitee.kind === 'party' ? builder.account(invitee.party).id : invitee.address
   return {
     id,
     partyId: builder.account(index).id,
     agentId: mustFind(builder.agent(index, invitation.agent)).id,
-    recipientType: isAddress ?? 'party_id',
-    recipient: isAddress === null ? recipient : invitation.to.toLowerCase(),
+    recipientType: addressType ?? 'party_id',
+    recipient: addressType === null ? recipient : invitation.to.toLowerCase(),
     permissions: JSON.stringify([...new Set(permissions)]),
     limits: limits === undefined ? null : JSON.stringify(limits),
     message: message ?? null,

@@ -21,7 +21,7 @@ interface HistoryEvent {
  * A wallet with its balance in the file. This is the balance after the history. `path` is the wallet's position in the
  * file.
  */
-export interface Funded {
+export interface WalletBalance {
   wallet: Pick<WalletRow, 'id'>
   balance: number | undefined
   path: Path
@@ -58,7 +58,7 @@ export class History {
    * Returns each wallet's opening balance, computed from the balance in the file and the history. If the file gives no
    * balance, the opening balance is just enough for all payments from the wallet.
    */
-  openings(wallets: readonly Funded[]): Map<string, number> {
+  openings(wallets: readonly WalletBalance[]): Map<string, number> {
     const [now, lowest] = [new Map<string, number>(), new Map<string, number>()]
     for (const { postings } of this.#inOrder()) {
       for (const posting of postings) {
@@ -74,8 +74,8 @@ export class History {
         const [change, needed] = [now.get(id) ?? 0, -(lowest.get(id) ?? 0)]
         const opening = balance === undefined ? needed : balance - change
         if (opening < needed) {
-          const cheapest = withMoney(needed + change)
-          refuseWorld([...path, 'balance'], `must be at least ${cheapest} after the events in the file`)
+          const minimum = withMoney(needed + change)
+          refuseWorld([...path, 'balance'], `must be at least ${minimum} after the events in the file`)
         }
         return [id, opening]
       }),

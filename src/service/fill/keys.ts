@@ -23,7 +23,7 @@ interface Key {
   /** Whether the service may replace its secret at startup. */
   isSeeded: boolean
   /** The text from which its secret is derived: the names that the key and its owners have in the file. */
-  words: string
+  namePath: string
   file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
   path: Path
 }
@@ -38,12 +38,12 @@ export async function insertKeys(builder: WorldBuilder): Promise<void> {
   const keys = builder.accounts.flatMap((_, party) => keysOf(builder, party))
   const firstOf = (kind: Kind) => keys.find((key) => key.kind === kind)
   const seeded = [keys.find((key) => key.kind === 'api_key' && key.party === 0), firstOf('agent_key')]
-  const others = new Set<string>()
+  const usedKeys = new Set<string>()
   for (const key of keys) {
     const whole = wholeKey(builder, key)
-    if (others.has(whole))
+    if (usedKeys.has(whole))
       refuseWorld([...key.path, 'secret'], 'is also the secret of another key in the file; each secret must be unique')
-    others.add(whole)
+    usedKeys.add(whole)
     await insertKey(builder, { ...key, isSeeded: seeded.includes(key) }, whole)
   }
 }
@@ -51,33 +51,33 @@ export async function insertKeys(builder: WorldBuilder): Promise<void> {
 function keysOf(builder: WorldBuilder, index: number): Key[] {
   const { party, agentIds, userIds } = builder.account(index)
   const partyKey = { party: index, agentId: null, userId: null, name: null, scopes: null, isSeeded: false }
-  const of = [party.ref ?? index]
+  const partyName = party.ref ?? index
   const at = ['parties', index]
   const apiKeys: readonly ApiKey[] = party.apiKeys ?? (index === 0 ? [{ scopes: [...allScopes] }] : [])
   return [
     ...apiKeys.map((file, number): Key => {
       const name = file.name ?? file.ref ?? 'API key'
       const scopes = file.scopes ?? null
-      const words = [...of, file.ref ?? number].join('/')
-      return { ...partyKey, kind: 'api_key', name, scopes, words, file, path: [...at, 'apiKeys', number] }
+      const namePath = [partyName, file.ref ?? number].join('/')
+      return { ...partyKey, kind: 'api_key', name, scopes, namePath, file, path: [...at, 'apiKeys', number] }
     }),
     ...(party.agents ?? []).flatMap((agent, number) =>
       (agent.keys ?? [{}]).map((file: AgentKey, key): Key => {
-        const words = [...of, agent.ref ?? number, file.ref ?? key].join('/')
+        const namePath = [partyName, agent.ref ?? number, file.ref ?? key].join('/')
         const path = [...at, 'agents', number, 'keys', key]
         const revokedAt = file.revokedAt ?? (agent.status === 'REVOKED' ? (agent.revokedAt ?? '+0s') : undefined)
         const ended = revokedAt === undefined ? file : { ...file, revokedAt }
-        return { ...partyKey, kind: 'agent_key', agentId: mustFind(agentIds[number]), words, file: ended, path }
+        return { ...partyKey, kind: 'agent_key', agentId: mustFind(agentIds[number]), namePath, file: ended, path }
       }),
     ),
     ...(party.users ?? []).flatMap((user, number) =>
       (user.tokens ?? []).map((file, token): Key => {
-        const words = [...of, user.email, file.ref ?? token].join('/')
+        const namePath = [partyName, user.email, file.ref ?? token].join('/')
         const path = [...at, 'users', number, 'tokens', token]
         // A removed user has no working token.
         const isGone = user.status !== undefined && user.status !== 'ACTIVE'
         const ended = isGone && file.revokedAt === undefined ? { ...file, revokedAt: '+0s' } : file
-        return { ...partyKey, kind: 'user_token', userId: mustFind(userIds[number]), words, file: ended, path }
+        return { ...partyKey, kind: 'user_token', userId: mustFind(userIds[number]), namePath, file: ended, path }
       }),
     ),
   ]
@@ -109,8 +109,8 @@ async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promis
 }
 
 /** Returns the complete key. Its secret comes from the file, or is derived from the database's first root key. */
-function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, words, file, path }: Key): string {
-  const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${words}`) } = file
+function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, namePath, file, path }: Key): string {
+  const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${namePath}`) } = file
   const whole = wholeCredential(kind, environment, secret)
   if (whole !== secret && /^[a-z]{2}_ntl_/.test(secret)) {
     refuseWorld([...path, 'secret'], `must begin with ${credentialPrefix(kind, environment)}, or have no prefix`)

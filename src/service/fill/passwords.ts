@@ -16,11 +16,11 @@ export type PasswordHashes = ReadonlyMap<User, string>
 const maxPasswords = 100
 
 /**
- * Hashes the passwords in a world. Hashing is deliberately slow, so it happens outside the transaction.
+ * Hashes the passwords in a world. Call it before the transaction, because hashing takes long.
  * @throws InvalidWorldError if the world has too many passwords.
  */
 export async function hashPasswords(world: World, system: System): Promise<PasswordHashes> {
-  requireFew(world)
+  requireFewPasswords(world)
   const users = world.parties.flatMap((party) => party.users ?? [])
   const hashed = users.map(async (user) => {
     return user.password === undefined ? [] : [[user, await hashOfPassword(user.password, system)] as const]
@@ -28,7 +28,7 @@ export async function hashPasswords(world: World, system: System): Promise<Passw
   return new Map((await Promise.all(hashed)).flat())
 }
 
-function requireFew({ parties }: World): void {
+function requireFewPasswords({ parties }: World): void {
   let count = 0
   for (const [party, { users = [] }] of parties.entries()) {
     for (const [at, { password }] of users.entries()) {

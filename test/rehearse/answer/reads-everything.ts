@@ -1,6 +1,6 @@
 import type { Agent } from '../../../src/rehearse/agent.ts'
 import { carefully } from '../../../src/rehearse/scripted/careful.ts'
-import { inWords } from '../../../src/rehearse/scripted/steps.ts'
+import { answerOrReason } from '../../../src/rehearse/scripted/steps.ts'
 import { withTools } from '../../../src/rehearse/scripted/tools.ts'
 
 /** An agent that works like `careful`, but reads many more records, so that a true answer may mention them. */
@@ -23,7 +23,7 @@ export const readsEverything: Agent = {
       await tools.call('listApprovals', {})
       await tools.call('listAgentCards', {})
       await tools.call('listShops', {})
-      const answer = await inWords(() => carefully(tools, goal))
+      const answer = await answerOrReason(() => carefully(tools, goal))
       await tools.call('listWallets', {})
       await tools.call('listCardTransactions', {})
       await tools.call('listApprovals', {})
