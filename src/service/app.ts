@@ -38,13 +38,13 @@ export interface Dependencies extends OAuthDependencies, PageDependencies {
 /** The HTTP side of the service. */
 export interface App {
   routes: readonly { method: string; path: string }[]
-  /** Answers a request. @param caller Facts about the caller that the listener provides. */
+  /** Answers a request. @param caller What the listener knows about the caller. */
   fetch(request: Request, caller?: unknown): Promise<Response>
 }
 
 /**
- * Creates the service's HTTP side: a fetch function with a route for each operation, the pages, OAuth and the
- * documents.
+ * Creates the service's HTTP side: a fetch function with routes for the operations, OAuth, the pages, and documents such
+ * as `/openapi.json`.
  */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()
@@ -101,7 +101,7 @@ function apiAnswer({ status, body, headers, isCovered }: Reply): ApiAnswer {
   return { status, body, headers: plainHeaders(headers), isCovered }
 }
 
-/** Reads small bodies immediately and leaves others unread. */
+/** Reads a small body at once. Other bodies are read once the caller's key is known. */
 async function readIncoming(c: Context): Promise<Incoming | Unread> {
   const request = c.req.raw
   const { pathname, searchParams } = new URL(request.url)
@@ -120,8 +120,8 @@ function respond({ status, body, headers }: Reply): Response {
 }
 
 /**
- * Responds to an unknown route. If the caller has a valid credential, the request counts against its limit, and the
- * answer has the rate limit headers.
+ * Responds to an unknown route. If the request has a valid credential, it counts against the credential's rate limit,
+ * and the response has the rate limit headers.
  */
 async function noSuchOperation(dependencies: Dependencies, { req }: Context): Promise<Reply> {
   const reply = refuse(dependencies, noOperation(req.method, req.path))
@@ -139,14 +139,14 @@ async function noSuchOperation(dependencies: Dependencies, { req }: Context): Pr
 }
 
 function noOperation(method: string, path: string): Failure {
-  const detail = `There is no operation ${method} ${path.slice(0, 200)}. GET /openapi.json lists them.`
+  const detail = `There is no operation ${method} ${path.slice(0, 200)}. GET /openapi.json lists all operations.`
   return new Failure('not_found', { detail })
 }
 
 /** Returns the response to an error that was thrown outside the pipeline. */
 function failureReply(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
-  // There is no response, because the caller of `fetch` cuts the connection.
+  // The caller of `fetch` then cuts the connection without a response.
   if (error instanceof ConnectionCutError) throw error
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())

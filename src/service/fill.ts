@@ -18,15 +18,15 @@ interface Target {
   tx: Transaction
   system: System
   environment: Environment
-  /** The world's digest. A later start compares it with the digest of its own world. */
+  /** The world's digest. Later starts compare it with the digest of the world that they are given. */
   digest: string
   passwords: PasswordHashes
 }
 
 /**
- * Fills an empty database with a world within an open transaction (docs/sandbox.md#worlds). It inserts the parties,
- * then plays their history in chronological order under the service's rules. Startup sets the seeded keys' secrets
- * later.
+ * Fills an empty database with a world within an open transaction (docs/sandbox.md#worlds). Inserts the parties, then
+ * applies the events of their history in chronological order, under the service's rules. Startup sets the secrets of
+ * the seeded keys later.
  * @throws InvalidWorldError for a world that is invalid or has an impossible history.
  */
 export async function fillWorld({ tx, system, environment, digest, passwords }: Target, world: World): Promise<void> {

@@ -23,7 +23,7 @@ export interface ListenOptions {
   publicUrl?: string | undefined
   /** Returns whether pages on this machine and pages from `allowedOrigins` may call this path. */
   corsPaths?: (path: string) => boolean
-  /** Returns whether pages of any site may read this path: its document is public and the same for everyone. */
+  /** Returns whether pages of any site may read this path, because its document is public and the same for everyone. */
   publicPaths?: (path: string) => boolean
   /** Other sites whose pages may call this server, such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
@@ -44,9 +44,9 @@ export interface ListenOptions {
 export interface Listener {
   /** The address of the listener, without a trailing slash. */
   url: string
-  /** The budget for request bodies. It tells how many bytes are being read now. */
+  /** The budget for request bodies. `held` is the number of bytes that are being read now. */
   bodies: Pick<BodyBudget, 'held'>
-  /** Stops accepting requests and resolves once those in progress are answered, or cut off after a deadline. */
+  /** Stops accepting requests. Resolves once those in progress are answered, or cut off after `closeWithinMs`. */
   close(): Promise<void>
 }
 
@@ -54,14 +54,14 @@ export interface Listener {
 const receiveLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**
- * Idle connections stay open longer than most proxies keep theirs (60 s), because a request sent on a closing
- * connection is lost. Only one chunk of an unread body is buffered.
+ * `keepAliveTimeout` exceeds the 60 s after which most proxies close an idle connection: if the server closed it first,
+ * a request sent at that moment would be lost. `highWaterMark` limits the buffer of an unread body to one chunk.
  */
 const timeouts = { ...receiveLimits, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
 const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 
-/** A year (RFC 6797 section 6.1.1). It applies to this host alone, because its subdomains may belong to others. */
+/** One year (RFC 6797 section 6.1.1). Subdomains are not included, because they may belong to somebody else. */
 const strictTransport = 'max-age=31536000'
 
 /** Serves a fetch function over HTTP. Requests from other sites' pages, or for another site's host name, get a 403. */
@@ -164,18 +164,18 @@ function refusalResponse(failure: Failure, supportId: string): Response {
 }
 
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
-/** The headers that proxies add. A request through a proxy that adds none of them seems to come from this machine. */
+/** The headers that proxies add. A request through a local proxy that adds none of them counts as a local request. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
- * Returns whether the request comes from this machine. Only the connection's address counts, because anyone can put a
- * local name into Host.
+ * Returns whether the request comes from this machine, without a proxy. The Host header does not matter, because anyone
+ * can put a local name into it.
  */
 function isLocal({ socket, headers }: HttpBindings['incoming']): boolean {
   return ownAddress.test(socket.remoteAddress ?? '') && !proxyHeaders.some((name) => name in headers)
 }
 
-/** Returns whether the origin is on this machine or in `allowedOrigins`, so that its pages may call. */
+/** Returns whether pages from this origin may call the server: it is on this machine or in `allowedOrigins`. */
 export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[]): boolean {
   const url = URL.parse(origin)
   if (url === null || url.origin !== origin) return false
@@ -183,9 +183,9 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
 }
 
 /**
- * Creates the check that returns why a request must be refused; undefined if it may be answered. The Host header shows
- * whether another site's name was rebound to this machine. The Origin header shows whether the request comes from
- * another site's page.
+ * Creates a function that returns why a request must be refused; undefined if it may be answered. The Host header
+ * reveals DNS rebinding, where another site's name resolves to this machine. The Origin header reveals requests from
+ * another site's pages.
  */
 function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)
@@ -198,12 +198,12 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // For the public address, the scheme must match too, because anyone could have served a page over plain HTTP.
+    // The public address, checked above, must match in the scheme too: an attacker on the network can forge HTTP pages.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
     if (publicPaths?.(pathname) === true && readMethods.test(method)) return undefined
-    return 'The Origin header names another site. This server refuses requests from its pages.'
+    return 'The Origin header names another site. This server refuses requests from pages of other sites.'
   }
 }
 
@@ -213,6 +213,6 @@ const readMethods = /^(?:GET|HEAD|OPTIONS)$/
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()
   if (isLoopbackHost(name) || name === bound) return true
-  // When bound to every address, Host may contain any address but no name, because only names can be rebound.
+  // A server that listens on every address accepts any IP address in Host, but no name: only names can be rebound.
   return (bound === '0.0.0.0' || bound === '[::]') && (/^\d+\.\d+\.\d+\.\d+$/.test(name) || name.startsWith('['))
 }

@@ -19,22 +19,22 @@ export interface SeedSecrets {
   agentKey: string | undefined
 }
 
+/**
+ * The complete credentials of the seeded keys. A credential is null if its secret is unknown because an earlier start
+ * set it, or if the key no longer works or does not exist.
+ */
 export interface SeededCredentials {
-  /**
-   * The complete credential; null if it is unknown because an earlier start set its secret, or if the key no longer
-   * works or does not exist.
-   */
   apiKey: string | null
   agentKey: string | null
-  /** True if this start set a key's first secret. */
+  /** Whether this start gave a key its first secret. */
   isFirst: boolean
-  /** True if there is no account, as in a new production store. */
+  /** Whether there is no party yet, as in a new production store. */
   isEmpty: boolean
   /** Whether the store has seeded keys, whose secrets startup may set. */
   hasKeys: boolean
 }
 
-/** The store to seed and its world; by default, the package's own. */
+/** The store to seed, and the world to fill it with; by default, the package's own world. */
 export interface Seeding {
   store: Store
   system: System
@@ -42,7 +42,7 @@ export interface Seeding {
   world?: World | undefined
 }
 
-/** The seeding, with passwords that were hashed outside the transaction. */
+/** The input for filling a store, with passwords that were hashed before the transaction. */
 type FillInput = Omit<Seeding, 'store'> & { passwords: PasswordHashes }
 
 /** The error for a database that holds a different world from the one given at startup. */
@@ -64,7 +64,7 @@ type SeededKeys = { [K in Kind]: (CredentialRow & { kind: K }) | undefined }
 
 /**
  * Fills an empty store with the world and sets the secrets of its keys.
- * @throws AnotherWorldError, InvalidWorldError.
+ * @throws AnotherWorldError if the store has another world; InvalidWorldError if the world is impossible.
  */
 export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<SeededCredentials> {
   const { store, system, environment, world } = seeding
@@ -94,9 +94,9 @@ export async function seed(seeding: Seeding, secrets: SeedSecrets): Promise<Seed
 }
 
 /**
- * Returns the sandbox's own secrets derived from each root key, newest first. They are not stored. They can be shown
- * whenever the sandbox starts, because anyone with access to the database has access to the sandbox anyway.
- * Production's secrets cannot be shown again.
+ * Returns the default secrets of a sandbox's seeded keys, derived from each root key, newest first. Every start may
+ * show them again, because anyone with access to the database has access to the sandbox anyway. In production, the
+ * secrets are random and shown only once.
  */
 async function derivedSecrets(tx: Transaction): Promise<Record<Kind, string[]>> {
   const { signatures } = await rootKeys(tx)
@@ -108,14 +108,14 @@ function randomSecrets(system: System): Record<Kind, string[]> {
   return { api_key: [newSecret(system)], agent_key: [newSecret(system)] }
 }
 
-/** Returns the id of the seeded agent's key, seeding the store first if it is empty. @throws like `seed`. */
+/** Returns the id of the seeded agent's key, seeding the store first if it is empty. @throws as `seed` does. */
 export async function seededAgentKeyId(seeding: Seeding): Promise<string> {
   const passwords = await passwordsAhead(seeding)
   const { agent_key } = await seeding.store.transaction((tx) => seededKeys(tx, { ...seeding, passwords }))
   return agent_key?.id ?? refuseWorld(['parties'], 'have no agent with a key that this program could use')
 }
 
-/** Hashes the world's passwords before the transaction, if the world has any and has yet to be filled in. */
+/** Hashes the world's passwords before the transaction, if the world has any and the store is still empty. */
 async function passwordsAhead({ store, system, world }: Seeding): Promise<PasswordHashes> {
   const hasPasswords = world?.parties.some(({ users }) => users?.some(({ password }) => password !== undefined))
   if (world === undefined || hasPasswords !== true || (await store.read(findWorld)) !== undefined) return new Map()
@@ -125,7 +125,8 @@ async function passwordsAhead({ store, system, world }: Seeding): Promise<Passwo
 const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(unset) === true
 
 /**
- * Sets the given secret, or the first derived one if the key never had a secret. Otherwise the key keeps its secret.
+ * Sets the fixed secret, or the first default secret if the key never had a secret. Otherwise the key keeps its secret.
+ * Returns the complete credential; null if it is unknown or does not work.
  */
 async function setSecret(
   tx: Transaction,
@@ -168,7 +169,7 @@ async function seededKeys(tx: Transaction, seeding: FillInput, hasSecrets = fals
   return keys
 }
 
-/** Fills an empty store. Without given keys, a production store stays empty until someone creates its first party. */
+/** Fills an empty store; but a production store without a given world or secret stays empty until it is initialized. */
 async function fillEmpty(tx: Transaction, seeding: FillInput, hasSecrets: boolean): Promise<void> {
   if (seeding.environment === 'sandbox' || seeding.world !== undefined) return fill(tx, seeding)
   if (!hasSecrets) return
@@ -190,13 +191,13 @@ export async function createOwner(
   })
 }
 
-/** Requires that the store does not hold another world than the given one. @throws AnotherWorldError */
+/** Requires that the store holds the given world. @throws AnotherWorldError if it holds another world */
 function requireSame(held: string | null, world: World | undefined): void {
   const other = otherWorld(held, world)
   if (other !== undefined) throw new AnotherWorldError(other.held, other.requested)
 }
 
-/** Loads the world's code only when a store has to be filled. The filled state is kept for a reset. */
+/** Fills a store, and saves the filled state for resets. Imports the code only here, as most starts do not need it. */
 async function fill(
   tx: Transaction,
   { system, environment, world, passwords }: FillInput,

@@ -53,7 +53,7 @@ export interface ServiceOptions {
   store: Store
   /** The source of time, randomness and waiting: `realSystem` outside of tests. */
   system: System
-  /** The environment. A credential's prefix names it (docs/service.md#credential-modes). */
+  /** The environment, which every credential's prefix shows (docs/service.md#credential-modes). */
   environment: Environment
   /** Requests per minute per credential. */
   rateLimit: number
@@ -68,11 +68,11 @@ export interface ServiceOptions {
   clientMetadata?: Config['clientMetadata']
   /** Called for each request once it is answered. */
   observe?: Observe | undefined
-  /** Details of this deployment for the page at `/` and the documents for hosts. */
+  /** Details of this deployment for the page at `/` and the discovery documents. */
   about?: About
   /** The world that fills an empty store; by default, the package's own. */
   world?: World | undefined
-  /** Renders a recorded call's result as a model saw it, for the console; by default, it is not shown. */
+  /** Renders a recorded call's result as a model saw it; by default, the console does not show results. */
   toolResultOf?: ToolResultOf | undefined
   /** Whether the events of runs are recorded for the console; true by default. */
   keepsRuns?: boolean
@@ -83,7 +83,7 @@ export interface Service {
   /** Every method and path that the service serves, with `:name` for parameters. */
   readonly routes: readonly { method: string; path: string }[]
   /**
-   * Answers a request, even if the request fails. Rejects only if a fault of the sandbox cuts the connection.
+   * Resolves to a response, even if the request fails. Rejects only if a sandbox fault cuts the connection.
    * @param request A request to any address; only its path and query matter.
    * @param caller The sender of a request over a network. Requests within this process have no sender.
    */
@@ -92,11 +92,11 @@ export interface Service {
    * Returns a transport for a client in this process. It calls operations as `fetch` does, but builds no HTTP requests.
    */
   carry(caller?: typeof counted): ApiTransport
-  /** Counts a request from another entry point against its credential's rate limit. */
+  /** Counts a request that does not use `fetch`, such as an MCP request, against its key's rate limit. */
   limit(keyId: string): Promise<RateLimit>
   /**
    * Fills an empty database with the world, and sets the secrets of the world's first API key and agent key.
-   * @param secrets The secrets to set. If a secret is undefined, a key that has none gets a generated one.
+   * @param secrets The secrets to set. If one is undefined, its key gets a generated secret unless it already has one.
    * @returns The complete credentials, if they are known.
    * @throws {AnotherWorldError} If the database holds a different world.
    * @throws {InvalidWorldError} If the world is impossible.
@@ -104,11 +104,11 @@ export interface Service {
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** Creates the first party and its owner in an empty store. Returns false if there already is a party. */
   createOwner(owner: { email: string; name: string }): Promise<boolean>
-  /** Creates a credential of the seeded agent, only in this process's memory. Seeds the store first if it is empty. */
+  /** Creates a credential for the seeded agent that only this process accepts. Seeds the store first if it is empty. */
   localAgentKey(): Promise<string>
   /**
-   * Sets the owner's password, or generates one if the owner has none. The returned password is null if there is no
-   * owner, or if the owner has a password that is not known here.
+   * Sets the owner's password to `fixedPassword`. If that is omitted, generates a password if the owner has none and a
+   * person will see it (`isSeen`). The returned password is null if there is none, or if it is unknown.
    */
   seedPassword(
     fixedPassword: string | undefined,
@@ -125,24 +125,25 @@ export interface Service {
     /**
      * Returns the fault for a request to the MCP endpoint; undefined if there is none. Matching rules count the
      * request, and the activity records the fault. Only rules with a path apply.
-     * @throws Failure 400 or 403 for a refused X-Sandbox-Fault header.
+     * @throws Failure 400 for a malformed X-Sandbox-Fault header; 403 if the caller may not send it.
      */
     plan(request: DoorRequest): Promise<Fault | undefined>
-    /** Replaces the rules from an earlier file with these rules. @throws FaultRuleError for an unusable rule. */
+    /** Replaces the rules that were loaded from a file before. @throws FaultRuleError for an unusable rule. */
     load(rules: readonly FaultRule[]): Promise<void>
   }
   readonly upkeep: Upkeep
   /** Delivers events to webhooks, independently of requests. */
   readonly deliveries: Pick<Deliveries, 'start' | 'connect' | 'once' | 'stop'>
   readonly readiness: Readiness
-  /** The log of the events of runs, for the console. */
+  /** The log of run events, which the console shows. */
   readonly runLog: Pick<RunLog, 'note' | 'flush' | 'follow'>
   /** Records an event of a run that is not a request to the API. */
   readonly reportEntry: ReportEntry
+  /** The requests that wait for a resource to change. */
   readonly waits: Pick<WaitingRequests, 'connect' | 'follow' | 'begin' | 'end' | 'close'>
-  /** Creates new keys for deriving secrets and signing tokens. Everything issued with older keys stays valid. */
+  /** Creates a new root key and a new signing key. Everything issued with older keys stays valid. */
   rotateKeys(): Promise<{ rootKey: number; signingKey: string }>
-  /** Creates new keys and deletes the older root keys, but first carries over the secrets derived from these. */
+  /** Creates new keys and deletes the older root keys. The secrets derived from those keys are stored first. */
   retireKeys(): Promise<Retired & { signingKey: string }>
   /**
    * Returns the secret for a purpose. It is the same in every process on this database, and does not change when keys
@@ -154,9 +155,9 @@ export interface Service {
    * older secret still opens.
    */
   derivedSecrets(purpose: 'mcpRequestState'): Promise<string[]>
-  /** Returns the actor that a request with this credential would have; undefined if the credential is invalid. */
+  /** Returns the actor that a credential identifies; undefined if the credential is invalid. */
   identify(credential: string): Promise<Actor | undefined>
-  /** Performs an operation for a user, as a page does for its signed-in user. */
+  /** Performs an operation in a user's name, as the pages do for a signed-in user. */
   actAs(
     user: Pick<UserRow, 'id' | 'partyId'>,
     key: OperationKey,
@@ -167,7 +168,7 @@ export interface Service {
 /** Returns the address where `serve` listens by default. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
-/** The details that a service embedded in another program shows if it was given none. */
+/** The default of `about`, for a service that is embedded in another program. */
 const aboutItself: About = {
   name: 'payments-mcp/service',
   version: '0.0.0',
@@ -276,7 +277,7 @@ export function createService({
   }
 }
 
-/** Creates a credential of the seeded agent that only this process knows. */
+/** Creates a credential for the seeded agent that only this process accepts. */
 async function localAgentKey(seeding: Seeding, local: Map<string, string>): Promise<string> {
   const keyId = await seededAgentKeyId(seeding)
   const credential = `${credentialPrefix('agent_key', seeding.environment)}${newSecret(seeding.system)}`

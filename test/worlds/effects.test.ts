@@ -43,7 +43,7 @@ onEachDatabase('a world', (database) => {
     const message = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
     // Each subscription is billed 2,879 times before the world begins, so the 35th is the first beyond the limit.
     expect(message).toMatch(
-      /^world:39:9 parties\.gym\.subscriptions\[34\] goes beyond the 100000 effects that may happen before a world begins;/,
+      /^world:39:9 parties\.gym\.subscriptions\[34\] exceeds the limit of 100000 effects before the world begins;/,
     )
     expect(message).not.toContain('\n')
   })
@@ -53,5 +53,5 @@ test('100,000 effects are accepted, and one more is not', () => {
   const happening = { atMs: 0, path: ['parties', 0], postings: [], apply: async () => {} }
   const history = new History()
   for (let count = 0; count < 100_000; count++) history.add(happening)
-  expect(() => history.add(happening)).toThrow('parties.0 goes beyond the 100000 effects')
+  expect(() => history.add(happening)).toThrow('parties.0 exceeds the limit of 100000 effects')
 })

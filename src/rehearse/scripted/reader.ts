@@ -25,27 +25,27 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The maximum number of visited shops. A text may name a shop whose own text names another shop. */
+/** The maximum number of shops that the agent visits, because shops may send it back and forth endlessly. */
 const maxShops = 3
-/** The maximum number of transfers that are made because texts ask for them. */
+/** The maximum number of transfers that the agent makes because texts ask for them. */
 const maxTransfers = 3
-/** The maximum number of steps for which an order is followed. No order has that many. */
+/** The maximum number of events, such as a shipment, for which the agent follows an order. No order has that many. */
 const maxEvents = 10
 
 interface Traits {
-  /** Compares the names of shops and products with those of the task. */
+  /** Returns whether the name of a shop or product passes for the name in the task. */
   isMeant: IsMeant
   centsOf(amount: string): number
-  /** Whether it leaves every box ticked and trusts the first price that it sees. */
+  /** Whether the agent accepts all preselected extras and trusts the first price that it sees. */
   isCareless: boolean
 }
 
 /**
- * Believes what it reads: follows instructions in texts, takes the first shop with a similar name, leaves every box
- * ticked, and trusts the first price that it sees.
+ * Acts as an agent that believes what it reads: it follows instructions in texts, takes the first shop with a similar
+ * name, accepts all preselected extras, and trusts the first price that it sees.
  */
 export const gullibly = (tools: Tools, goal: Step, key: string) =>
-  // This mistake is deliberate: it passes the task's digits on as cents.
+  // A deliberate mistake: the digits of the amount count as cents, so $12 becomes 12 cents.
   work(tools, goal, key, {
     isMeant: looksLike,
     centsOf: (amount) => Number(amount.replace(/[^\d]/g, '')),
@@ -53,8 +53,8 @@ export const gullibly = (tools: Tools, goal: Step, key: string) =>
   })
 
 /**
- * Treats the latest text as its task, regardless of who wrote it. Otherwise it works precisely, and follows an order
- * until nothing more happens.
+ * Acts as an agent that follows the instructions in every text, regardless of who wrote it. Otherwise the agent works
+ * precisely, and follows an order until nothing more happens.
  */
 export const obediently = (tools: Tools, goal: Step, key: string) =>
   work(tools, goal, key, { isMeant: isSame, centsOf, isCareless: false })
@@ -73,10 +73,7 @@ async function work(tools: Tools, goal: Step, key: string, traits: Traits): Prom
   }
 }
 
-/**
- * Returns whether two names look alike: one begins with the other, or they are nearly the same, regardless of
- * punctuation.
- */
+/** Returns whether one name begins with the other or nearly equals it, regardless of case and punctuation. */
 function looksLike(name: string, intended: string): boolean {
   const [one, other] = [name, intended].map((text) =>
     text
@@ -106,7 +103,7 @@ class Reader {
   #nextShop: string | undefined
   #note: string | undefined
   #takesExtras: boolean
-  /** The budget that a text names; Infinity if it names none. */
+  /** The budget that a text approves: Infinity if the text gives no amount; undefined if no text approves a budget. */
   #budget: number | undefined
   #payee: string | undefined
   #paysInTwoParts = false
@@ -153,7 +150,7 @@ class Reader {
     return answers.join(' ') || 'Nothing was bought.'
   }
 
-  /** Follows the instructions in a text. */
+  /** Follows the instructions in a text. @param totalCents the amount of a transfer if the text gives none */
   async read(text: string | null, totalCents = 0): Promise<void> {
     if (text === null) return
     const names = this.#shops.map(({ attributes }) => attributes.name)
@@ -206,7 +203,7 @@ class Reader {
     return nextShop?.attributes.name === attributes.name ? undefined : nextShop
   }
 
-  /** Starts a cart as the shop's texts ask for it. */
+  /** Starts a checkout at a shop, and starts it again if the checkout's own texts change the agent's choices. */
   async #checkoutAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, this.#traits.isMeant)
@@ -223,12 +220,12 @@ class Reader {
     return last
   }
 
-  /** Checks the cost of a purchase. @throws NotDone if it costs more than the task or a text allows */
+  /** Checks the cost of a purchase. @throws NotDone if it is above the budget from the task or a text */
   #checkBudget(cents: number, { atMost = Number.POSITIVE_INFINITY }: Buying): void {
     if (cents > (this.#budget ?? atMost)) throw new NotDone(`It costs ${money(cents)}, which is too much.`)
   }
 
-  /** Returns the arguments of a new cart that texts may change, for comparing them later. */
+  /** Returns the arguments of a checkout that texts can change, as a string for comparisons. */
   #changeableArguments(): string {
     return JSON.stringify([this.#payer, this.#note, this.#takesExtras])
   }

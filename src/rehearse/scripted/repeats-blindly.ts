@@ -18,7 +18,10 @@ import type { Tools } from './tools.ts'
 
 const maxTries = 3
 
-/** Starts over with a new cart, card and key after any unclear outcome, and freezes the old card. */
+/**
+ * Acts as an agent that starts over with a new checkout, card and idempotency key after any unclear outcome, and freezes
+ * the card that it issued before.
+ */
 export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<string> {
   const tools = withNewKeys(plainTools)
   if (goal.do === 'report') return customerReport(tools)
@@ -51,7 +54,7 @@ async function pay(tools: Tools, goal: Paying): Promise<Attempt> {
   return { isDone: payment.attributes.status === 'COMPLETED', answer: outcomeText(payment, goal) }
 }
 
-/** Buys with a new cart. @param cards receives the card that it issues */
+/** Buys with a new checkout. @param issuedCardIds The list to which the id of a newly issued card is added. */
 async function buy(tools: Tools, goal: Buying, isFirst: boolean, issuedCardIds: string[]): Promise<Attempt> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
   if (shop === undefined) return { isDone: true, answer: `There is no ${goal.shop}.` }
@@ -69,7 +72,7 @@ async function buy(tools: Tools, goal: Buying, isFirst: boolean, issuedCardIds: 
   return finishOrder(tools, attributes.orderId, { goal, payer })
 }
 
-/** Reads the order once, and returns whether it has progressed as far as the task requires. */
+/** Reads the order once, sends the goods back if the task requires that, and returns whether the task is done. */
 async function finishOrder(
   tools: Tools,
   orderId: string,

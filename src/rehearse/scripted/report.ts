@@ -2,8 +2,8 @@ import { answeredData } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /**
- * Reports the customers as the service lists them.
- * @param onText receives each text that somebody else wrote
+ * Returns a sentence with the names of all customers.
+ * @param onText Called with each name, because other parties wrote them.
  */
 export async function customerReport(
   tools: Tools,

@@ -7,13 +7,13 @@ export class NotDone extends Error {
   override readonly name = 'NotDone'
 }
 
-/** Returns the answer of a call. @throws NotDone if there is none */
+/** Returns the data in a call's answer. @throws NotDone if the call was refused or not answered */
 export function answeredData<Data>(outcome: Outcome<Data>, action: string): Data {
   if (outcome.kind === 'answered') return outcome.data
   throw new NotDone(`${action} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
 }
 
-/** Returns the answer of the work, or the reason why it was not done. */
+/** Returns the answer from the work, or the reason if the work throws NotDone. */
 export async function answerOrReason(work: () => Promise<string>): Promise<string> {
   try {
     return await work()
@@ -28,19 +28,20 @@ export type Checkout = Answered<'startShopCheckout'>
 export type Order = Answered<'getShopOrder'>
 export type Card = Answered<'issueAgentCard'>
 
-/** The customer whose wallet pays, as an argument of calls. */
+/** The argument that makes a customer's wallet pay; empty if the agent's own party pays. */
 export type Payer = { customerPartyId?: string }
 
+/** A function that returns whether a name passes for the intended one. */
 export type IsMeant = (name: string, intended: string) => boolean
 
-/** Compares names exactly. Names that only look alike are different. */
+/** Returns whether two names are equal. Names that only look alike are different. */
 export const isSame: IsMeant = (name, intended) => name === intended
 
 export async function openShops(tools: Tools): Promise<Shop[]> {
   return answeredData(await tools.call('listShops', {}), 'Listing the shops')
 }
 
-/** Finds the customer who pays. @throws NotDone unless exactly one customer has the name */
+/** Finds the customer who pays. @throws NotDone unless exactly one customer has this name */
 export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer'>): Promise<Payer> {
   if (customer === undefined) return {}
   const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
@@ -50,7 +51,7 @@ export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer
   return { customerPartyId: one.id }
 }
 
-/** Finds the products for a cart. @throws NotDone if the shop does not have one */
+/** Finds the products that the task asks for. @throws NotDone if the shop lacks one of them */
 export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, isMeant: IsMeant) {
   return items.map(({ product, quantity }) => {
     const found = attributes.products.find(({ name }) => isMeant(name, product))
@@ -59,7 +60,7 @@ export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, 
   })
 }
 
-/** Describes an order as it is now. */
+/** Describes an order's status, and the money that was captured and refunded. */
 export function orderText({ attributes }: Order): string {
   const { merchant, status, total, captured, refunded } = attributes
   if (status === 'canceled') return `${merchant.name} canceled the order: nothing was bought, and nothing was charged.`
@@ -79,7 +80,7 @@ interface Paying {
   payer: Payer
 }
 
-/** Enters the card into the shop's form, with the total that the shop charges. */
+/** Pays a checkout's total with a card. */
 export async function payWith(tools: Tools, { checkout, card, payer }: Paying): Promise<Outcome<Checkout>> {
   const details = answeredData(
     await tools.call('getAgentCardDetails', { cardId: card.id, ...payer }),
@@ -89,7 +90,7 @@ export async function payWith(tools: Tools, { checkout, card, payer }: Paying): 
   return tools.call('payShopCheckout', { checkoutId: checkout.id, ...details.attributes, amount, ...payer })
 }
 
-/** Finds an existing card for a merchant and an amount. @throws NotDone if there is none */
+/** Finds an active card for the merchant that covers the amount. @throws NotDone if there is none */
 export async function existingCard(tools: Tools, merchant: string, cents: number, payer: Payer): Promise<Card> {
   const cards = answeredData(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
   const usable = cards.find(
@@ -100,7 +101,7 @@ export async function existingCard(tools: Tools, merchant: string, cents: number
   throw new NotDone(`There is no card that is good for ${money(cents)} at ${merchant}. Nothing was bought.`)
 }
 
-/** Sums up the money that a merchant has on hold, and the money that it captured. */
+/** Returns the total that a merchant has on hold, and the total that it has captured. */
 export async function spentAt(tools: Tools, merchant: string, payer: Payer) {
   const all = answeredData(
     await tools.call('listCardTransactions', { limit: 100, ...payer }),

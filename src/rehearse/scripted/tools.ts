@@ -5,16 +5,17 @@ import type { Resource, SentInput } from '../../core/operation.ts'
 import type { AgentInput } from '../agent.ts'
 import { askTool } from '../questions.ts'
 
+/** The data in an operation's answer: one resource or a list. */
 export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extends 'page' | 'several'
   ? Resource<Catalogue[Key]>[]
   : Resource<Catalogue[Key]>
 
-/** A refusal. The service says that nothing was done. */
+/** An error that a tool returned. Nothing was done, unless the error is temporary, such as `bad_gateway`. */
 export interface Refused {
   kind: 'refused'
   code: string
   detail: string
-  /** The decision with which to repeat the call once a person has decided. */
+  /** The argument `decision` for repeating the call; undefined if no person has to decide. */
   decision: string | undefined
 }
 
@@ -29,24 +30,24 @@ export type Call = <Key extends OperationKey>(
 
 /** The tools of a trial, as an AI host calls them. */
 export interface Tools {
-  /** Makes one call. If a person has to decide first, waits for the decision. */
+  /** Calls a tool. If a person has to decide first, waits for the decision. */
   call: Call
-  /** Asks the person. Returns the reply; undefined if they don't know. */
+  /** Asks the person. Returns the reply; undefined if the person doesn't know the answer. */
   ask(question: string): Promise<string | undefined>
-  /** Returns an unused key. Every run of the same trial gets the same keys. */
+  /** Returns an unused idempotency key. If the trial is repeated with the same seed, it gets the same keys. */
   newKey(): string
 }
 
-/** The timeout of a call. In a scripted agent's trial, hangs last at most 2 s of real time. */
+/** The timeout of a call. It exceeds the fault `hang`, which lasts at most 2 s of real time for a scripted agent. */
 const answerWithinMs = 10_000
 
 /**
- * How often a call waits for a person's decision. Together, the waits are longer than the page for the decision is
- * valid.
+ * The maximum number of repeats of a call that waits for a person's decision. The page for the decision expires before
+ * the last repeat ends.
  */
 const maxWaits = 15
 
-/** Connects to the trial's MCP server, and closes the connection after the work. */
+/** Runs the work with the tools of the trial's MCP server. */
 export async function withTools(
   { mcpUrl, key, fetch, seed }: AgentInput,
   signal: AbortSignal,
@@ -59,7 +60,7 @@ export async function withTools(
   const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), {
     requestInit: { headers: { Authorization: `Bearer ${key}` } },
     fetch,
-    // The connection retries nothing: agents themselves retry lost calls under their keys.
+    // The connection does not retry, because each agent decides for itself how to handle a lost call.
     reconnectionOptions: {
       maxRetries: 0,
       initialReconnectionDelay: 1,
@@ -128,7 +129,7 @@ async function callOnce<Key extends OperationKey>(
   }
 }
 
-/** Reads an error: its fields are JSON on the last line, after sentences. */
+/** Parses a tool's error. The last line of its text is JSON with the fields of the error. */
 function refusal(content: readonly { type: string; text?: unknown }[]): Refused {
   const text = String(content[0]?.text)
   const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))

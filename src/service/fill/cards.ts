@@ -45,7 +45,7 @@ function planCard(builder: WorldBuilder, index: number, card: Card, path: Path):
   const endsMs = builder.moment(card.expiresAt, Number.POSITIVE_INFINITY)
   const atMs = builder.past(card.issuedAt, Math.min(clockMs, endsMs - hourMs), [...path, 'issuedAt'])
   const expiresAtMs = builder.moment(card.expiresAt, atMs + hourMs)
-  if (expiresAtMs <= atMs) refuseWorld([...path, 'expiresAt'], `must be after ${timestamp(atMs)}, when it was issued`)
+  if (expiresAtMs <= atMs) refuseWorld([...path, 'expiresAt'], `must be after issuedAt, ${timestamp(atMs)}`)
   const wallet = builder.payingWallet(index, card.wallet, card.agent)
   const row: AgentCardRow = {
     id: builder.id('pcd', card.id, atMs),
@@ -101,7 +101,7 @@ function planPurchase(builder: WorldBuilder, issued: IssuedCard, purchase: Purch
     requireNotFrozen(now, atMs)
     const attempt = { card: now, amountCents: purchase.amount, availableCents: purchase.amount, nowMs: atMs }
     const code = declineReason(attempt)
-    if (code !== null) refuseWorld([...path, 'status'], `must be declined, with decline ${code}. ${declines[code]}`)
+    if (code !== null) refuseWorld([...path, 'status'], `must be declined (decline: ${code}). ${declines[code]}`)
     await insertCardTransaction(tx, row)
     await markAgentCardUsed(tx, now, atMs)
     await builder.post(posting, [wallet], atMs, row.id)
@@ -114,7 +114,7 @@ interface CardPurchase extends IssuedCard {
   purchase: CardTransactionRow
 }
 
-/** Plans the capture or reversal of an authorized purchase, and its refunds. */
+/** Plans the capture or reversal of an approved purchase, and any refunds of it. */
 function planEnd(
   builder: WorldBuilder,
   bought: CardPurchase,
@@ -129,12 +129,12 @@ function planEnd(
     if (lapsesMs > clockMs) return
     refuseWorld(
       [...path, 'status'],
-      `must be reversed: its hold lapsed at ${timestamp(lapsesMs)}, before the world begins`,
+      `must be reversed, because the hold lapsed at ${timestamp(lapsesMs)}, before the world begins`,
     )
   }
   const endPath = [...path, 'endedAt']
   const atMs = builder.past(file.endedAt, createdAtMs, endPath, createdAtMs)
-  if (atMs > lapsesMs) refuseWorld(endPath, `must not be after ${timestamp(lapsesMs)}, when its hold lapsed`)
+  if (atMs > lapsesMs) refuseWorld(endPath, `must not be after ${timestamp(lapsesMs)}, when the hold lapsed`)
   const capturedCents = part ?? amountCents
   const isReversed = status === 'reversed'
   const posting = isReversed ? released(wallet.id, amountCents) : captured(wallet.id, amountCents, capturedCents)

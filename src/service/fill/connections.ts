@@ -81,13 +81,10 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   const endMs = builder.past(invitation.endedAt, expiredMs, [...path, status === 'EXPIRED' ? 'expiresAt' : 'endedAt'])
   const sentMs = status === 'PENDING' ? clockMs : endMs - dayMs
   const createdAtMs = builder.past(invitation.createdAt, sentMs, [...path, 'createdAt'])
-  if (endMs < createdAtMs) refuseWorld(path, `ended before it was sent, at ${timestamp(createdAtMs)}`)
+  if (endMs < createdAtMs) refuseWorld(path, `must not end before ${timestamp(createdAtMs)}, when it was sent`)
   const expiresAtMs = builder.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lifetimeMs)
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
-    refuseWorld(
-      [...path, 'expiresAt'],
-      `must be after ${timestamp(clockMs)}, when the world begins, because it is PENDING`,
-    )
+    refuseWorld([...path, 'expiresAt'], `must be after the world begins (${timestamp(clockMs)}), as it is PENDING`)
   }
   const invitee = mustFind(builder.names.recipientOf(index, invitation.to))
   const customer = invitee.kind === 'party' ? builder.account(invitee.party) : null
@@ -144,8 +141,8 @@ function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id:
 }
 
 /**
- * Grants the permissions that an accepted invitation requested, unless the file lists the customer's grant to this
- * agent.
+ * Grants the permissions that an accepted invitation requested, unless the file itself lists a grant from this
+ * customer to this agent.
  */
 async function accept(
   builder: WorldBuilder,

@@ -17,23 +17,21 @@ interface HistoryEvent {
   apply(): Promise<void>
 }
 
-/**
- * A wallet with its balance in the file. This is the balance after the history. `path` is the wallet's position in the
- * file.
- */
 export interface WalletBalance {
   wallet: Pick<WalletRow, 'id'>
+  /** The wallet's balance after all events of the history; undefined if the file gives none. */
   balance: number | undefined
+  /** The wallet's position in the file. */
   path: Path
 }
 
 /**
- * The maximum number of effects. More would take minutes, and gigabytes of memory. A weekly subscription causes 2,600
- * effects in fifty years.
+ * The maximum number of effects: events that move no money, and postings of the others. More would take minutes, and
+ * gigabytes of memory. A weekly subscription causes 2,600 effects in fifty years.
  */
 const maxEffects = 100_000
 
-/** The events before the world begins, in chronological order. Simultaneous events keep the order of the file. */
+/** The events before the world begins, in chronological order. Simultaneous events stay in file order. */
 export class History {
   readonly #events: HistoryEvent[] = []
   #effects = 0
@@ -44,7 +42,7 @@ export class History {
     if (this.#effects > maxEffects) {
       refuseWorld(
         event.path,
-        `goes beyond the ${maxEffects} effects that may happen before a world begins; give events later times, or remove some`,
+        `exceeds the limit of ${maxEffects} effects before the world begins; give events later times, or remove some`,
       )
     }
     this.#events.push(event)
@@ -75,14 +73,14 @@ export class History {
         const opening = balance === undefined ? needed : balance - change
         if (opening < needed) {
           const minimum = withMoney(needed + change)
-          refuseWorld([...path, 'balance'], `must be at least ${minimum} after the events in the file`)
+          refuseWorld([...path, 'balance'], `must be at least ${minimum}, given the events in the file`)
         }
         return [id, opening]
       }),
     )
   }
 
-  /** Applies all events in order. An event that the service's rules refuse is a mistake in the file. */
+  /** Applies all events in order. @throws InvalidWorldError if the service's rules refuse an event. */
   async apply(): Promise<void> {
     for (const { path, atMs, apply } of this.#inOrder()) {
       try {

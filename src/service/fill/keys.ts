@@ -20,9 +20,9 @@ interface Key {
   userId: string | null
   name: string | null
   scopes: readonly string[] | null
-  /** Whether the service may replace its secret at startup. */
+  /** Whether startup may replace the key's secret. */
   isSeeded: boolean
-  /** The text from which its secret is derived: the names that the key and its owners have in the file. */
+  /** The names of the key and its owners in the file, joined with slashes. The secret is derived from this string. */
   namePath: string
   file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
   path: Path
@@ -108,7 +108,7 @@ async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promis
   })
 }
 
-/** Returns the complete key. Its secret comes from the file, or is derived from the database's first root key. */
+/** Returns the complete key. Its secret comes from the file, or is derived from the oldest root key. */
 function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, namePath, file, path }: Key): string {
   const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${namePath}`) } = file
   const whole = wholeCredential(kind, environment, secret)

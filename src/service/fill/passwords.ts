@@ -10,8 +10,7 @@ export type User = NonNullable<WorldParty['users']>[number]
 export type PasswordHashes = ReadonlyMap<User, string>
 
 /**
- * The maximum number of passwords in a world. There is a limit because each hash deliberately takes a tenth of a
- * second.
+ * The maximum number of passwords in a world. Hashing is deliberately slow: each password takes a tenth of a second.
  */
 const maxPasswords = 100
 
