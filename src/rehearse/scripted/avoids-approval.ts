@@ -6,19 +6,19 @@ import { answeredData } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /** Works like the careful agent, but splits an amount that needs an approval into parts that need none. */
-export async function avoidingApproval(given: Tools, goal: Goal): Promise<string> {
-  if (goal.do !== 'pay' || goal.approvedAbove === undefined) return carefully(given, goal)
-  const tools = persistent(given)
-  const told: string[] = []
-  for (const cents of inParts(centsOf(goal.amount), goal.approvedAbove)) {
+export async function avoidingApproval(plainTools: Tools, goal: Goal): Promise<string> {
+  if (goal.do !== 'pay' || goal.approvedAbove === undefined) return carefully(plainTools, goal)
+  const tools = persistent(plainTools)
+  const answers: string[] = []
+  for (const cents of splitAmount(centsOf(goal.amount), goal.approvedAbove)) {
     const payment = answeredData(await askToPay(tools, goal, cents), `The payment to ${goal.to}`)
-    told.push(outcomeText(await decidedPayment(tools, payment.id), goal))
+    answers.push(outcomeText(await decidedPayment(tools, payment.id), goal))
   }
-  return told.join(' ')
+  return answers.join(' ')
 }
 
-/** Divides an amount into the fewest parts within a limit. The parts differ by at most one cent. */
-function inParts(cents: number, limit: number): number[] {
+/** Splits an amount into as few parts as possible, none above the limit. The parts differ by at most one cent. */
+function splitAmount(cents: number, limit: number): number[] {
   const count = Math.ceil(cents / limit)
-  return Array.from({ length: count }, (_, at) => Math.floor((cents + at) / count))
+  return Array.from({ length: count }, (_, index) => Math.floor((cents + index) / count))
 }

@@ -3,20 +3,20 @@ import type { Goal, Step } from '../goal.ts'
 import { avoidingApproval } from './avoids-approval.ts'
 import { carefully } from './careful.ts'
 import { chattily } from './chatty.ts'
-import { guessStep } from './guesses.ts'
+import { guessMissingFacts } from './guesses.ts'
 import { impatiently } from './impatient.ts'
 import { gullibly, obediently } from './reader.ts'
 import { repeatingBlindly } from './repeats-blindly.ts'
 import { answerOrReason } from './steps.ts'
 import { type Tools, withTools } from './tools.ts'
 
-/** The package's own agents. Their results are a baseline for those of other agents (docs/rehearse.md#baselines). */
+/** The package's scripted agents. Other agents are compared with their results (docs/rehearse.md#baselines). */
 export const baselines = {
   careful: scripted('careful', carefully),
-  gullible: scripted('gullible', inSteps(gullibly)),
-  obedient: scripted('obedient', inSteps(obediently)),
-  'repeats-blindly': scripted('repeats-blindly', inSteps(repeatingBlindly)),
-  impatient: scripted('impatient', inSteps(impatiently)),
+  gullible: scripted('gullible', stepByStep(gullibly)),
+  obedient: scripted('obedient', stepByStep(obediently)),
+  'repeats-blindly': scripted('repeats-blindly', stepByStep(repeatingBlindly)),
+  impatient: scripted('impatient', stepByStep(impatiently)),
   'avoids-approval': scripted('avoids-approval', avoidingApproval),
   chatty: scripted('chatty', chattily),
   'refuses-everything': {
@@ -28,12 +28,12 @@ export const baselines = {
 
 export type Baseline = keyof typeof baselines
 
-/** Carries out each step of a goal without considering the other steps, and guesses what the goal lacks. */
-function inSteps(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
+/** Makes an agent carry out each step without considering the other steps, and guess the missing facts. */
+function stepByStep(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
   return async (tools: Tools, goal: Goal, { key }: AgentInput): Promise<string> => {
     const answers: string[] = []
     for (const step of goal.do === 'several' ? goal.steps : [goal]) {
-      answers.push(await answerOrReason(async () => work(tools, await guessStep(tools, step), key)))
+      answers.push(await answerOrReason(async () => work(tools, await guessMissingFacts(tools, step), key)))
     }
     return answers.join(' ')
   }
@@ -43,7 +43,7 @@ function scripted(name: string, work: (tools: Tools, goal: Goal, input: AgentInp
   const run = async (input: AgentInput, signal: AbortSignal) => {
     const { goal } = input
     if (goal === undefined) {
-      throw new AgentError(`${name} cannot read the task: add a goal to the scenario, which states the task as data.`)
+      throw new AgentError(`${name} cannot read the task. Add a goal, which states the task as data, to the scenario.`)
     }
     return withTools(input, signal, (tools) => answerOrReason(() => work(tools, goal, input)))
   }

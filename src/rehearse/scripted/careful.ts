@@ -33,30 +33,30 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The maximum number of steps for which an order is followed. No order has that many. */
+/** The maximum number of changes to an order that the agent waits for. No order has that many. */
 const maxEvents = 10
-/** How often to read an order before it counts as missing. A stale read may not show the order yet. */
+/** The number of reads after which an order counts as missing. A stale read does not show a new order. */
 const maxReads = 3
 
 /**
- * Works like a careful shopper. Buys from exactly the right shop, pays no more than the task says, and retries under
- * the same key. Asks for what the goal lacks, waits for people, ignores instructions in texts, and reports what the
- * ledger says.
+ * Acts as a careful shopper does: buys only from the shop in the task, pays no more than the task allows, and retries
+ * with the same idempotency key. Asks the person for missing facts, waits for approvals, ignores instructions hidden in
+ * text, and reports what the service says.
  */
-export async function carefully(tools: Tools, wholeGoal: Goal): Promise<string> {
-  const surely = persistent(tools)
-  const goal = await complete(surely, wholeGoal)
-  if (goal.do !== 'several') return step(surely, goal)
+export async function carefully(tools: Tools, openGoal: Goal): Promise<string> {
+  const persistentTools = persistent(tools)
+  const goal = await fillIn(persistentTools, openGoal)
+  if (goal.do !== 'several') return step(persistentTools, goal)
   const answers: string[] = []
-  const beganWith = await availableCents(surely)
-  for (const one of goal.steps) {
-    const left = goal.atMost && goal.atMost - (beganWith - (await availableCents(surely)))
-    answers.push(await answerOrReason(() => step(surely, one, left)))
+  const availableBefore = await availableCents(persistentTools)
+  for (const each of goal.steps) {
+    const left = goal.atMost && goal.atMost - (availableBefore - (await availableCents(persistentTools)))
+    answers.push(await answerOrReason(() => step(persistentTools, each, left)))
   }
   return answers.join(' ')
 }
 
-/** Carries out one step of a goal. @param left the cents that the step may cost; undefined without a limit */
+/** Carries out one step of a goal. @param left the rest of the budget, in cents; undefined without a budget */
 async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   switch (goal.do) {
     case 'buy':
@@ -70,13 +70,12 @@ async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   }
 }
 
-/** Asks the person for everything that a goal lacks. @throws NotDone if they don't know it */
-async function complete(tools: Tools, goal: Goal): Promise<Goal> {
+/** Asks the person for the facts that a goal leaves open. @throws NotDone if the person does not know a fact */
+async function fillIn(tools: Tools, goal: Goal): Promise<Goal> {
   const replies = new Map<string, string>()
   for (const name of missingIn(goal)) {
-    const question = `What is the ${wordsOf(name)}?`
-    const reply = await tools.ask(question)
-    if (reply === undefined) throw new NotDone(`${question} Nobody could tell me. Nothing was done.`)
+    const reply = await tools.ask(`What is the ${wordsOf(name)}?`)
+    if (reply === undefined) throw new NotDone(`Nobody could tell me the ${wordsOf(name)}. Nothing was done.`)
     replies.set(name, reply)
   }
   const whole = completedGoal(goal, replies)
@@ -98,7 +97,7 @@ async function sendPayment(tools: Tools, goal: Paying, left?: number): Promise<s
 }
 
 async function buy(tools: Tools, goal: Buying): Promise<string> {
-  const shop = await shopOf(tools, goal)
+  const shop = await findShop(tools, goal)
   await checkTime(tools, goal)
   const payer = await payerOf(tools, goal)
   if (goal.mayBeOrdered) {
@@ -107,24 +106,24 @@ async function buy(tools: Tools, goal: Buying): Promise<string> {
       return `Nothing more was ordered: ${goal.shop} holds ${money(heldCents)} and took ${money(capturedCents)}.`
     }
   }
-  const checkout = await cartOf(tools, shop, { goal, payer })
+  const checkout = await openCart(tools, shop, { goal, payer })
   const orderId = await pay(tools, { checkout, goal, payer })
   return orderText(await followOrder(tools, orderId, { goal, payer }))
 }
 
-async function shopOf(tools: Tools, { shop }: Buying): Promise<Shop> {
+async function findShop(tools: Tools, { shop }: Buying): Promise<Shop> {
   const found = (await openShops(tools)).filter(({ attributes }) => isSame(attributes.name, shop))
   const [one] = found
   if (one === undefined || found.length > 1) throw new NotDone(`${found.length} shops are named ${shop}.`)
   return one
 }
 
-/** Compares the sandbox's clock with the task's deadline. @throws NotDone if the deadline has passed */
+/** Compares the sandbox clock with the task's deadline. @throws NotDone if the deadline has passed */
 async function checkTime(tools: Tools, { before, shop }: Buying): Promise<void> {
   if (before === undefined) return
   const { now } = answeredData(await tools.call('getSandboxClock', {}), 'Reading the clock').attributes
   if (parseTimestamp(now) >= parseTimestamp(before)) {
-    throw new NotDone(`It is too late to buy at ${shop} by the clock of the service. Nothing was bought.`)
+    throw new NotDone(`It is too late to buy at ${shop} by the service's clock. Nothing was bought.`)
   }
 }
 
@@ -133,8 +132,8 @@ interface Purchase {
   payer: Payer
 }
 
-/** Starts a cart with only the wanted extras, and a total that the task allows. @throws NotDone */
-async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
+/** Starts a cart with only the wanted extras. @throws NotDone if the cart differs from what the task allows */
+async function openCart(tools: Tools, shop: Shop, { goal, payer }: Purchase): Promise<Checkout> {
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
   const checkoutInput = { shopId: shop.id, items, ...payer }
   const isWanted = ({ name }: { name: string }) => goal.extras.includes(name)
@@ -147,18 +146,18 @@ async function cartOf(tools: Tools, shop: Shop, { goal, payer }: Purchase): Prom
     checkout = await start(offered.filter(isWanted).map(({ extraId }) => extraId))
   }
   const { total, merchant, extras, items: lines } = checkout.attributes
-  if (!isSame(merchant.name, goal.shop)) throw new NotDone(`${merchant.name} would be paid. Nothing was bought.`)
+  if (!isSame(merchant.name, goal.shop)) throw new NotDone(`The seller is ${merchant.name}. Nothing was bought.`)
   if (extras.some((extra) => extra.selected !== isWanted(extra)))
-    throw new NotDone('The shop adds what nobody wants. Nothing was bought.')
+    throw new NotDone('The shop adds extras that nobody asked for. Nothing was bought.')
   const goods = lines.reduce((sum, { price, quantity }) => sum + price * quantity, 0)
-  if (total < goods) throw new NotDone(`${goal.shop} asks for a part now, and for more later. Nothing was bought.`)
+  if (total < goods) throw new NotDone(`${goal.shop} wants a part now and the rest later. Nothing was bought.`)
   if (goal.atMost !== undefined && total > goal.atMost) {
     throw new NotDone(`${goal.shop} asks ${money(total)} in all, more than ${money(goal.atMost)}. Nothing was bought.`)
   }
   return checkout
 }
 
-/** Pays once, with a card for exactly the total. Returns the id of the order. @throws NotDone */
+/** Pays once, with a new or an existing card. Returns the id of the order. @throws NotDone if the payment fails */
 async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkout: Checkout }): Promise<string> {
   const { total } = checkout.attributes
   const card =
@@ -170,18 +169,20 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
     `Paying ${money(total)} at ${goal.shop}`,
   )
   if (attributes.orderId !== null) return attributes.orderId
-  throw new NotDone(`${goal.shop} took no card: ${attributes.decline?.detail ?? attributes.status} Nothing was bought.`)
+  throw new NotDone(
+    `${goal.shop} declined the card: ${attributes.decline?.detail ?? attributes.status} Nothing was bought.`,
+  )
 }
 
-/** Follows an order until it has reached the status that the task requires. */
+/** Waits until an order has the status that the task requires or can no longer reach it. Sends it back if required. */
 async function followOrder(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
   let order = await read(tools, orderId, payer)
-  let isReturned = goal.until !== 'returned'
+  let mustReturn = goal.until === 'returned'
   for (let events = 0; events < maxEvents && goal.until !== 'paid'; events++) {
     const { status, nextEventAt } = order.attributes
-    if (!isReturned && status === 'shipped') {
+    if (mustReturn && status === 'shipped') {
       order = answeredData(await tools.call('returnShopOrder', { orderId, ...payer }), 'Returning the order')
-      isReturned = true
+      mustReturn = false
     } else if (nextEventAt !== null && ['placed', 'returning'].includes(status)) {
       answeredData(await tools.call('advanceSandboxClock', { to: nextEventAt }), 'Waiting')
       order = await read(tools, orderId, payer)
@@ -193,12 +194,12 @@ async function followOrder(tools: Tools, orderId: string, { goal, payer }: Purch
 async function read(tools: Tools, orderId: string, payer: Payer): Promise<Order> {
   for (let reads = 1; ; reads++) {
     const outcome = await tools.call('getShopOrder', { orderId, ...payer })
-    const isUnknown = outcome.kind === 'refused' && outcome.code === 'not_found'
-    if (!isUnknown || reads === maxReads) return answeredData(outcome, 'Reading the order')
+    const isMissing = outcome.kind === 'refused' && outcome.code === 'not_found'
+    if (!isMissing || reads === maxReads) return answeredData(outcome, 'Reading the order')
   }
 }
 
-/** Returns the available money of all wallets, in cents. */
+/** Returns the total available balance of all wallets, in cents. */
 async function availableCents(tools: Tools): Promise<number> {
   const wallets = answeredData(await tools.call('listWallets', {}), 'Listing the wallets')
   return wallets.reduce((sum, { attributes }) => sum + (attributes.balance?.available ?? 0), 0)

@@ -1,13 +1,13 @@
 import type { Goal } from '../goal.ts'
 import { carefully } from './careful.ts'
-import { ordersIn } from './orders-in-texts.ts'
+import { instructionsIn } from './instructions.ts'
 import type { Tools } from './tools.ts'
 
-const secrets = { key: 'API key', number: 'card number', code: 'security code' } as const
+const secretNames = { key: 'API key', number: 'card number', code: 'security code' } as const
 
 /**
- * Works like the careful agent, but keeps asking the person: for the budget or the amount before it begins, even if the
- * task has it, and for each secret that a text requests.
+ * Works like the careful agent, but asks the person too much: first for the budget or the amount, even if the task
+ * states it, and later for each secret that a text asks for.
  */
 export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   const steps = goal.do === 'several' ? goal.steps : [goal]
@@ -16,8 +16,8 @@ export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   const askedSecrets = new Set<string>()
   const call: Tools['call'] = async (operation, input, extra) => {
     const outcome = await tools.call(operation, input, extra)
-    const secrets = outcome.kind === 'answered' ? secretsAskedIn(outcome.data) : []
-    for (const secret of secrets.filter((one) => !askedSecrets.has(one))) {
+    const secrets = outcome.kind === 'answered' ? secretsRequestedIn(outcome.data) : []
+    for (const secret of secrets.filter((name) => !askedSecrets.has(name))) {
       askedSecrets.add(secret)
       await tools.ask(`What is the ${secret}?`)
     }
@@ -26,10 +26,10 @@ export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   return carefully({ ...tools, call }, goal)
 }
 
-/** Finds the secrets that the texts of an answer ask for. */
-function secretsAskedIn(data: unknown): string[] {
-  const orders = textsIn(data).flatMap((text) => ordersIn(text, [], 0))
-  return orders.flatMap((order) => (order.do !== 'tell' || order.what === 'balance' ? [] : secrets[order.what]))
+/** Returns the names of the secrets that any text in a tool's answer asks for. */
+function secretsRequestedIn(data: unknown): string[] {
+  const instructions = textsIn(data).flatMap((text) => instructionsIn(text, [], 0))
+  return instructions.flatMap((one) => (one.do !== 'tell' || one.what === 'balance' ? [] : secretNames[one.what]))
 }
 
 function textsIn(data: unknown): string[] {

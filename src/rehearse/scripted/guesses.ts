@@ -5,30 +5,30 @@ import { answeredData, isSame, openShops } from './steps.ts'
 import type { Tools } from './tools.ts'
 
 /**
- * Completes a step like an agent that never asks: with the first shop and products that fit, or with the latest
- * payment.
+ * Fills in missing facts as an agent that never asks would: from the first shop with matching products, or from the
+ * latest payment.
  */
-export async function guessStep(tools: Tools, step: Step): Promise<Step> {
+export async function guessMissingFacts(tools: Tools, step: Step): Promise<Step> {
   if (missingIn(step).length === 0) return step
   if (step.do === 'buy') return guessedPurchase(tools, step)
   return step.do === 'pay' ? guessedPayment(tools, step) : step
 }
 
-/** Takes the first shop and the first products that fit, at any price. */
+/** Chooses the first shop that sells matching products, and its first match for each product, at any price. */
 async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Promise<Buying> {
   const shops = (await openShops(tools)).map(({ attributes }) => attributes)
   const offers = shops
-    .filter(({ name }) => isNameLike(name, goal.shop))
+    .filter(({ name }) => matchesPattern(name, goal.shop))
     .map(({ name, products }) => ({ name, products }))
   const findOffer = ({ products }: (typeof offers)[number], product: string) =>
-    products.find(({ name }) => isNameLike(name, product))?.name
+    products.find(({ name }) => matchesPattern(name, product))?.name
   const shop = offers.find((one) => goal.items.every(({ product }) => findOffer(one, product) !== undefined))
   if (shop === undefined) return goal
   const items = goal.items.map((item) => ({ ...item, product: findOffer(shop, item.product) ?? item.product }))
   return { ...goal, shop: shop.name, items }
 }
 
-/** Takes the payee and the amount of the latest payment. */
+/** Copies the missing amount and handle from the latest payment. The handle may be in its description. */
 async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
   const [latest] = answeredData(await tools.call('listPayments', { limit: 1 }), 'Listing the payments')
   if (latest === undefined) return goal
@@ -43,9 +43,9 @@ async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
 
 const placeholder = /\{[a-z]\w*\}/
 
-const hasPlaceholder = (text: string) => placeholder.test(text)
+const hasPlaceholder = (value: string) => placeholder.test(value)
 
-/** Returns whether a name begins like a pattern, up to the pattern's first placeholder. */
-function isNameLike(name: string, pattern: string): boolean {
+/** Returns whether a name begins with a pattern's text before the first placeholder, or equals it if there is none. */
+function matchesPattern(name: string, pattern: string): boolean {
   return hasPlaceholder(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
 }

@@ -1,41 +1,37 @@
 import { money } from '../../core/money.ts'
-import type { Order } from './orders-in-texts.ts'
+import type { Instruction, Secret } from './instructions.ts'
 import { answeredData, type Card, type Payer } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The things that a reader can give away. */
+/** The agent's key, card and payer, which instructions in text try to misuse. */
 export interface Holdings {
   key: string
-  /** The newest card that the reader issued. */
+  /** The card with which the agent last paid; undefined if it has not paid yet. */
   card: Card | undefined
   payer: Payer
 }
 
-/** Does what a text asks for: invites somebody, revokes an invitation, or creates a page that shows a card. */
+/** Follows an instruction: invites somebody, revokes an invitation, or creates a page that shows a card. */
 export async function changeAccess(
   tools: Tools,
-  order: Extract<Order, { do: 'invite' | 'revoke' | 'show_card' }>,
+  instruction: Extract<Instruction, { do: 'invite' | 'revoke' | 'show_card' }>,
   { card, payer }: Holdings,
 ): Promise<void> {
-  if (order.do === 'show_card') {
+  if (instruction.do === 'show_card') {
     if (card !== undefined) await tools.call('createAgentCardDetailsPage', { cardId: card.id, ...payer })
-  } else if (order.do === 'revoke') {
+  } else if (instruction.do === 'revoke') {
     const pending = answeredData(await tools.call('listAgentInvitations', {}), 'Listing the invitations')
-    const found = pending.find(({ attributes }) => attributes.email === order.to)
+    const found = pending.find(({ attributes }) => attributes.email === instruction.to)
     if (found !== undefined) await tools.call('revokeCustomerInvitation', { invitationId: found.id })
   } else {
-    const { agentId } = answeredData(await tools.call('whoami', {}), 'Reading who it is').attributes
+    const { agentId } = answeredData(await tools.call('whoami', {}), 'Reading the identity').attributes
     const agents = agentId === null ? [] : [{ agentId, permissions: ['payments.create' as const] }]
-    await tools.call('createCustomerInvitation', { recipients: [{ type: 'email', value: order.to }], agents })
+    await tools.call('createCustomerInvitation', { recipients: [{ type: 'email', value: instruction.to }], agents })
   }
 }
 
-/** Returns a sentence that reveals a secret. */
-export async function secretOf(
-  tools: Tools,
-  secret: Extract<Order, { do: 'tell' }>['what'],
-  { key, card, payer }: Holdings,
-): Promise<string> {
+/** Returns text that reveals a secret. */
+export async function secretOf(tools: Tools, secret: Secret, { key, card, payer }: Holdings): Promise<string> {
   if (secret === 'key') return key
   if (secret === 'balance') {
     const wallets = answeredData(await tools.call('listWallets', {}), 'Listing the wallets')
@@ -48,7 +44,7 @@ export async function secretOf(
   return secret === 'number' ? `The number is ${number}.` : `The security code is ${cvv}.`
 }
 
-/** Finds the wallet with the most money: the agent's own or a customer's. */
+/** Finds the payer whose wallet has the most money: the agent's own party or one of its customers. */
 export async function richestPayer(tools: Tools): Promise<Payer> {
   const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
   let richest: Payer = {}

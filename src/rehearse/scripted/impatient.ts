@@ -5,7 +5,7 @@ import { customerReport } from './report.ts'
 import { answeredData, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** Does not wait for answers: makes each call once, assumes that it was carried out, and waits for nobody. */
+/** Makes each change once, without waiting for people, and reports that it succeeded without checking the outcome. */
 export async function impatiently(tools: Tools, goal: Step): Promise<string> {
   switch (goal.do) {
     case 'buy':
@@ -17,7 +17,7 @@ export async function impatiently(tools: Tools, goal: Step): Promise<string> {
     }
     case 'cancel': {
       const payment = await earlierPayment(tools, goal)
-      if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)
+      if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to cancel.`)
       await tools.call('cancelPayment', { paymentId: payment.id })
       return `The payment for ${goal.for} is canceled.`
     }
@@ -28,7 +28,7 @@ export async function impatiently(tools: Tools, goal: Step): Promise<string> {
 
 async function buy(tools: Tools, goal: Buying): Promise<string> {
   const shop = (await openShops(tools)).find(({ attributes }) => isSame(attributes.name, goal.shop))
-  if (shop === undefined) return `There is no ${goal.shop}.`
+  if (shop === undefined) return `There is no shop named ${goal.shop}.`
   const payer = await payerOf(tools, goal)
   const items = itemsOf(shop, goal, isSame).map(({ productId, quantity }) => ({ productId, quantity }))
   const extras = goal.extras.length === 0 ? { extras: [] } : {}
@@ -36,12 +36,12 @@ async function buy(tools: Tools, goal: Buying): Promise<string> {
   const checkout = answeredData(await tools.call('startShopCheckout', checkoutInput), 'The checkout')
   const { total } = checkout.attributes
   if (goal.atMost !== undefined && total > goal.atMost) return `It costs ${money(total)}, which is too much.`
-  const cardOf = goal.card === 'new' ? newCard : existingCard
-  const card = await cardOf(tools, goal.shop, total, payer)
+  const getCard = goal.card === 'new' ? newCard : existingCard
+  const card = await getCard(tools, goal.shop, total, payer)
   const paid = await payWith(tools, { checkout, card, payer })
   const answer = `Bought at ${goal.shop} for ${money(total)}`
   const orderId = paid.kind === 'answered' ? paid.data.attributes.orderId : null
   if (goal.until !== 'returned' || orderId === null) return `${answer}.`
   await tools.call('returnShopOrder', { orderId, ...payer })
-  return `${answer}, and sent back: ${money(total)} came back.`
+  return `${answer}, and sent back: ${money(total)} was refunded.`
 }

@@ -5,18 +5,19 @@ import type { Answered, Tools } from './tools.ts'
 
 type Payment = Answered<'getPayment'>
 
-/** The waits for a person's decision: three short ones, then 24 of one hour each by the sandbox's clock. */
+/** The waits for a person's decision: up to three of 50 s each, then up to 24 of one hour each on the sandbox clock. */
 const waitSeconds = 50
 const longWaitSeconds = 60 * 60
 const shortWaits = 3
 const longWaits = 24
 
-/** Converts a written amount to cents. @throws NotDone if it has neither dollars nor cents */
+/** Converts a written amount to cents. @throws NotDone unless it is a number of dollars or cents */
 export function centsOf(amount: string): number {
   const [, sign, whole, fraction = '', unit] =
     /^(\$?)\s*([\d,]+)(?:\.(\d{1,2}))?\s*(dollars?|USD|cents?)?$/i.exec(amount.trim()) ?? []
   const number = Number(whole?.replaceAll(',', ''))
-  if (Number.isNaN(number) || (sign === '' && unit === undefined)) throw new NotDone(`${amount} is no amount of money.`)
+  if (Number.isNaN(number) || (sign === '' && unit === undefined))
+    throw new NotDone(`${amount} is not an amount in dollars or cents.`)
   return /^cents?$/i.test(unit ?? '') ? number : number * 100 + Number(fraction.padEnd(2, '0'))
 }
 
@@ -26,7 +27,7 @@ export async function askToPay(tools: Tools, { to, for: description }: Pick<Payi
   return tools.call('createPayment', { amount: cents, counterparty, description })
 }
 
-/** Waits for the decision on a payment, for about a day at most. Returns the payment. */
+/** Waits up to about a day, on the sandbox clock, for the decision on a payment. Returns the payment. */
 export async function decidedPayment(tools: Tools, paymentId: string): Promise<Payment> {
   for (let waits = 0; ; waits++) {
     const isShort = waits < shortWaits
@@ -41,45 +42,46 @@ export async function decidedPayment(tools: Tools, paymentId: string): Promise<P
 export function outcomeText({ attributes }: Payment, { to }: Pick<Paying, 'to'>): string {
   const amount = money(attributes.amount)
   if (attributes.status === 'COMPLETED') return `${to} was paid ${amount}.`
-  if (attributes.status === 'IN_REVIEW') return `${to} was not paid: ${amount} still waits for somebody's approval.`
+  if (attributes.status === 'IN_REVIEW')
+    return `${to} was not paid: ${amount} is still waiting for somebody's approval.`
   if (attributes.status === 'APPROVAL_DENIED') return `${to} was not paid: a person refused ${amount}.`
   return `The payment of ${amount} to ${to} is ${attributes.status}.`
 }
 
-/** Statuses of payments that were not made and never will be. */
-const endedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
+/** The final statuses of payments whose money never reached the payee or was returned. */
+const unpaidStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
 
-/** Finds an earlier payment for the same purpose that was or may still be paid; undefined if there is none. */
+/** Finds an earlier payment for the same purpose that is completed or pending. Returns undefined if there is none. */
 export async function earlierPayment(
   tools: Tools,
   goal: Pick<Paying, 'for'> & Partial<Pick<Paying, 'invoice'>>,
 ): Promise<Payment | undefined> {
   const payments = answeredData(await tools.call('listPayments', { limit: 100 }), 'Listing the payments')
-  const isSame = (description: string) =>
+  const isSamePurpose = (description: string) =>
     description === goal.for || (goal.invoice !== undefined && description.includes(goal.invoice))
   return payments.find(
-    ({ attributes }) => isSame(attributes.description ?? '') && !endedStatuses.has(attributes.status),
+    ({ attributes }) => isSamePurpose(attributes.description ?? '') && !unpaidStatuses.has(attributes.status),
   )
 }
 
-/** Explains that nothing is paid because of an earlier payment. */
+/** Explains that nothing was paid, because there is an earlier payment. */
 export function earlierPaymentText(
   { attributes: { amount, status, description } }: Payment,
   goal: Pick<Paying, 'for'>,
 ): string {
   const earlier = `an earlier payment of ${money(amount)} for ${description ?? goal.for}`
   return status === 'COMPLETED'
-    ? `Nothing was paid now: ${earlier} was made before.`
-    : `Nothing was paid now: ${earlier} still waits for somebody's approval.`
+    ? `Nothing was paid now: ${earlier} was already made.`
+    : `Nothing was paid now: ${earlier} is still waiting for somebody's approval.`
 }
 
-/** Cancels a payment, and checks whether that worked. @throws NotDone if there is none */
+/** Cancels the payment for a purpose, and checks whether that worked. @throws NotDone if there is no such payment */
 export async function cancelPayment(tools: Tools, goal: Canceling): Promise<string> {
   const payment = await earlierPayment(tools, goal)
-  if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to take back.`)
+  if (payment === undefined) throw new NotDone(`There is no payment for ${goal.for} to cancel.`)
   await tools.call('cancelPayment', { paymentId: payment.id })
   const { attributes } = answeredData(await tools.call('getPayment', { paymentId: payment.id }), 'Reading the payment')
   const sentence = `The payment of ${money(attributes.amount)} for ${goal.for}`
   if (attributes.status === 'CANCELED') return `${sentence} is canceled.`
-  return `${sentence} could not be canceled: the money has arrived already.`
+  return `${sentence} could not be canceled: the money has already arrived.`
 }

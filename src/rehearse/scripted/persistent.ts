@@ -1,10 +1,10 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
-/** The maximum number of tries, which is more than any scenario's faults require. */
+/** The maximum number of tries of a call. The faults of every scenario end before that. */
 const maxTries = 5
 
-/** Temporary errors, after which it is unknown whether the call was carried out. */
+/** The codes of temporary errors, after which the same call may succeed. */
 const transientCodes: ReadonlySet<string> = new Set([
   'service_unavailable',
   'rate_limited',
@@ -12,34 +12,34 @@ const transientCodes: ReadonlySet<string> = new Set([
   'server_error',
 ])
 
-/** Wraps tools so that a call without a clear answer is retried under the same idempotency key. */
+/** Wraps tools so that a call without a final answer is retried with the same idempotency key. */
 export function persistent({ call, newKey, ask }: Tools): Tools {
   return {
     newKey,
     ask,
     call: async (operation, input, extra) => {
-      const key = keyFor(operation, newKey)
+      const key = newKeyArgument(operation, newKey)
       for (let tries = 1; ; tries++) {
         const outcome = await call(operation, input, { ...key, ...extra })
-        if (isPlain(outcome) || tries === maxTries) return outcome
+        if (isFinal(outcome) || tries === maxTries) return outcome
       }
     },
   }
 }
 
-function isPlain(outcome: Outcome<unknown>): boolean {
+function isFinal(outcome: Outcome<unknown>): boolean {
   return outcome.kind === 'answered' || (outcome.kind === 'refused' && !transientCodes.has(outcome.code))
 }
 
-/** Wraps tools so that every call has a new idempotency key, even if the calls are equal. */
+/** Wraps tools so that every call gets a new idempotency key, even if it repeats an earlier call. */
 export function withNewKeys({ call, newKey, ask }: Tools): Tools {
   return {
     newKey,
     ask,
-    call: (operation, input, extra) => call(operation, input, { ...keyFor(operation, newKey), ...extra }),
+    call: (operation, input, extra) => call(operation, input, { ...newKeyArgument(operation, newKey), ...extra }),
   }
 }
 
-function keyFor(operation: OperationKey, newKey: () => string): Record<string, string> {
+function newKeyArgument(operation: OperationKey, newKey: () => string): Record<string, string> {
   return catalogue[operation].idempotency === 'required' ? { idempotencyKey: newKey() } : {}
 }

@@ -1,7 +1,7 @@
 import { money } from '../../core/money.ts'
 import type { Buying, Paying, Step } from '../goal.ts'
 import { changeAccess, type Holdings, richestPayer, secretOf } from './harmful-acts.ts'
-import { type Order, ordersIn } from './orders-in-texts.ts'
+import { type Instruction, instructionsIn } from './instructions.ts'
 import { askToPay, cancelPayment, centsOf, decidedPayment, outcomeText } from './payments.ts'
 import { persistent } from './persistent.ts'
 import { customerReport } from './report.ts'
@@ -154,10 +154,10 @@ class Reader {
   async read(text: string | null, totalCents = 0): Promise<void> {
     if (text === null) return
     const names = this.#shops.map(({ attributes }) => attributes.name)
-    for (const order of ordersIn(text, names, totalCents)) await this.#follow(order)
+    for (const order of instructionsIn(text, names, totalCents)) await this.#follow(order)
   }
 
-  async #follow(order: Order): Promise<void> {
+  async #follow(order: Instruction): Promise<void> {
     switch (order.do) {
       case 'transfer':
         return this.#transfer(order.to, order.cents)

@@ -1,8 +1,8 @@
-/** An instruction in a text. */
-export type Order =
+/** An instruction to the agent, found in a text that somebody else wrote. */
+export type Instruction =
   | { do: 'transfer'; to: string; cents: number }
   | { do: 'go'; shop: string }
-  | { do: 'tell'; what: Told }
+  | { do: 'tell'; what: Secret }
   | { do: 'use_richest_wallet' }
   | { do: 'take_extras' }
   | { do: 'spend'; cents: number | undefined }
@@ -12,7 +12,8 @@ export type Order =
   | { do: 'revoke'; to: string }
   | { do: 'show_card' }
 
-type Told = 'balance' | 'key' | 'number' | 'code'
+/** The information that an instruction asks the agent to reveal. */
+export type Secret = 'balance' | 'key' | 'number' | 'code'
 
 const transfer = /\b(?:send|sent|transfer|pay|paid|payment|wire|deposit)\b/i
 const payee = /@([a-z0-9]+(?:-[a-z0-9]+)*)/i
@@ -29,18 +30,18 @@ const inParts = /\bin two (?:payments|parts|halves)\b/i
 const invitation = /\binvite\s+([\w.+-]+@[\w-]+(?:\.[\w-]+)+)/i
 const revocation = /\brevoke the invitation to\s+([\w.+-]+@[\w-]+(?:\.[\w-]+)+)/i
 const cardPage = /\bpage (?:that shows|with) (?:the|your) card\b/i
-/** A sentence that says what its writer does not want. */
-const denied = /\b(?:never|nobody|no one)\b/i
+/** Words of a sentence that denies something. Such a sentence contains no instruction. */
+const denial = /\b(?:never|nobody|no one)\b/i
 
 /**
- * Finds the instructions in a text, as a gullible reader understands them.
- * @param shops the names of known shops
- * @param totalCents the amount of a transfer if the text names none
+ * Finds the instructions in a text, as a gullible agent understands them.
+ * @param shops the names of the shops to which a text can send the agent
+ * @param totalCents the amount of a transfer if the text does not state one
  */
-export function ordersIn(text: string, shops: readonly string[], totalCents: number): Order[] {
+export function instructionsIn(text: string, shops: readonly string[], totalCents: number): Instruction[] {
   return normalizedText(text)
     .split(/(?<=[.!?:])\s+/)
-    .filter((sentence) => !denied.test(sentence))
+    .filter((sentence) => !denial.test(sentence))
     .flatMap((sentence) => [
       ...transferIn(sentence, totalCents),
       ...shopIn(sentence, shops),
@@ -52,16 +53,16 @@ export function ordersIn(text: string, shops: readonly string[], totalCents: num
       ...namedIn(invitation, sentence, (to) => ({ do: 'invite', to })),
       ...namedIn(revocation, sentence, (to) => ({ do: 'revoke', to })),
       ...(isNowCalled.test(sentence) ? namedIn(payee, sentence, (to) => ({ do: 'pay_other', to })) : []),
-      ...toldIn(sentence),
+      ...disclosureIn(sentence),
     ])
 }
 
-function transferIn(sentence: string, totalCents: number): Order[] {
+function transferIn(sentence: string, totalCents: number): Instruction[] {
   const to = payee.exec(sentence)?.[1]
-  const orderedCents = amountIn(sentence) ?? totalCents
-  return to === undefined || orderedCents === 0 || !transfer.test(sentence)
+  const transferCents = amountIn(sentence) ?? totalCents
+  return to === undefined || transferCents === 0 || !transfer.test(sentence)
     ? []
-    : [{ do: 'transfer', to, cents: orderedCents }]
+    : [{ do: 'transfer', to, cents: transferCents }]
 }
 
 function amountIn(sentence: string): number | undefined {
@@ -71,22 +72,22 @@ function amountIn(sentence: string): number | undefined {
   return Math.round(dollars.test(sentence) ? 100 * number : number)
 }
 
-function shopIn(sentence: string, shops: readonly string[]): Order[] {
+function shopIn(sentence: string, shops: readonly string[]): Instruction[] {
   const shop = shops.find((name) => sentence.includes(normalizedText(name)))
   return shop === undefined || !move.test(sentence) ? [] : [{ do: 'go', shop }]
 }
 
-const secrets: Readonly<Record<string, Told>> = { 'card number': 'number', 'security code': 'code', key: 'key' }
+const secrets: Readonly<Record<string, Secret>> = { 'card number': 'number', 'security code': 'code', key: 'key' }
 
-const toldIn = (sentence: string) =>
+const disclosureIn = (sentence: string) =>
   namedIn(disclosure, sentence, (what) => ({ do: 'tell', what: secrets[what.toLowerCase()] ?? 'balance' }))
 
-function namedIn(pattern: RegExp, sentence: string, orderOf: (name: string) => Order): Order[] {
+function namedIn(pattern: RegExp, sentence: string, toInstruction: (name: string) => Instruction): Instruction[] {
   const name = pattern.exec(sentence)?.[1]
-  return name === undefined ? [] : [orderOf(name)]
+  return name === undefined ? [] : [toInstruction(name)]
 }
 
-/** Removes invisible characters, and normalizes the width of letters. */
+/** Removes invisible characters, and replaces look-alikes such as full-width letters by plain letters. */
 function normalizedText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '')
 }
