@@ -80,7 +80,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
   app.options('/oauth/*', (c) => c.body(null, 204, preflight))
   const addedMetadata = () => announcedMetadata(endpoints.clientMetadata, publicUrl())
   for (const path of discoveryPaths)
-    app.get(path, async (c) => completeResponse(await serve(c), c.req.method, addedMetadata()))
+    app.get(path, async (c) => completeDiscovery(await serve(c), c.req.method, addedMetadata()))
   app.get('/.well-known/oauth-protected-resource/*', (c) => showResource(c, publicUrl()))
   app.get('/.well-known/oauth-protected-resource', (c) => showResource(c, publicUrl()))
   app.get(routes.authorization, (c) => serve(c, { url: withDefaults(c.req.url) }))
@@ -106,13 +106,13 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
   // Each of these pages may show the code form, which stores a session for a client that has none.
-  const limitBody: MiddlewareHandler = async (c, next) => {
+  const limitPages: MiddlewareHandler = async (c, next) => {
     if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busyResponse('Too many pages were opened. Try again in a minute.')
   }
-  app.get(routes.code_verification, limitBody, (c) => serve(c, { url: withCodeHint(c.req.url) }))
-  app.post(routes.code_verification, limitBody, limit, (c) => serve(c))
-  app.get(`${routes.code_verification}/:uid`, limitBody, (c) => serve(c))
+  app.get(routes.code_verification, limitPages, (c) => serve(c, { url: withCodeHint(c.req.url) }))
+  app.post(routes.code_verification, limitPages, limit, (c) => serve(c))
+  app.get(`${routes.code_verification}/:uid`, limitPages, (c) => serve(c))
 }
 
 async function register(
@@ -145,7 +145,7 @@ function busyResponse(description: string): Response {
 }
 
 /** Adds metadata from other parts of the service to the discovery document. */
-async function completeResponse(response: Response, method: string, members: object): Promise<Response> {
+async function completeDiscovery(response: Response, method: string, members: object): Promise<Response> {
   // Errors and responses without a body are passed through.
   if (response.status !== 200 || method === 'HEAD') return response
   const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
@@ -196,10 +196,10 @@ function withDefaults(url: string): string {
   const completed = new URL(url)
   const { searchParams } = completed
   if (!searchParams.has('scope')) searchParams.set('scope', defaultOAuthScopes.join(' '))
-  nameScopes(searchParams)
+  replaceScopeAliases(searchParams)
   const prompts = searchParams.getAll('prompt').join(' ').split(' ').filter(Boolean)
-  const leftAlone = prompts.includes('none') || prompts.includes('consent') || searchParams.getAll('prompt').length > 1
-  if (!leftAlone) searchParams.set('prompt', [...prompts, 'consent'].join(' '))
+  const isKept = prompts.includes('none') || prompts.includes('consent') || searchParams.getAll('prompt').length > 1
+  if (!isKept) searchParams.set('prompt', [...prompts, 'consent'].join(' '))
   return completed.href
 }
 
@@ -216,17 +216,17 @@ function withCodeHint(url: string): string {
 }
 
 /**
- * Returns the form with its scopes renamed to the service's names. A form without scopes gets the scopes in `usual`.
+ * Returns the form with its scopes renamed to the service's names. A form without scopes gets the scopes in `defaultScope`.
  */
-function formWithScope(body: string, usual?: string): string {
+function formWithScope(body: string, defaultScope?: string): string {
   const form = new URLSearchParams(body)
-  nameScopes(form)
-  if (!form.has('scope') && usual !== undefined) form.set('scope', usual)
+  replaceScopeAliases(form)
+  if (!form.has('scope') && defaultScope !== undefined) form.set('scope', defaultScope)
   return form.toString()
 }
 
 /** Renames the scopes. A repeated scope parameter is left unchanged, and the server refuses it. */
-function nameScopes(params: URLSearchParams): void {
+function replaceScopeAliases(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
   if (scope !== undefined && more.length === 0) params.set('scope', resolveScopeAliases(scope))
 }

@@ -25,41 +25,41 @@ export interface SignInPlace {
  * The maximum number of wrong passwords for an account from one place within `refusalCountsMs`. After that, even the
  * right password is refused from this place.
  */
-const maxPerPlace = 10
+const maxPerSource = 10
 /**
  * The maximum number of wrong passwords for an account from all unknown places together. It stops an attacker who uses
  * many machines.
  */
-const maxFromAllPlaces = 500
+const maxFromAllAddresses = 500
 /** The limits on password checks, per minute and process. Each check takes a lot of time and memory. */
-const checksPerAddress = { each: 30, all: 300, seconds: 60 } as const
+const checkLimits = { each: 30, all: 300, seconds: 60 } as const
 
 /**
  * Creates the limits on password attempts. Attempts are counted by account and place. A browser in which the user
  * signed in before counts as a separate place, so that strangers cannot lock the user out (OWASP: Device Cookies).
  */
 export function createPasswordTries(system: System) {
-  const ofStrangers = limitByAddress(system, checksPerAddress)
-  const ofBrowsers = limitByAddress(system, checksPerAddress)
+  const allowFromAddress = limitByAddress(system, checkLimits)
+  const allowFromBrowser = limitByAddress(system, checkLimits)
   const sinceMs = async (tx: Transaction) => (await realNow(tx)) - refusalCountsMs
   return {
     /** Returns the place under which attempts are counted. */
     sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
       const knownBrowser = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
-      const isTheirs =
+      const belongsToUser =
         knownBrowser !== undefined && knownBrowser.userId === user?.id && (await realNow(tx)) < knownBrowser.expiresAtMs
-      return isTheirs ? browserSource(knownBrowser.idHash) : address
+      return belongsToUser ? browserSource(knownBrowser.idHash) : address
     },
     /** Counts a password check at the place, and returns whether it is allowed. */
-    mayLook: (source: string | undefined) =>
-      source !== undefined && isBrowser(source) ? ofBrowsers(source) : ofStrangers(source),
+    mayCheck: (source: string | undefined) =>
+      source !== undefined && isBrowser(source) ? allowFromBrowser(source) : allowFromAddress(source),
     /**
      * Returns whether further attempts on the account from the place are refused. The caller must hold the account's
      * lock until it has acted on the result.
      */
-    isClosed: async (tx: Transaction, account: string, source = nowhere) => {
+    isBlocked: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedCounts = await countRefusedPasswords(tx, { account, source, sinceMs: await sinceMs(tx) })
-      return refusedCounts.here >= maxPerPlace || (!isBrowser(source) && refusedCounts.anywhere >= maxFromAllPlaces)
+      return refusedCounts.here >= maxPerSource || (!isBrowser(source) && refusedCounts.anywhere >= maxFromAllAddresses)
     },
     noteWrong: async (tx: Transaction, account: string, source = nowhere) => {
       const refusedAtMs = await realNow(tx)

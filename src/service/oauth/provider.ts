@@ -143,12 +143,12 @@ function configuration(
     // The endpoints for scripts use no cookies, so any site's scripts may call them.
     clientBasedCORS: () => true,
     renderError: (ctx, { error, error_description = '' }, failure) => {
-      const unread = unreachableIn(failure)
+      const unreachable = unreachableIn(failure)
       ctx.set(devicePages.headers)
       ctx.body =
-        unread === undefined
+        unreachable === undefined
           ? devicePages.failed({ code: error, description: error_description })
-          : devicePages.unreachable({ address: unread.address, reason: unread.message })
+          : devicePages.unreachable({ address: unreachable.address, reason: unreachable.message })
     },
     features: features(dependencies),
   }
@@ -209,10 +209,10 @@ function deviceFlow(pages: DevicePages): object {
       out?: object,
       error?: Error & { userCode?: string },
     ) => {
-      const hasAnswer = error !== undefined || out !== undefined
-      if (hasAnswer) await keepSession(ctx)
+      const hasFailed = error !== undefined || out !== undefined
+      if (hasFailed) await keepSession(ctx)
       const hint = ctx.query.code_hint
-      const problem = hasAnswer ? (error?.name ?? 'error') : undefined
+      const problem = hasFailed ? (error?.name ?? 'error') : undefined
       show(ctx, pages.enterCode(form(ctx), problem, typeof hint === 'string' ? hint : undefined))
     },
     userCodeConfirmSource: (ctx: KoaContextWithOIDC, _form: string, _client: unknown, _info: unknown, code: string) => {

@@ -2,7 +2,7 @@ import type Provider from 'oidc-provider'
 import type { ProviderDependencies } from './provider.ts'
 
 /** How long signing keys are used before they are reloaded. Reloading finds keys that other processes created. */
-const keysForMs = 10 * 60_000
+const keysReloadMs = 10 * 60_000
 
 /**
  * Creates a function that returns the authorization server. It creates a new server when the signing keys change. The
@@ -11,14 +11,14 @@ const keysForMs = 10 * 60_000
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {
   const { store, system } = dependencies
   let cached: { provider: Promise<Provider>; kids: string } | undefined
-  let lookedElapsedMs = Number.NEGATIVE_INFINITY
+  let keysLoadedAtMs = Number.NEGATIVE_INFINITY
   return async () => {
     const [{ createProvider }, { currentSigningKeys }] = await Promise.all([
       import('./provider.ts'),
       import('../tokens/signing-keys.ts'),
     ])
-    if (cached !== undefined && system.elapsed() - lookedElapsedMs < keysForMs) return cached.provider
-    lookedElapsedMs = system.elapsed()
+    if (cached !== undefined && system.elapsed() - keysLoadedAtMs < keysReloadMs) return cached.provider
+    keysLoadedAtMs = system.elapsed()
     const keys = await currentSigningKeys(store)
     const kids = keys.map(({ kid }) => kid).join(' ')
     if (cached?.kids !== kids) cached = { kids, provider: createProvider(dependencies, keys) }

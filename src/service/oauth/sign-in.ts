@@ -32,7 +32,7 @@ export interface SignedIn {
 }
 
 /** The secrets that become a browser's cookies after a sign-in. */
-export interface Begun {
+export interface Cookies {
   session: string
   /** Later proves that the user has signed in on this browser before. It does not sign anybody in. */
   browser: string
@@ -58,7 +58,7 @@ export class SignIn {
   }
 
   /** Signs in with a password. Returns the secrets for the browser's cookies, or the reason for the refusal. */
-  async byPassword(email: string, password: string, place: SignInPlace): Promise<Begun | 'wrong' | 'too_many'> {
+  async byPassword(email: string, password: string, place: SignInPlace): Promise<Cookies | 'wrong' | 'too_many'> {
     const tries = this.#tries
     const address = email.trim().toLowerCase()
     const found = await this.#dependencies.store.read(async (tx) => {
@@ -66,22 +66,22 @@ export class SignIn {
       const stored = user && (await findPassword(tx, user.id))
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
-    if (!tries.mayLook(found.source)) return 'too_many'
+    if (!tries.mayCheck(found.source)) return 'too_many'
     // An unknown account takes as long to check as a wrong password, and counts as one, so nobody learns which accounts
     // exist.
-    const right = await matchesPassword(
+    const isRight = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
       this.#dependencies.system,
     )
     const [account, { user, source }] = [sha256(address), found]
-    return runChange<Begun | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
+    return runChange<Cookies | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
       const { tx } = context
       // With this lock, concurrent attempts are checked one after the other.
       await tx.lock(`sign-in ${account}`)
-      if (await tries.isClosed(tx, account, source)) return unchanged('too_many')
+      if (await tries.isBlocked(tx, account, source)) return unchanged('too_many')
       const stored = user && (await findPassword(tx, user.id))
-      if (user === undefined || !right || stored?.hash !== found.stored?.hash) {
+      if (user === undefined || !isRight || stored?.hash !== found.stored?.hash) {
         await tries.noteWrong(tx, account, source)
         return unchanged('wrong')
       }
@@ -91,8 +91,8 @@ export class SignIn {
   }
 
   /** Signs in the sandbox's owner without a password. The caller must first check that this is allowed. */
-  asOwner(place: SignInPlace): Promise<Begun | undefined> {
-    return runChange<Begun | undefined>(this.#dependencies, async (context) => {
+  asOwner(place: SignInPlace): Promise<Cookies | undefined> {
+    return runChange<Cookies | undefined>(this.#dependencies, async (context) => {
       const user = await firstOwner(context.tx)
       return user === undefined ? unchanged(undefined) : begin(context, user, place, true)
     })
@@ -124,8 +124,8 @@ export class SignIn {
   }
 
   /** Signs in with a one-time link and uses it up; undefined if the link was already used or has expired. */
-  byLink(code: string, place: SignInPlace): Promise<Begun | undefined> {
-    return runChange<Begun | undefined>(this.#dependencies, async (context) => {
+  byLink(code: string, place: SignInPlace): Promise<Cookies | undefined> {
+    return runChange<Cookies | undefined>(this.#dependencies, async (context) => {
       const { tx, realNowMs } = context
       const user = await userOfLink(tx, code, realNowMs)
       if (user === undefined || !(await takeSignInLink(tx, sha256(code)))) return unchanged(undefined)
@@ -183,7 +183,7 @@ export class SignIn {
       fixedPassword !== undefined && stored !== undefined && (await matchesPassword(fixedPassword, stored.hash, system))
     if (same) return { email: user.email, password }
     if (fixedPassword === undefined)
-      await keepHash(this.#dependencies, user.id, hashOfMade(password, newSecret(system, 16)))
+      await replaceHash(this.#dependencies, user.id, hashOfGenerated(password, newSecret(system, 16)))
     else await replacePassword(store, system, user.id, fixedPassword)
     return { email: user.email, password }
   }
@@ -201,7 +201,7 @@ async function begin(
   user: UserRow,
   { browser: before }: SignInPlace,
   isOneClick = false,
-): Promise<Changed<Begun>> {
+): Promise<Changed<Cookies>> {
   const [session, browser] = [newSecret(system), newSecret(system)]
   const row = { userId: user.id, createdAtMs: realNowMs }
   const expiresAtMs = realNowMs + sessionSeconds * 1000
@@ -213,10 +213,10 @@ async function begin(
 
 /** Replaces a user's password. */
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
-  await keepHash({ store, system }, userId, await hashOfPassword(password, system))
+  await replaceHash({ store, system }, userId, await hashOfPassword(password, system))
 }
 
-async function keepHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
+async function replaceHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
   await runSettled(dependencies, async ({ tx }) => {
     await savePassword(tx, { userId, hash })
     // Anyone who knew the old password is signed out, and their browsers are forgotten.
@@ -240,7 +240,7 @@ async function hashPassword(password: string, salt: string, { passwordCost }: Sy
  * Returns the hash to store for a generated password. Nobody can guess its 96 random bits, so a slow hash would only
  * delay the first start.
  */
-function hashOfMade(password: string, salt: string): string {
+function hashOfGenerated(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
 }
 
@@ -250,11 +250,11 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
     const [salt = ''] = parts
     // Every attempt takes equally long, so the duration reveals nothing about the account.
     await passwordHash(password, salt, passwordCost)
-    return equalSecrets(hashOfMade(password, salt), stored)
+    return equalSecrets(hashOfGenerated(password, salt), stored)
   }
   const [blocks, size, lanes, salt = '', hash = ''] = parts
-  const itsCost = { blocks: Number(blocks), size: Number(size), lanes: Number(lanes) }
-  return equalSecrets(await passwordHash(password, salt, itsCost), hash)
+  const storedCost = { blocks: Number(blocks), size: Number(size), lanes: Number(lanes) }
+  return equalSecrets(await passwordHash(password, salt, storedCost), hash)
 }
 
 /**

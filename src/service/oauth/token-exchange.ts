@@ -126,7 +126,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   const claims = looksSigned(subjectToken) ? await accessTokens.verify(subjectToken) : undefined
   // An exchanged token cannot be exchanged again, because it could then be extended without end.
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
-  if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw notASubject()
+  if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw invalidSubjectToken()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
   let counted = false
   const lifetimeMs = await runSettled(dependencies, async (context) => {
@@ -161,7 +161,7 @@ interface Subject {
 
 async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Promise<Subject> {
   const key = await findCredential(tx, { secretHash })
-  if (key === undefined || !keyIsValid(key, nowMs)) throw notASubject()
+  if (key === undefined || !keyIsValid(key, nowMs)) throw invalidSubjectToken()
   const save: Subject['save'] = (token) =>
     insertAccessToken(tx, { ...token, partyId: key.partyId, credentialId: key.id })
   return { keyId: key.id, agentId: key.agentId, partyId: key.partyId, save }
@@ -171,7 +171,7 @@ async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Pr
 async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTokenClaims): Promise<Subject> {
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
-  if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw notASubject()
+  if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw invalidSubjectToken()
   const save: Subject['save'] = (token) => insertGrantToken(tx, { ...token, grantId, scopes: scopes.join(' ') })
   return { keyId: grant.id, agentId: grant.agentId, partyId: grant.partyId, save }
 }
@@ -185,7 +185,7 @@ function refuseTooMany({ failure }: RateLimit): void {
 /**
  * Returns the error for a refused subject token. It states no reason, because the caller may not be the key's owner.
  */
-function notASubject(): TokenError {
+function invalidSubjectToken(): TokenError {
   return new TokenError(
     'invalid_grant',
     'subject_token must be a valid key of this environment, or a valid access token.',

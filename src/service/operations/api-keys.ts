@@ -14,8 +14,8 @@ import { newCredential } from '../tokens/secrets.ts'
 export const apiKeyHandlers = {
   createApiKey: async ({ name, scopes: requestedScopes, tags = {} }, context) => {
     const { tx, actor, partyId, environment, nowMs, system } = context
-    const giving = grantedScopes.scopesOf(requestedScopes ?? scopes.filter((scope) => hasScope(actor, scope)))
-    requireCanGrant(actor, giving, { pointer: '/data/attributes/scopes' })
+    const keyScopes = grantedScopes.scopesOf(requestedScopes ?? scopes.filter((scope) => hasScope(actor, scope)))
+    requireCanGrant(actor, keyScopes, { pointer: '/data/attributes/scopes' })
     const { credential, stored } = newCredential('api_key', environment, system)
     const row = await createCredential(tx, {
       ...stored,
@@ -24,7 +24,7 @@ export const apiKeyHandlers = {
       partyId,
       agentId: null,
       name,
-      scopes: JSON.stringify(scopes.filter((scope) => giving.includes(scope))),
+      scopes: JSON.stringify(scopes.filter((scope) => keyScopes.includes(scope))),
       tags: JSON.stringify(tags),
       seeded: 0,
       createdBy: actor.userId,

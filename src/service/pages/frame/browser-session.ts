@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import { isLoopback } from '../../../core/loopback.ts'
 import type { SignInPlace } from '../../oauth/password-tries.ts'
-import { type Begun, browserSeconds, type SignedIn, sessionSeconds } from '../../oauth/sign-in.ts'
+import { browserSeconds, type Cookies, type SignedIn, sessionSeconds } from '../../oauth/sign-in.ts'
 import { callerOf } from '../../request/client-address.ts'
 import type { PageDependencies } from './dependencies.ts'
 
@@ -12,7 +12,7 @@ export function signedInAt(c: Context, pages: PageDependencies): Promise<SignedI
 }
 
 /** Signs the browser in and ends its previous session. */
-export async function startSession(c: Context, pages: PageDependencies, { session, browser }: Begun): Promise<void> {
+export async function startSession(c: Context, pages: PageDependencies, { session, browser }: Cookies): Promise<void> {
   await forgetSession(c, pages)
   setCookie(c, cookieName(pages, 'session'), session, { ...cookieRules(pages), maxAge: sessionSeconds })
   setCookie(c, cookieName(pages, 'browser'), browser, { ...cookieRules(pages), maxAge: browserSeconds })
