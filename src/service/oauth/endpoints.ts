@@ -33,16 +33,16 @@ interface OAuthEndpoints extends ExchangeDependencies {
 /** The size limit of a request body. Every valid request to these endpoints is smaller. */
 const maxBodyBytes = 16 * 1024
 
-/** Seconds between a device's token requests (RFC 8628 section 3.2). */
+/** The minimum number of seconds between a device's token requests (RFC 8628 section 3.2). */
 const pollSeconds = 5
-/** How many milliseconds too early a device's token request may arrive, because network delays vary. */
+/** How many milliseconds early a device's token request is still accepted, because network delays vary. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
 
 /**
- * The CORS headers for pages of other sites. The listener has already checked the origin, and no cookie identifies the
- * caller.
+ * The CORS headers that allow pages of any origin. This is safe, because the listener has already refused forbidden
+ * origins, and no cookie identifies the caller.
  */
 const preflight = {
   'Access-Control-Allow-Origin': '*',
@@ -90,7 +90,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const body = await c.req.text()
     const form = new URLSearchParams(body)
     if (form.get('grant_type') === deviceGrant && polls.count(sha256(form.get('device_code') ?? '')) > 1) {
-      return errorAnswer(400, 'slow_down', `Wait ${pollSeconds} seconds longer between two requests.`)
+      return errorAnswer(400, 'slow_down', `Wait ${pollSeconds} seconds longer between requests.`)
     }
     const exchanged = await exchangeToken(endpoints, c.req.header('content-type'), body)
     return exchanged ?? serve(c, form.has('scope') ? { body: formWithScope(body) } : { body })
@@ -105,7 +105,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const begun = await serve(c, { body: formWithScope(await c.req.text(), defaultOAuthScopes.join(' ')) })
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
-  // Each of these pages may show the code form, which stores a session for a client that has none.
+  // Each of these pages may show the code form. Showing the form stores a session if the browser has none.
   const limitPages: MiddlewareHandler = async (c, next) => {
     if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busyResponse('Too many pages were opened. Try again in a minute.')
@@ -127,11 +127,7 @@ async function register(
     metadata = undefined
   }
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) {
-    return errorAnswer(
-      400,
-      'invalid_client_metadata',
-      'The body must be a JSON object with the metadata of the client.',
-    )
+    return errorAnswer(400, 'invalid_client_metadata', "The body must be a JSON object with the client's metadata.")
   }
   if (!(await clientLimits.mayRegister(callerOf(c)?.address))) {
     return busyResponse('Too many clients are registering. Try again in a minute.')
@@ -146,7 +142,7 @@ function busyResponse(description: string): Response {
 
 /** Adds metadata from other parts of the service to the discovery document. */
 async function completeDiscovery(response: Response, method: string, members: object): Promise<Response> {
-  // Errors and responses without a body are passed through.
+  // Errors and responses without a body are returned unchanged.
   if (response.status !== 200 || method === 'HEAD') return response
   const { grant_types_supported: grants } = (await response.clone().json()) as { grant_types_supported: string[] }
   return withMembers(response, {
@@ -158,9 +154,9 @@ async function completeDiscovery(response: Response, method: string, members: ob
 }
 
 /**
- * Announces support for client metadata documents, except on a loopback address, where clients must register instead.
- * Reading a document needs internet access, which a service on a person's machine may lack. Clients that were already
- * connected by their documents keep working.
+ * Returns the change to the discovery document. By default, a service on a loopback address does not announce support
+ * for client metadata documents, because it may lack the internet access to fetch them. Clients then register instead,
+ * but clients that already connected with a metadata document keep working.
  */
 function announcedMetadata(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
   const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
@@ -176,8 +172,8 @@ async function withMembers(response: Response, members: object): Promise<Respons
 }
 
 /**
- * Serves the metadata of a protected resource (RFC 9728 section 3). The root address describes the API, and the MCP
- * endpoint's address describes the MCP endpoint. The response keeps the host name that the caller used.
+ * Serves the metadata of a protected resource (RFC 9728 section 3), which is the API or the MCP endpoint. Its
+ * address in the response has the host name that the caller used.
  */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')
@@ -188,9 +184,9 @@ function showResource(c: Context, publicUrl: string): Response {
 }
 
 /**
- * Adds the default scope if the request names none (RFC 6749 section 3.3), and `prompt=consent`, because a person
- * decides on every connection. Without `prompt=consent`, the server would drop `offline_access`, and later refuse token
- * refreshes that name this scope.
+ * Adds the default scopes if the request has no `scope` (RFC 6749 section 3.3), and `prompt=consent`, because a person
+ * decides on every connection. Without `prompt=consent`, the authorization server would drop the scope
+ * `offline_access`, and later refuse token refreshes that request it.
  */
 function withDefaults(url: string): string {
   const completed = new URL(url)
@@ -204,8 +200,8 @@ function withDefaults(url: string): string {
 }
 
 /**
- * Turns a code in the address into a hint that prefills the form. The person must still compare the code and submit the
- * form.
+ * Renames the query parameter `user_code` to `code_hint`, so that the code only prefills the form. The person must
+ * still compare the code and submit the form.
  */
 function withCodeHint(url: string): string {
   const hinted = new URL(url)
@@ -215,9 +211,7 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-/**
- * Returns the form with its scopes renamed to the service's names. A form without scopes gets the scopes in `defaultScope`.
- */
+/** Returns the form with scope aliases replaced by scopes. A form without scopes gets `defaultScope`. */
 function formWithScope(body: string, defaultScope?: string): string {
   const form = new URLSearchParams(body)
   replaceScopeAliases(form)
@@ -225,7 +219,7 @@ function formWithScope(body: string, defaultScope?: string): string {
   return form.toString()
 }
 
-/** Renames the scopes. A repeated scope parameter is left unchanged, and the server refuses it. */
+/** Replaces scope aliases by scopes. A repeated `scope` parameter is left unchanged, because it is refused later. */
 function replaceScopeAliases(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
   if (scope !== undefined && more.length === 0) params.set('scope', resolveScopeAliases(scope))

@@ -5,15 +5,15 @@ import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
 /**
- * The authorization requests that wait for a person's decision. Each request is identified by a cookie of the browser
- * in which it began.
+ * The authorization requests that wait for a person's decision. A cookie in the browser where a request began
+ * identifies it.
  */
 export interface Interactions {
   /** Returns the browser's pending request; undefined if there is none or it has ended. */
   request(request: Request): Promise<ConsentRequest | undefined>
-  /** Redirects the browser to the application with the grant. */
+  /** Saves the user's grant, and sends the browser back to the application. */
   allow(request: Request, user: UserRow, consentRequest: ConsentRequest, allowed: AllowedGrant): Promise<Response>
-  /** Redirects the browser to the application with `access_denied`. */
+  /** Sends the browser back to the application with the error `access_denied`. */
   deny(request: Request): Promise<Response>
 }
 
@@ -27,7 +27,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
   return {
     request: async (request) => {
       let found: ConsentRequest | undefined
-      // Only reads the request; the response is discarded.
+      // This handler only reads the consent request. Its response is discarded.
       await withInteraction(request, async (provider, req, res) => {
         found = await requestOf(provider, req, res)
         res.end()
@@ -38,8 +38,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       withInteraction(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, consentRequest, allowed)
         const interaction = await provider.interactionDetails(req, res)
-        // Another user may have signed in since the request began, so the authorization server's old session is
-        // dropped.
+        // The authorization server's session may be that of an earlier user, so the request is detached from it.
         delete interaction.session
         await interaction.persist()
         const login = { accountId: user.id, remember: false }
@@ -91,12 +90,12 @@ async function saveGrant(
   const { params } = await provider.interactionDetails(req, res)
   const grant = (await provider.Grant.find(id)) ?? new provider.Grant({ accountId: user.id, clientId: client.id })
   grant.jti = id
-  // Scopes refused earlier may be allowed now.
+  // The new decision replaces earlier refusals.
   delete grant.rejected
   grant.addOIDCScope('openid offline_access')
-  const named = [params.resource ?? publicUrl].flat().map(String)
+  const resources = [params.resource ?? publicUrl].flat().map(String)
   const refusedScopes = requested.filter((scope) => !scopes.includes(scope))
-  for (const resource of named) {
+  for (const resource of resources) {
     if (scopes.length > 0) grant.addResourceScope(resource, scopes.join(' '))
     if (refusedScopes.length > 0) grant.rejectResourceScope(resource, refusedScopes.join(' '))
   }

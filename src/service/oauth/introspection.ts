@@ -14,8 +14,8 @@ interface IntrospectionDependencies extends Dependencies {
 
 /**
  * Tells a resource server whether a signed access token still works (RFC 7662). The resource server authenticates with
- * an API key of the party that the token acts for. If the token is not signed, returns undefined, and the authorization
- * server answers instead.
+ * an API key of the party that the token acts for. The function returns undefined for an unsigned token, and the
+ * `oidc-provider` library then handles the request.
  */
 export async function introspect(
   dependencies: IntrospectionDependencies,
@@ -31,9 +31,9 @@ export async function introspect(
     const authority = { environment, local: new Map(), times, claims: undefined }
     let partyId: string
     try {
-      const asking = await authenticate(tx, authorization ?? null, authority)
-      if (asking.credentialKind !== 'api_key') fail('unauthenticated')
-      partyId = asking.partyId
+      const caller = await authenticate(tx, authorization ?? null, authority)
+      if (caller.credentialKind !== 'api_key') fail('unauthenticated')
+      partyId = caller.partyId
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       const headers = { 'WWW-Authenticate': 'Bearer' }

@@ -5,9 +5,9 @@ import type { Environment } from '../../core/operation.ts'
 import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
 import { boundedText } from './clients.ts'
 
-/** The maximum number of providers whose keys are cached. The oldest entries are dropped first. */
+/** The maximum number of identity providers whose keys are cached. The oldest entries are dropped first. */
 const maxProviders = 200
-/** The size limit of a provider's keys. The keys of real providers are smaller, even with certificates. */
+/** The maximum size of a key set. Key sets of real identity providers are smaller, even with certificates. */
 const maxBytes = 128 * 1024
 const timing = { timeoutDuration: 5_000, cacheMaxAge: 60_000, cooldownDuration: 10_000 } as const
 
@@ -18,8 +18,8 @@ interface KeyDependencies {
 }
 
 /**
- * Returns a function that fetches an identity provider's public keys. Only public addresses are allowed, as for
- * webhooks. A sandbox that is reachable only from this machine also allows this machine's own addresses. Keys are
+ * Creates a function that looks up an identity provider's public keys at its `jwksUri`. As for webhooks, only public
+ * addresses are allowed. A sandbox that is reachable only from this machine also allows loopback addresses. Keys are
  * cached for a minute. An unknown key id causes a new fetch at most every ten seconds.
  */
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
@@ -27,8 +27,8 @@ export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependenc
   const read = async (address: string, init: RequestInit): Promise<Response> => {
     const problem = addressProblem(address, mayBeHere(environment, publicUrl))
     if (problem !== undefined) throw new Error(`jwksUri ${problem}`)
-    const from = isLoopback(address) ? globalThis.fetch : fetch
-    const response = await from(address, { ...init, redirect: 'manual' })
+    const fetchKeys = isLoopback(address) ? globalThis.fetch : fetch
+    const response = await fetchKeys(address, { ...init, redirect: 'manual' })
     return new Response(await boundedText(response, maxBytes), { status: response.status || 502 })
   }
   return (jwksUri: string): JWTVerifyGetKey => {

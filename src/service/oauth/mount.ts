@@ -7,14 +7,14 @@ import { createInteractions, type Interactions } from './interactions.ts'
 import type { DevicePages } from './provider.ts'
 import { createProviders } from './providers.ts'
 
-/** The authorization server's dependencies in addition to those of every request. */
+/** The dependencies of the authorization server: those of every request, and two more. */
 export interface OAuthDependencies extends Dependencies {
   /** Fetches applications' metadata documents and identity providers' keys, from public addresses only. */
   publicFetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
 }
 
-/** Mounts the authorization server. It redirects people to the pages that handle the returned interactions. */
+/** Mounts the authorization server. Returns its pending authorization requests, for the consent page. */
 export function mountOAuth(app: Hono, dependencies: OAuthDependencies & { devicePages: DevicePages }): Interactions {
   const { publicUrl, publicFetch: fetch } = dependencies
   const clientLimits = createClientLimits(dependencies)

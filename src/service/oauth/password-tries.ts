@@ -13,7 +13,7 @@ import {
 } from '../store/passwords.ts'
 import type { UserRow } from '../store/schema/users.ts'
 
-/** The origin of a sign-in attempt: an address, and the browser if it is known. */
+/** The data that identifies where a sign-in attempt comes from. */
 export interface SignInPlace {
   /** The client's address for rate limits; undefined for calls within this process. */
   address: string | undefined
@@ -22,12 +22,12 @@ export interface SignInPlace {
 }
 
 /**
- * The maximum number of wrong passwords for an account from one place within `refusalCountsMs`. After that, even the
- * right password is refused from this place.
+ * The maximum number of wrong passwords for an account from one source (an IP address or a known browser) within
+ * `refusalCountsMs`. Once it is reached, even the right password is refused from this source.
  */
 const maxPerSource = 10
 /**
- * The maximum number of wrong passwords for an account from all unknown places together. It stops an attacker who uses
+ * The maximum number of wrong passwords for an account from all IP addresses together. It stops an attacker who uses
  * many machines.
  */
 const maxFromAllAddresses = 500
@@ -35,26 +35,26 @@ const maxFromAllAddresses = 500
 const checkLimits = { each: 30, all: 300, seconds: 60 } as const
 
 /**
- * Creates the limits on password attempts. Attempts are counted by account and place. A browser in which the user
- * signed in before counts as a separate place, so that strangers cannot lock the user out (OWASP: Device Cookies).
+ * Creates the limits on password attempts. Attempts are counted by account and source. A browser in which the user
+ * signed in before is a source of its own, so that strangers cannot lock the user out (OWASP: Device Cookies).
  */
 export function createPasswordTries(system: System) {
   const allowFromAddress = limitByAddress(system, checkLimits)
   const allowFromBrowser = limitByAddress(system, checkLimits)
   const sinceMs = async (tx: Transaction) => (await realNow(tx)) - refusalCountsMs
   return {
-    /** Returns the place under which attempts are counted. */
+    /** Returns the source of an attempt: the browser if this user signed in there before, otherwise the address. */
     sourceOf: async (tx: Transaction, { address, browser }: SignInPlace, user: UserRow | undefined) => {
       const knownBrowser = browser === undefined ? undefined : await findKnownBrowser(tx, sha256(browser))
       const belongsToUser =
         knownBrowser !== undefined && knownBrowser.userId === user?.id && (await realNow(tx)) < knownBrowser.expiresAtMs
       return belongsToUser ? browserSource(knownBrowser.idHash) : address
     },
-    /** Counts a password check at the place, and returns whether it is allowed. */
+    /** Counts a password check from the source, and returns whether the check is allowed. */
     mayCheck: (source: string | undefined) =>
       source !== undefined && isBrowser(source) ? allowFromBrowser(source) : allowFromAddress(source),
     /**
-     * Returns whether further attempts on the account from the place are refused. The caller must hold the account's
+     * Returns whether further attempts on the account from the source are refused. The caller must hold the account's
      * lock until it has acted on the result.
      */
     isBlocked: async (tx: Transaction, account: string, source = nowhere) => {
@@ -70,5 +70,5 @@ export function createPasswordTries(system: System) {
   }
 }
 
-/** The place of calls within this process, which have no address. */
+/** The source of calls within this process, which have no address. */
 const nowhere = 'nowhere'

@@ -28,10 +28,11 @@ import { routes } from './endpoint-paths.ts'
 import { resourceServer } from './resource-server.ts'
 
 /**
- * The pages of the device flow, which the authorization server itself shows. Each function returns a whole document.
+ * The pages that the authorization server itself shows: the device flow and errors. Each function returns a complete
+ * HTML document.
  */
 export interface DevicePages {
-  /** Asks for the code. @param hint The code from the address; undefined if there is none. */
+  /** Asks for the code. @param hint The code from the URL; undefined if there is none. */
   enterCode(form: { action: string; token: string }, error: string | undefined, hint: string | undefined): string
   confirmCode(form: { action: string; token: string }, client: { name: string }, code: string): string
   done(client: { name: string }): string
@@ -59,7 +60,7 @@ export async function createProvider(
   keys: readonly SigningKey[],
 ): Promise<Provider> {
   const publicUrl = dependencies.publicUrl()
-  // The first key signs; cookies signed by an older key remain valid.
+  // The first key signs new cookies. Cookies signed with an older key remain valid.
   const cookieKeys = (await dependencies.store.read(rootKeys)).signatures('oauth cookies')
   const provider = new Provider(publicUrl, configuration({ ...dependencies, publicUrl }, keys, cookieKeys))
   const recordRefusal = createRefusalLog(dependencies)
@@ -68,7 +69,7 @@ export async function createProvider(
   provider.use(async (ctx, next) => {
     await next()
     await recordRefusal(ctx as unknown as KoaContextWithOIDC)
-    // Every 429 response needs this header, whatever its format.
+    // Pages and JSON responses alike need this header.
     if (ctx.status === 429) ctx.set('Retry-After', '60')
   })
   provider.on('server_error', (_ctx, error) =>
@@ -77,7 +78,7 @@ export async function createProvider(
   return provider
 }
 
-/** The dependencies of the configuration, with the service's address resolved. */
+/** The provider's dependencies, with the public URL as a string instead of a function. */
 type ConfigurationDependencies = Omit<ProviderDependencies, 'publicUrl'> & { publicUrl: string }
 
 function configuration(
@@ -123,8 +124,8 @@ function configuration(
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
     // The consent page sends people who are not signed in to the sign-in page.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
-    // A person decides on every connection, so only the grant from the decision just made is loaded. Earlier grants are
-    // ignored.
+    // A person decides on every connection, so only the grant from the decision just made is loaded, never an earlier
+    // grant.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
@@ -134,13 +135,13 @@ function configuration(
       return user && { accountId: user.id, claims: async () => ({ sub: user.id }) }
     },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // The browser session ends soon; connections last until they are revoked.
+    // The browser session ends within an hour, and connections must outlast it.
     expiresWithSession: async () => false,
     rotateRefreshToken: true,
     extraTokenClaims: (_ctx, token) => grantClaim(store, token),
-    // Every client gets the same subject, so no sector identifier is ever fetched.
+    // A user has the same `sub` claim for every client, so sector identifiers are never fetched.
     sectorIdentifierUriValidate: () => false,
-    // The endpoints for scripts use no cookies, so any site's scripts may call them.
+    // The endpoints that scripts call use no cookies, so pages of every site may call them.
     clientBasedCORS: () => true,
     renderError: (ctx, { error, error_description = '' }, failure) => {
       const unreachable = unreachableIn(failure)
@@ -224,7 +225,7 @@ function deviceFlow(pages: DevicePages): object {
   }
 }
 
-/** Saves the session if its first page is an error page. Otherwise the form on that page would not be accepted. */
+/** Saves a session that is not saved yet. Otherwise, the form on the error page could not be submitted. */
 async function keepSession({ oidc }: KoaContextWithOIDC): Promise<void> {
   const { session, cookies } = oidc
   if (session === undefined || session.exp !== undefined) return

@@ -5,8 +5,8 @@ import type { ProviderDependencies } from './provider.ts'
 const keysReloadMs = 10 * 60_000
 
 /**
- * Creates a function that returns the authorization server. It creates a new server when the signing keys change. The
- * first request loads the server's code, so that startup is not delayed.
+ * Creates a function that returns the authorization server, and replaces the server when the signing keys change. The
+ * server's code is loaded at the first call, so that startup is not delayed.
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {
   const { store, system } = dependencies

@@ -3,9 +3,9 @@ import { isPublicAddress, mayBePublicHost } from '../../core/ip-addresses.ts'
 import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../request/outgoing-connections.ts'
 
 /**
- * Creates a fetch function for addresses that strangers provide. It refuses private addresses. To do so, it resolves
- * the host name, checks the result, and connects to exactly that address. With a proxy, only the proxy resolves names.
- * Redirects are not followed.
+ * Creates a fetch function for URLs that strangers provide. It refuses private addresses: it resolves the host name,
+ * checks the IP address, and connects to exactly this address. If there is a proxy, only the proxy resolves host names,
+ * so their addresses are not checked. Redirects are not followed.
  */
 export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingProxy): typeof globalThis.fetch {
   let loaded: ReturnType<typeof load> | undefined
@@ -17,7 +17,7 @@ export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingPro
     return { fetch, dispatcher: new EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy, connect }) }
   }
   return async (input, init) => {
-    // The lookup is skipped for IP addresses and for names that a proxy resolves, so the host is checked here too.
+    // No lookup happens for IP addresses or for names that a proxy resolves, so the host is checked here too.
     const { hostname } = new URL(String(input))
     if (!mayBePublicHost(hostname)) throw new PrivateAddressError('It is at a private address.')
     loaded ??= load()

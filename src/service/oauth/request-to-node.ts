@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toFetchResponse, toReqRes } from 'fetch-to-node'
 
-/** A request to the authorization server, which works with Node's `http` requests. */
+/** A fetch request for a handler that accepts only Node's `http` requests, such as the authorization server. */
 interface BridgedRequest {
-  /** The service's address as browsers see it. The server derives its host and protocol from it. */
+  /** The service's address as browsers see it. The handler gets its host and protocol from this address. */
   publicUrl: string
   request: Request
-  /** The body to send in place of the request's own. */
+  /** The body to send instead of the request's own body. */
   body: string
   /** Headers to add or replace. */
   headers?: Readonly<Record<string, string>>
@@ -29,20 +29,20 @@ export async function throughNode(
   const { pathname, search } = new URL(request.url)
   const init: RequestInit = { method: request.method, headers: sent, ...(hasBody ? { body } : {}) }
   const { req, res } = toReqRes(new Request(publicUrl + pathname + search, init))
-  // Only two properties of the socket are read: `encrypted`, which decides on secure cookies, and the remote address.
+  // Handlers read only two properties of the socket: `encrypted`, to decide on secure cookies, and the remote address.
   Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:', remoteAddress: address } })
-  // Promise.all rejects if the handler fails before it responds; the response alone would wait forever.
+  // Promise.all rejects if the handler fails before it responds. Awaiting only the response would then never end.
   const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
-  return withoutHops(response)
+  return withoutHopByHop(response)
 }
 
 /**
- * Headers of a single connection (RFC 9110 section 7.6.1). They are removed, because the authorization server is called
- * without a connection.
+ * The headers that apply to a single connection (RFC 9110 section 7.6.1). They are removed, because the handler is
+ * called without a connection.
  */
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
-function withoutHops(response: Response): Response {
+function withoutHopByHop(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const name of hopByHop) headers.delete(name)
   return new Response(response.body, { status: response.status, headers })

@@ -25,7 +25,10 @@ import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 /** A signed-in user, and a function that creates tokens for this session's forms. */
 export interface SignedIn {
   user: UserRow
-  /** False after a one-click sign-in, which any program on the sandbox's machine can do, including an agent. */
+  /**
+   * False after a one-click sign-in until the second factor is accepted, because any program on the sandbox's machine,
+   * even an agent, can sign in with one click.
+   */
   isProven: boolean
   /** Returns the token for a form with the given purpose. Other sites cannot know it. */
   formToken(purpose: string): string
@@ -34,17 +37,17 @@ export interface SignedIn {
 /** The secrets that become a browser's cookies after a sign-in. */
 export interface Cookies {
   session: string
-  /** Later proves that the user has signed in on this browser before. It does not sign anybody in. */
+  /** Proves at later sign-ins that the user has signed in on this browser before. It signs nobody in. */
   browser: string
 }
 
 /** How long a browser stays signed in, in seconds. */
 export const sessionSeconds = 12 * 60 * 60
 
-/** How long a browser stays known after a sign-in, in seconds. Browsers keep no cookie longer than 400 days. */
+/** How long a browser stays known after a sign-in, in seconds. Browsers limit the lifetime of a cookie to 400 days. */
 export const browserSeconds = 365 * 24 * 60 * 60
 
-/** How long a one-time link is valid, in seconds. */
+/** How long a one-time sign-in link is valid, in seconds. */
 export const linkSeconds = 10 * 60
 
 /** Signs users in through browsers and looks up their sessions. */
@@ -67,8 +70,8 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayCheck(found.source)) return 'too_many'
-    // An unknown account takes as long to check as a wrong password, and counts as one, so nobody learns which accounts
-    // exist.
+    // Unknown accounts are treated like wrong passwords, in duration and in the count of attempts, so nobody learns
+    // which accounts exist.
     const isRight = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
@@ -104,8 +107,9 @@ export class SignIn {
   }
 
   /**
-   * Creates a one-time link below `page` for the first owner, with a 128-bit code; undefined if there is no owner. Only
-   * a command with direct access to the database calls this, so an agent cannot create a link over HTTP.
+   * Creates a one-time sign-in link for the first owner: the URL `page`, a 128-bit code, and the page `next` to show
+   * afterwards. Returns undefined if there is no owner. Only a command with direct access to the database calls this,
+   * so an agent cannot create a link over HTTP.
    */
   linkTo(page: string, next: string): Promise<string | undefined> {
     const code = newSecret(this.#dependencies.system, 16)
@@ -123,7 +127,7 @@ export class SignIn {
     return this.#dependencies.store.read(async (tx) => userOfLink(tx, code, await realNow(tx)))
   }
 
-  /** Signs in with a one-time link and uses it up; undefined if the link was already used or has expired. */
+  /** Signs in with a one-time link and uses it up. Returns undefined if the link is unknown, used or expired. */
   byLink(code: string, place: SignInPlace): Promise<Cookies | undefined> {
     return runChange<Cookies | undefined>(this.#dependencies, async (context) => {
       const { tx, realNowMs } = context
@@ -139,8 +143,8 @@ export class SignIn {
   }
 
   /**
-   * Returns the user signed in by the session. Form tokens derive from the session's secret. The database stores only
-   * the secret's hash, so reading the database does not reveal the tokens.
+   * Returns the signed-in user of a session. Form tokens are derived from the session's secret. The database stores
+   * only the secret's hash, so reading the database does not reveal the tokens.
    */
   of(session: string | undefined): Promise<SignedIn | undefined> {
     return this.#dependencies.store.read(async (tx) => {
@@ -148,7 +152,7 @@ export class SignIn {
       const row = await findSession(tx, sha256(session))
       if (row === undefined || (await realNow(tx)) >= row.expiresAtMs) return undefined
       const user = await findUser(tx, row.userId)
-      // The user may have been removed while signing in.
+      // The user may have been removed during the sign-in, after the removal deleted the user's sessions.
       if (user?.status !== 'ACTIVE') return undefined
       return { user, isProven: row.oneClick === 0, formToken: (purpose) => hmac(session, `form ${purpose}`) }
     })
@@ -164,8 +168,8 @@ export class SignIn {
   }
 
   /**
-   * Sets the owner's password to `fixedPassword`. If that is omitted, generates a password if the owner has none and a
-   * person will see it. The returned password is null if the owner has no password or an unknown one.
+   * Sets the owner's password to `fixedPassword`. Without `fixedPassword`, generates a password, but only if the owner
+   * has none and a person will see the new one. The returned password is null if it was neither given nor generated.
    */
   async seedPassword(
     fixedPassword: string | undefined,
@@ -219,7 +223,7 @@ export async function replacePassword(store: Store, system: System, userId: stri
 async function replaceHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
   await runSettled(dependencies, async ({ tx }) => {
     await savePassword(tx, { userId, hash })
-    // Anyone who knew the old password is signed out, and their browsers are forgotten.
+    // Anyone who signed in with the old password is signed out, and no browser counts as known anymore.
     await deleteSessionsOf(tx, userId)
     await deleteSignInLinksOf(tx, userId)
     await deleteKnownBrowsersOf(tx, userId)
@@ -248,7 +252,7 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
   const [scheme, ...parts] = stored.split('$')
   if (scheme === 'made') {
     const [salt = ''] = parts
-    // Every attempt takes equally long, so the duration reveals nothing about the account.
+    // This slow hash makes all attempts take equally long, so the duration reveals nothing about the account.
     await passwordHash(password, salt, passwordCost)
     return equalSecrets(hashOfGenerated(password, salt), stored)
   }

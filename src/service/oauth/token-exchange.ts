@@ -22,7 +22,7 @@ export interface ExchangeDependencies extends Dependencies {
   accessTokens: AccessTokens
 }
 
-/** How long a token is valid, in real time (docs/service.md#short-lived-tokens). */
+/** How long an exchanged token is valid, by the real clock (docs/service.md#short-lived-tokens). */
 const lifetimeSeconds = 15 * 60
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
@@ -60,8 +60,8 @@ class TokenError extends Error {
 }
 
 /**
- * Exchanges a key, or an access token of a grant, for a short-lived token of the same identity (RFC 8693). The subject
- * token is the only authentication. Returns undefined if the request is for another grant type.
+ * Exchanges a key, or an access token of a grant, for a short-lived token with the same identity (RFC 8693). The caller
+ * needs no other authentication. Returns undefined if the request is for another grant type.
  */
 export async function exchangeToken(
   dependencies: ExchangeDependencies,
@@ -74,7 +74,7 @@ export async function exchangeToken(
   } catch (error) {
     if (error instanceof TokenError) return errorAnswer(error.status, error.code, error.message, error.headers)
     if (error instanceof StoreBusyError) {
-      return errorAnswer(503, 'temporarily_unavailable', 'Try again.', { 'Retry-After': '1' })
+      return errorAnswer(503, 'temporarily_unavailable', 'The service is busy. Try again.', { 'Retry-After': '1' })
     }
     throw error
   }
@@ -101,7 +101,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   if (form.grant_type !== tokenExchangeGrant) {
     throw new TokenError(
       'unsupported_grant_type',
-      `grant_type must be ${[tokenExchangeGrant, ...providerGrants].join(', ')}.`,
+      `grant_type must be one of: ${[tokenExchangeGrant, ...providerGrants].join(', ')}.`,
     )
   }
   if (form.subject_token === undefined) throw new TokenError('invalid_request', 'subject_token is missing.')
@@ -112,11 +112,11 @@ function readRequest(contentType: string | undefined, body: string): string | un
     throw new TokenError('invalid_request', `requested_token_type must be ${accessTokenType}.`)
   }
   if (form.actor_token !== undefined || form.actor_token_type !== undefined) {
-    throw new TokenError('invalid_request', 'A token has the identity of its key: actor_token is not supported.')
+    throw new TokenError('invalid_request', 'actor_token is not supported: the identity is that of subject_token.')
   }
   // If the parameter were ignored, the token would allow more than was requested.
   if (form.scope !== undefined) {
-    throw new TokenError('invalid_request', 'A token has the scopes of its key: scope is not supported.')
+    throw new TokenError('invalid_request', 'scope is not supported: the scopes are those of subject_token.')
   }
   return form.subject_token
 }
@@ -124,7 +124,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
 async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   const { system, environment, accessTokens, rateLimit, lastUses } = dependencies
   const claims = looksSigned(subjectToken) ? await accessTokens.verify(subjectToken) : undefined
-  // An exchanged token cannot be exchanged again, because it could then be extended without end.
+  // An exchanged token cannot be exchanged again, because its holder could otherwise extend it forever.
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
   if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw invalidSubjectToken()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
@@ -133,7 +133,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
     const { realNowMs } = context
     const subject = claims === undefined ? keySubject(context, sha256(subjectToken)) : grantSubject(context, claims)
     const { keyId, agentId, partyId, save } = await subject
-    // A retried transaction does not count the request again.
+    // If the transaction is retried, the request is not counted again.
     if (!counted) refuseTooMany(await rateLimit(keyId))
     counted = true
     lastUses.note({ keyId, agentId, partyId }, context)
@@ -183,7 +183,7 @@ function refuseTooMany({ failure }: RateLimit): void {
 }
 
 /**
- * Returns the error for a refused subject token. It states no reason, because the caller may not be the key's owner.
+ * Returns the error for a refused subject token. It states no reason, because the caller might not own the token.
  */
 function invalidSubjectToken(): TokenError {
   return new TokenError(

@@ -8,7 +8,8 @@ import type { ActivityRow } from '../store/schema/activity.ts'
 
 export const activityHandlers = {
   /**
-   * Lists everything that the party's credentials did, including for customers. An agent sees only its own activity.
+   * Lists everything done with the party's credentials, including on behalf of customers. An agent sees only its own
+   * activity.
    */
   listActivity: async (input, { tx, actor }) => {
     const { instanceId = null, agentId = null, resourceId = null } = input

@@ -26,16 +26,16 @@ import { requireCardWithinLimits } from './steps/check-spending-limits.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 
-/** The sandbox's only card number and code; no network accepts that number (docs/service.md#card-details). */
+/** The number and security code of every sandbox card. No card network accepts it (docs/service.md#card-details). */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
-/** How long the address of a card's page works, by the service's clock. */
+/** How long the page with a card's details can be opened, by the sandbox clock. */
 const pageLifetimeMs = 10 * 60_000
 
 export const agentCardHandlers = {
   issueAgentCard: async (input, context) => {
     const { tx, actor, partyId, instanceId, nowMs, system, afterCommit } = context
-    if (actor.agentId === null) throw new Error('Bug: only agents pass the gate of issue_agent_card.')
+    if (actor.agentId === null) throw new Error('Bug: issue_agent_card was allowed for a caller that is not an agent.')
     const { wallet, agent } = await requirePayingWallet(context)
     await requireCardWithinLimits(tx, { partyId, agentId: actor.agentId, agent }, input.maximumAmount)
     const row: AgentCardRow = {
@@ -77,7 +77,7 @@ export const agentCardHandlers = {
     const { tx, system, nowMs, publicUrl } = context
     const card = await loadCard(context, cardId)
     const agent = await findAgentOfAnyParty(tx, { id: card.agentId })
-    if (agent === undefined) throw new Error(`Bug: the agent of the card ${card.id} is gone.`)
+    if (agent === undefined) throw new Error(`Bug: the agent of the card ${card.id} does not exist.`)
     const token = newSecret(system)
     const expiresAtMs = nowMs + pageLifetimeMs
     await insertCardPage(tx, {
@@ -115,9 +115,8 @@ export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
 }
 
 /**
- * Returns a card that the caller may use. Its wallet belongs to the party acted on. If the caller is an agent, the card
- * was issued to that agent.
- * @throws 404, 403.
+ * Returns a card that pays from a wallet of the party acted on. If the caller is an agent, the card is its own.
+ * @throws 404 for any other card, 403 if the agent lacks the operation's permission on the wallet.
  */
 export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {
   const { tx, actor, operation } = context
@@ -127,7 +126,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   return card
 }
 
-/** Returns a card as `loadCard` does, with the records that decide whether a purchase is approved. @throws 404, 403. */
+/** Returns a card as `loadCard` does, and the records that decide on a purchase. @throws the errors of `loadCard`. */
 export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
   const { tx, actor, operation, partyId } = context
   const needed = neededOnWallets(actor, operation, partyId)
@@ -141,7 +140,7 @@ function failNoCard(cardId: string): never {
   fail('not_found', { detail: `There is no card ${cardId}.` })
 }
 
-/** Returns the wallet that pays for a new card, and the calling agent if it belongs to the wallet's party. */
+/** Returns the wallet that pays for a new card, and the calling agent unless it acts for a customer. */
 async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRow; agent: AgentRow | undefined }> {
   const { tx, actor, partyId, operation } = context
   const needed = neededOnWallets(actor, operation, partyId)

@@ -39,7 +39,8 @@ export const agentCustomerHandlers = {
   }),
 
   /**
-   * Lists grants before invitations: grant ids (dlg_…) sort after invitation ids (adi_…), and both are newest first.
+   * Lists grants before invitations. The list is in descending order of ids (newest first), and `dlg_…` is greater than
+   * `adi_…`.
    */
   listAgentCustomers: async (input, context) => {
     const { tx } = context
@@ -71,7 +72,7 @@ export const agentCustomerHandlers = {
     const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
     const outcome = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
     const [failed] = outcome.failedRecipients
-    // The response has no place for recipients who could not be invited, so one such recipient fails the whole request.
+    // The response cannot list recipients who could not be invited, so one failed recipient fails the whole request.
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {
@@ -94,7 +95,7 @@ export const agentCustomerHandlers = {
   },
 } satisfies HandlersOf<typeof agentCustomers>
 
-/** Returns an agent of the caller's party. An agent sees only itself. @throws 404. */
+/** Returns an agent of the caller's party. An agent sees only itself. @throws 404 for any other agent. */
 async function loadAgent({ tx, actor }: Context, agentId: string): Promise<AgentRow> {
   const visible = actor.agentId === null || actor.agentId === agentId
   const agent = visible ? await findAgent(tx, actor.partyId, agentId) : undefined

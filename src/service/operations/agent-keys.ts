@@ -12,7 +12,7 @@ import { loadAgent } from './agents.ts'
 
 export const agentKeyHandlers = {
   createAgentKey: async ({ agentId, tags = {} }, context) => {
-    // Deleting the agent takes the same lock, so a concurrent deletion also revokes this key.
+    // Deleting the agent takes the same lock, so a concurrent deletion cannot miss the new key.
     await context.tx.lockParty(context.partyId)
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
@@ -29,13 +29,13 @@ export const agentKeyHandlers = {
     return page(rows, list, (row) => agentKeyView(row, context))
   },
 
-  /** Issues a replacement; the old key keeps working for its grace period (docs/service.md#agent-key-rotation). */
+  /** Replaces a key. The old key keeps working for a grace period (docs/service.md#agent-key-rotation). */
   rotateAgentKey: async ({ keyId, expiresInSeconds, tags }, context) => {
     const { tx, actor, nowMs } = context
     const before = await loadKey(context, keyId)
     if (endedAtMs(before, nowMs) !== null) fail('conflict', { detail: 'The key was revoked or has expired.' })
     if (before.expiresAtMs !== null) {
-      fail('conflict', { detail: 'The key was rotated before. Rotate the key that replaced it.' })
+      fail('conflict', { detail: 'The key was already rotated. Rotate the key that replaced it.' })
     }
     const expiresAtMs = nowMs + expiresInSeconds * 1000
     const atOnce = expiresInSeconds === 0
@@ -51,7 +51,7 @@ export const agentKeyHandlers = {
     return { ...view, attributes: { ...attributes, agentKey: credential, previousKeyExpiresAt } }
   },
 
-  /** Revokes a key. A key that has already ended is returned unchanged. */
+  /** Revokes a key. A key that was revoked or has expired is returned unchanged. */
   revokeAgentKey: async ({ keyId }, context) => {
     const { tx, actor, nowMs } = context
     const before = await loadKey(context, keyId)
@@ -69,7 +69,7 @@ async function loadKey({ tx, partyId }: Context, keyId: string): Promise<Credent
   return key
 }
 
-/** Creates a key for the agent. @throws 403 `forbidden` if the caller lacks a permission that an agent's key has. */
+/** Creates a key for the agent. @throws 403 `forbidden` if the caller lacks a permission that agent keys have. */
 async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Context, agentId: string, tags: string) {
   requireCanGrant(actor, grantedScopes.agentKey())
   const { credential, stored } = newCredential('agent_key', environment, system)
@@ -91,7 +91,7 @@ async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Con
   return { row, credential }
 }
 
-/** Returns when the key was revoked or its grace period ended; null while it still works. */
+/** Returns when the key was revoked or expired; null while it still works. */
 function endedAtMs({ revokedAtMs, expiresAtMs }: CredentialRow, nowMs: number): number | null {
   return revokedAtMs ?? (expiresAtMs !== null && expiresAtMs <= nowMs ? expiresAtMs : null)
 }

@@ -47,10 +47,10 @@ export const agentHandlers = {
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
-    // The new agent gets only those permissions on its wallet that its creator has. Wallets attached later give it all
-    // permissions.
+    // On its first wallet, the new agent gets only the permissions that its creator has. On wallets attached later, it
+    // gets all permissions.
     const holdings = delegable.filter((permission) =>
-      grantedScopes.holdings([permission]).every((one) => hasScope(actor, one)),
+      grantedScopes.holdings([permission]).every((scope) => hasScope(actor, scope)),
     )
     return agentView(await createAgent(context, agent, wallet.id, holdings), context)
   },
@@ -67,12 +67,12 @@ export const agentHandlers = {
     }
     const renamed = slug !== undefined && slug !== before.slug
     const change = {
-      // The published client may send null. A name cannot be null, so null means unchanged.
+      // The published client may send null as the name. An agent must have a name, so null leaves it unchanged.
       ...(name === undefined || name === null ? {} : { name }),
       ...(description === undefined ? {} : { description }),
       ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
       ...(renamed ? { slug, handle: await buildHandle(context, slug, agentId) } : {}),
-      // Limits are replaced as a whole, so an omitted window is cleared.
+      // Limits are replaced as a whole, so an omitted limit is removed.
       ...(limits === undefined ? {} : { limits: limitsColumn(limits) }),
     }
     const after: AgentRow = { ...before, ...change, updatedBy: actor.userId, updatedAtMs: nowMs }
@@ -89,7 +89,7 @@ export const agentHandlers = {
   },
 } satisfies HandlersOf<typeof agents>
 
-/** Returns an agent of the party acted on. @throws 404 for any other. */
+/** Returns an agent of the party acted on. @throws 404 for any other agent. */
 export async function loadAgent({ tx, partyId }: Context, agentId: string): Promise<AgentRow> {
   const agent = await findAgent(tx, partyId, agentId)
   if (agent === undefined) fail('not_found', { detail: `There is no agent ${agentId}.` })
@@ -98,7 +98,7 @@ export async function loadAgent({ tx, partyId }: Context, agentId: string): Prom
 
 /**
  * Returns the handle built from the slug.
- * @throws 409 if another agent has it, 422 if the party has no handle to prefix it with.
+ * @throws 409 if the handle is taken, 422 if the party has no handle, with which the agent's handle must begin.
  */
 async function buildHandle(context: Context, slug: string, agentId: string | null): Promise<string> {
   const { tx, partyId } = context
@@ -106,7 +106,7 @@ async function buildHandle(context: Context, slug: string, agentId: string | nul
   if (party === undefined || party.handle === null) {
     failAttribute(
       'slug',
-      "An agent's handle begins with the handle of its party, which has none. Set it with set_party_handle, or omit slug.",
+      "The party has no handle for its agents' handles to begin with. Set one with set_party_handle, or omit slug.",
     )
   }
   const handle = `@${party.handle}-${slug}`
@@ -114,7 +114,7 @@ async function buildHandle(context: Context, slug: string, agentId: string | nul
     detail: `The handle ${handle} is taken. Choose another slug.`,
     source: { pointer: '/data/attributes/slug' },
   }
-  // Two parties' handles can produce the same agent handle: `a` with `b-c` and `a-b` with `c`.
+  // Agents of two parties could get the same handle: party `a` with slug `b-c`, and party `a-b` with slug `c`.
   await requireFreeHandle(context, partyId, handle.slice(1), refusal)
   const taken = await findAgentOfAnyParty(tx, { handle })
   if (taken !== undefined && taken.id !== agentId) fail('conflict', refusal)
