@@ -1,7 +1,7 @@
 import type { PageRoute } from '../../src/service/rules/page-needs.ts'
 import type { Grounds } from '../adversary/doors.ts'
 import { authorizationUrl, createApplication } from '../oauth/application.ts'
-import { lastOf } from '../runs/stored-entries.ts'
+import { lastEntryOf } from '../runs/stored-entries.ts'
 
 export type GetRoute = PageRoute & `GET ${string}`
 
@@ -14,7 +14,7 @@ export async function pagePaths(grounds: Grounds): Promise<Record<GetRoute, stri
   await world.authorize(cardId, 400, { instanceId })
   const refused = await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId })
   if (refused.status !== 422) throw new Error(refused.text)
-  const { runId, id: entryId, supportId } = await lastOf(world, instanceId)
+  const { runId, id: entryId, supportId } = await lastEntryOf(world, instanceId)
   const { json } = await world.get('/wallets')
   const { pathname, search } = new URL((await authorizationUrl(await createApplication(world))).url)
   const signInLink = new URL(String(await world.service.signInLink('/console')))

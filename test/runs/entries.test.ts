@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { clearFaults, outcome, setFault } from '../faults/rules.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { entriesOf, lastOf, runOf, runsOf } from './stored-entries.ts'
+import { entriesOf, lastEntryOf, runOf, runsOf } from './stored-entries.ts'
 
 onEachDatabase('entries of runs', (database) => {
   let world: World
@@ -69,7 +69,7 @@ onEachDatabase('entries of runs', (database) => {
     expect((await world.get('/whoami', { key: 'sk_ntl_test_nobody', instanceId })).status).toBe(401)
     expect((await world.get('/whoami', { instanceId: 'x'.repeat(1025) })).status).toBe(400)
     expect(await entriesOf(world, instanceId)).toHaveLength(4)
-    expect((await lastOf(world, null)).code).toBe('invalid_value')
+    expect((await lastEntryOf(world, null)).code).toBe('invalid_value')
   })
 
   test('a failure of the service is not a refusal, but counts as refused', async () => {
@@ -77,7 +77,7 @@ onEachDatabase('entries of runs', (database) => {
     await setFault(world, { id: 'down', operation: 'list_wallets', fault: 'error', code: 'service_unavailable' })
     expect((await world.get('/wallets', { instanceId })).status).toBe(503)
     await clearFaults(world)
-    expect(await lastOf(world, instanceId)).toMatchObject({ outcome: 'failed', status: 503 })
+    expect(await lastEntryOf(world, instanceId)).toMatchObject({ outcome: 'failed', status: 503 })
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 1, refused: 1 })
   })
 

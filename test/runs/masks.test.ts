@@ -5,7 +5,7 @@ import { createFlows, type Flows } from '../secrets/flows.ts'
 import { databases, onEachDatabase } from '../support/databases.ts'
 import { isDeep, tries } from '../support/depth.ts'
 import { addParty, createWorld, type World } from '../support/world.ts'
-import { entriesOf, lastOf, runsOf } from './stored-entries.ts'
+import { entriesOf, lastEntryOf, runsOf } from './stored-entries.ts'
 
 // test/secrets/secrets.test.ts checks the same tables after more flows.
 describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries of runs on $name', (database) => {
@@ -64,7 +64,7 @@ onEachDatabase('secrets in requests', (database) => {
     async (name) => {
       const instanceId = `a query named ${name}`
       expect((await world.get(`/agent-cards?${name}=7714&limit=5`, { instanceId })).status).toBe(400)
-      const { detail } = await lastOf(world, instanceId)
+      const { detail } = await lastEntryOf(world, instanceId)
       expect(detail.path).toContain(`${name}=%5Bmasked%5D`)
       expect(detail.path).toContain('limit=5')
       expect(detail.path).not.toContain('7714')
@@ -130,7 +130,7 @@ onEachDatabase('secrets in requests', (database) => {
     const instanceId = 'quoted'
     const text = '4242\u202e4242\u202e4242\u202e4242'
     expect((await world.get(`/agent-cards?limit=${encodeURIComponent(text)}`, { instanceId })).status).toBe(400)
-    const { detail } = await lastOf(world, instanceId)
+    const { detail } = await lastEntryOf(world, instanceId)
     expect(detail.answer).toContain('masked number')
     expect(JSON.stringify(detail)).not.toContain('4242')
   })
@@ -148,7 +148,7 @@ onEachDatabase('secrets in requests', (database) => {
     const instanceId = 'no card'
     const cardAnswer = await world.post('/agent-cards', { merchant: { name: text }, memo: 'none' }, { instanceId })
     expect(cardAnswer.status).toBe(400)
-    const { body } = (await lastOf(world, instanceId)).detail
+    const { body } = (await lastEntryOf(world, instanceId)).detail
     expect(JSON.parse(String(body)).data.attributes.merchant.name).toBe(text)
   })
 
@@ -156,7 +156,7 @@ onEachDatabase('secrets in requests', (database) => {
     const instanceId = 'at a shop'
     const cardId = await world.issueCard({ merchant: { name: 'Cometa Books' } }, { instanceId })
     const { number, cvv } = (await world.get(`/agent-cards/${cardId}/details`, { instanceId })).json.data.attributes
-    const details = await lastOf(world, instanceId)
+    const details = await lastEntryOf(world, instanceId)
     expect(JSON.parse(String(details.detail.answer)).data.attributes).toMatchObject({
       number: '[masked]',
       cvv: '[masked]',
@@ -164,7 +164,7 @@ onEachDatabase('secrets in requests', (database) => {
     const typed = { number, cvv, expirationMonth: 1, expirationYear: 2030, amount: 10 }
     const nowhere = '/simulations/shop-checkouts/sco_00000000000000000000000000000000/pay'
     expect((await world.post(nowhere, typed, { instanceId })).status).toBe(404)
-    const { body } = (await lastOf(world, instanceId)).detail
+    const { body } = (await lastEntryOf(world, instanceId)).detail
     expect(JSON.parse(String(body)).data.attributes).toEqual({ ...typed, number: '[masked]', cvv: '[masked]' })
   })
 
@@ -174,7 +174,7 @@ onEachDatabase('secrets in requests', (database) => {
     const sent = { instanceId, key: world.apiKey }
     const { signingSecret } =
       (await world.post('/webhooks', { url, enabledEvents: ['*'] }, sent)).json.data?.attributes ?? {}
-    const { answer } = (await lastOf(world, instanceId)).detail
+    const { answer } = (await lastEntryOf(world, instanceId)).detail
     expect(answer).toContain(url)
     expect(signingSecret).toBeDefined()
     expect(answer).not.toContain(signingSecret)
@@ -203,7 +203,7 @@ describe('records of hostile requests', () => {
       ['__proto__', '{"data":{"attributes":{"__proto__":{"cvv":"123"},"constructor":"\\\\"}}}'],
     ])('%s', async (name, body) => {
       expect((await world.send('POST', '/agent-cards', { instanceId: name, body })).status).toBeGreaterThanOrEqual(400)
-      const { detail } = await lastOf(world, name)
+      const { detail } = await lastEntryOf(world, name)
       expect((detail.body ?? '').length).toBeLessThanOrEqual(16_384)
       const whole = (detail.body ?? '').length + (detail.bodyCut ?? 0)
       if (detail.bodyCut !== undefined) expect(whole).toBeGreaterThanOrEqual(Math.min(body.length, 16_385))
@@ -214,7 +214,7 @@ describe('records of hostile requests', () => {
       for (let count = 0; count < 30; count++) await world.issueCard({}, { instanceId: 'many' })
       const { text } = await world.get('/agent-cards?limit=100', { instanceId: 'listing' })
       expect(text.length).toBeGreaterThan(16_384)
-      const { answer, cut } = (await lastOf(world, 'listing')).detail
+      const { answer, cut } = (await lastEntryOf(world, 'listing')).detail
       expect(answer).toHaveLength(16_384)
       expect(cut).toBe(text.length - 16_384)
       expect(text.startsWith(String(answer))).toBe(true)

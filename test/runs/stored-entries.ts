@@ -26,7 +26,7 @@ export async function entriesOf(
 }
 
 /** Returns the last entry of a run. */
-export async function lastOf(world: World, instanceId?: string | null): Promise<StoredEntry> {
+export async function lastEntryOf(world: World, instanceId?: string | null): Promise<StoredEntry> {
   const last = (await entriesOf(world, instanceId)).at(-1)
   if (last === undefined) throw new Error('There is no entry.')
   return last

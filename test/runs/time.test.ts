@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onEachDatabase } from '../support/databases.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
-import { entriesOf, lastOf, runOf, runsOf } from './stored-entries.ts'
+import { entriesOf, lastEntryOf, runOf, runsOf } from './stored-entries.ts'
 
 const day = 86_400
 
@@ -39,15 +39,15 @@ onEachDatabase('runs and time', (database) => {
     world.system.pass(40 * day * 1000)
     const other = await world.issueCard({}, { instanceId: 'later' })
     expect(other).toBeDefined()
-    expect((await lastOf(world, 'later')).detail.postings).toBeUndefined()
-    expect((await lastOf(world, instanceId)).operation).toBe('released')
+    expect((await lastEntryOf(world, 'later')).detail.postings).toBeUndefined()
+    expect((await lastEntryOf(world, instanceId)).operation).toBe('released')
   })
 
   test('a refusal with an undone effect has no postings', async () => {
     const instanceId = 'undone'
     const cardId = await world.issueCard({ maximumAmount: 500 }, { instanceId })
     expect((await world.authorize(cardId, 600, { instanceId })).json.data.attributes.status).toBe('declined')
-    const last = await lastOf(world, instanceId)
+    const last = await lastEntryOf(world, instanceId)
     expect(last).toMatchObject({ outcome: 'declined' })
     expect(last.detail.postings).toBeUndefined()
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 2, refused: 1 })
@@ -80,7 +80,7 @@ onEachDatabase('runs and time', (database) => {
     await world.service.runLog.flush()
     const runs = await runsOf(world)
     expect(runs.map(({ instanceId }) => instanceId)).toEqual(['resetting'])
-    expect(await lastOf(world, 'resetting')).toMatchObject({
+    expect(await lastEntryOf(world, 'resetting')).toMatchObject({
       ...{ operation: 'reset_sandbox', outcome: 'done' },
       atMs: Date.parse(reset.json.data.attributes.now),
     })
