@@ -28,7 +28,7 @@ onEachDatabase('rate limits', (database) => {
     await world.drop()
   })
 
-  test('are sent with every answer to a credential', async () => {
+  test('every answer to an authenticated caller has rate-limit headers', async () => {
     const sent = { idempotencyKey: 'one' }
     const answers = [
       await world.get('/whoami'),
@@ -55,7 +55,7 @@ onEachDatabase('rate limits', (database) => {
     }
   })
 
-  test('refuse excess requests, of that credential only, until the window ends', async () => {
+  test('a credential over its limit is refused until the window ends; other credentials are not affected', async () => {
     await Promise.all(Array.from({ length: limit }, () => world.get('/whoami')))
     for (const answer of [await world.get('/whoami'), await world.post('/agent-cards', card)]) {
       expectRefusal(answer, 'rate_limited')
@@ -71,19 +71,19 @@ onEachDatabase('rate limits', (database) => {
     expect((await world.get('/whoami')).status).toBe(200)
   })
 
-  test('are checked before other mistakes, and after authentication', async () => {
+  test('the rate limit is checked after authentication and before the rest of the request', async () => {
     await Promise.all(Array.from({ length: limit }, () => world.get('/whoami')))
     expectRefusal(await world.send('POST', '/agent-cards', { body: '{', idempotencyKey: null }), 'rate_limited')
     expectRefusal(await world.get('/wallets', { key: `${world.agentKey}x` }), 'unauthenticated')
   })
 
-  test('do not depend on the sandbox clock', async () => {
+  test('rate-limit windows do not depend on the sandbox clock', async () => {
     await world.get('/whoami')
     await world.post('/simulations/clock/advance', { seconds: 3600 })
     expect(limits(await world.get('/whoami'))[1]).toBe(limit - 3)
   })
 
-  test('are not sent to unauthenticated callers', async () => {
+  test('answers to unauthenticated callers have no rate-limit headers', async () => {
     for (const key of ['ak_ntl_sandbox_unknown', 'x', `${world.agentKey}x`]) {
       const answer = await world.get('/whoami', { key })
       expectRefusal(answer, 'unauthenticated')
@@ -92,7 +92,7 @@ onEachDatabase('rate limits', (database) => {
     expect(limits(await world.get('/whoami'))[1]).toBe(limit - 1)
   })
 
-  test('count a request once, however often its transaction is run again', async () => {
+  test('a request counts once, even if its transaction is retried', async () => {
     const { store, system } = world
     const stale: Store = {
       aside: (work) => store.aside(work),
@@ -119,16 +119,16 @@ onEachDatabase('rate limits', (database) => {
   })
 })
 
-describe('the processes of one PostgreSQL', () => {
+describe('rate limits of processes that share a PostgreSQL database', () => {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   let world: World
   const stores: Store[] = []
-  /** How often the processes asked the database for a part of a window's requests. */
-  let requestCount: number
+  /** The number of times that the processes reserved a part of the limit in the database. */
+  let reservationCount: number
 
   beforeEach(async () => {
     world = await createWorld(postgres)
-    requestCount = 0
+    reservationCount = 0
   })
   afterEach(async () => {
     await Promise.all(stores.splice(0).map((store) => store.close()))
@@ -143,7 +143,7 @@ describe('the processes of one PostgreSQL', () => {
         stores.push(store)
         const counting: Store = Object.assign(Object.create(store), {
           aside: ((work) => {
-            requestCount += 1
+            reservationCount += 1
             return store.aside(work)
           }) satisfies Store['aside'],
         })
@@ -156,7 +156,7 @@ describe('the processes of one PostgreSQL', () => {
     )
   const allowed = (counted: Awaited<ReturnType<typeof count>>) => counted.filter(({ failure }) => !failure).length
 
-  test('accept no more requests in a window than one process would', async () => {
+  test('several processes together accept no more requests in a window than one process would', async () => {
     const two = await processes(2, 20)
     for (let window = 0; window < 3; window++) {
       expect(allowed(await count(two, 60))).toBe(20)
@@ -166,35 +166,35 @@ describe('the processes of one PostgreSQL', () => {
     }
   })
 
-  test('show the remaining shared limit', async () => {
-    const [here, there] = (await processes(2, 20)) as [Service, Service]
+  test('every process shows how many requests of the shared limit remain', async () => {
+    const [first, second] = (await processes(2, 20)) as [Service, Service]
     const remainders: number[] = []
-    for (const service of [here, there, there, here, there]) {
+    for (const service of [first, second, second, first, second]) {
       remainders.push(Number((await service.limit('agk_one')).headers['X-RateLimit-Remaining']))
     }
     expect(remainders).toEqual([19, 18, 17, 16, 15])
   })
 
-  test('rarely ask the database: each takes a hundredth at a time, which is the most that can go unused', async () => {
+  test('a process reserves 1% of the limit at a time, so it rarely asks the database and wastes little', async () => {
     const three = await processes(3, 3000)
-    let through = 0
-    for (let round = 0; round < 12; round++) through += allowed(await count(three, 300))
-    expect(through).toBeLessThanOrEqual(3000)
-    expect(through).toBeGreaterThan(3000 - 3 * 30)
-    expect(requestCount).toBeLessThan(110)
+    let accepted = 0
+    for (let round = 0; round < 12; round++) accepted += allowed(await count(three, 300))
+    expect(accepted).toBeLessThanOrEqual(3000)
+    expect(accepted).toBeGreaterThan(3000 - 3 * 30)
+    expect(reservationCount).toBeLessThan(110)
     expect((await count(three.slice(0, 1), 1))[0]?.failure?.code).toBe('rate_limited')
   })
 
-  test('start over if a wrong clock left a window that ends too late', async () => {
-    const [here] = (await processes(1, 20)) as [Service]
-    await here.limit('agk_one')
+  test('a process starts a new window if a wrong clock stored one that ends too late', async () => {
+    const [first] = (await processes(1, 20)) as [Service]
+    await first.limit('agk_one')
     await world.store.transaction(async ({ db }) => {
       await db
         .updateTable('rateLimits')
         .set({ endsAtMs: world.system.now() + 1e9, taken: 99 })
         .execute()
     })
-    const [there] = (await processes(1, 20)) as [Service]
-    expect((await there.limit('agk_one')).headers['X-RateLimit-Remaining']).toBe('19')
+    const [second] = (await processes(1, 20)) as [Service]
+    expect((await second.limit('agk_one')).headers['X-RateLimit-Remaining']).toBe('19')
   })
 })

@@ -15,7 +15,7 @@ onEachDatabase('recorded answers', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('open with the Idempotency-Key only, byte for byte', async () => {
+  test('only its Idempotency-Key opens a recorded answer, which then equals the original byte for byte', async () => {
     const sent = { idempotencyKey: 'the key' }
     const first = await world.post('/agent-cards', card, sent)
     expectReplay(await world.post('/agent-cards', card, sent), first)
@@ -34,31 +34,31 @@ onEachDatabase('recorded answers', (database) => {
     })
   })
 
-  test('are sealed only if they may hold a secret, and then take less than two thirds of their length', async () => {
+  test('an answer is sealed only if it may contain a secret; sealed answers are over a third shorter', async () => {
     const cardId = await world.issueCard()
     const api = { key: world.apiKey }
     const subscription = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
     const webhook = { url: 'https://hooks.example/', enabledEvents: ['wallet.created'] }
-    const secret = [
+    const secretAnswers = [
       await world.post(`/agent-cards/${cardId}/details-page`, undefined),
       await world.post('/subscriptions', subscription, api),
       await world.post('/webhooks', webhook, api),
       await world.post('/agent-cards', card),
     ]
-    const plain = [
+    const plainAnswers = [
       await world.post('/agent-cards', { ...card, merchant: { name: 'Books' } }),
       await world.authorize(cardId, 100),
       await world.post('/agent-cards', { ...card, maximumAmount: -1 }),
     ]
-    expect([...secret, ...plain].map(({ status }) => status)).toEqual([200, 200, 201, 200, 200, 200, 422])
+    expect([...secretAnswers, ...plainAnswers].map(({ status }) => status)).toEqual([200, 200, 201, 200, 200, 200, 422])
     const rows = await world.store.read(({ db }) => db.selectFrom('idempotencyRecords').selectAll().execute())
     const stored = rows.map(({ answer }) => Buffer.from(answer ?? []).toString('utf8'))
-    for (const { text } of plain) expect(stored).toContain(`:${text}`)
-    for (const { text } of secret) expect(stored).not.toContain(`:${text}`)
+    for (const { text } of plainAnswers) expect(stored).toContain(`:${text}`)
+    for (const { text } of secretAnswers) expect(stored).not.toContain(`:${text}`)
     const sealed = rows.flatMap(({ answer }) =>
       answer === null || answer[0] === ':'.charCodeAt(0) ? [] : [answer.length],
     )
-    expect(sealed.length).toBeGreaterThanOrEqual(secret.length)
-    expect(Math.max(...sealed)).toBeLessThan(Math.max(...secret.map(({ text }) => text.length)) * (2 / 3))
+    expect(sealed.length).toBeGreaterThanOrEqual(secretAnswers.length)
+    expect(Math.max(...sealed)).toBeLessThan(Math.max(...secretAnswers.map(({ text }) => text.length)) * (2 / 3))
   })
 })

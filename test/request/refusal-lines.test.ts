@@ -10,11 +10,11 @@ afterAll(() => served.close())
 
 const secret = 'Zk3'.repeat(12)
 
-/** Runs `ask`, and returns the log lines of refusals that it causes. */
-async function linesOf(ask: () => Promise<Response>) {
+/** Sends a request. Returns the response and the refusal lines in the log, and checks that no line has the secret. */
+async function sendAndReadLog(sendRequest: () => Promise<Response>) {
   const { logged } = served.world
   logged.length = 0
-  const response = await ask()
+  const response = await sendRequest()
   await response.text()
   expect(logged.join('\n')).not.toContain(secret)
   const lines = logged.filter((line) => line.startsWith('refused ')).map((line) => JSON.parse(line.slice(8)))
@@ -22,7 +22,7 @@ async function linesOf(ask: () => Promise<Response>) {
 }
 
 const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string) =>
-  linesOf(() =>
+  sendAndReadLog(() =>
     fetch(served.url + path, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) }),
   )
 
@@ -31,9 +31,9 @@ const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 test.each([
   ['an unknown address', 'GET', '/nowhere', {}, 404, 'not_found', '/nowhere'],
   ['a method that the address does not accept', 'POST', '/llms.txt', {}, 404, 'not_found', '/llms.txt'],
-  ['a page with an unknown secret', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
+  ['a page address with an unknown secret', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
   [
-    'a checkout with an unknown secret',
+    'a checkout address with an unknown secret',
     'GET',
     `/checkout/manage/${secret}`,
     {},
@@ -41,7 +41,7 @@ test.each([
     'not_found',
     '/checkout/manage/…',
   ],
-  ['data of the checkout', 'POST', '/checkout/session', form, 400, 'invalid_value', '/checkout/session'],
+  ['invalid checkout data', 'POST', '/checkout/session', form, 400, 'invalid_value', '/checkout/session'],
   ['MCP without a credential', 'POST', '/mcp', {}, 401, 'unauthorized', '/mcp'],
   [
     'MCP with a wrong credential',
@@ -52,10 +52,10 @@ test.each([
     'invalid_token',
     '/mcp/x/all',
   ],
-  ['a token request', 'POST', '/oauth/token', form, 400, 'invalid_request', '/oauth/token'],
-  ['another site', 'GET', '/whoami', { Origin: `https://${secret}.example` }, 403, 'forbidden', '/whoami'],
+  ['an incomplete token request', 'POST', '/oauth/token', form, 400, 'invalid_request', '/oauth/token'],
+  ['a page of another site', 'GET', '/whoami', { Origin: `https://${secret}.example` }, 403, 'forbidden', '/whoami'],
   ['an operation without a credential', 'GET', '/whoami', {}, 401, 'unauthenticated', '/whoami'],
-])('%s leaves one line', async (_, method, path, headers, status, code, loggedPath) => {
+])('a refused request leaves one line in the log: %s', async (_, method, path, headers, status, code, loggedPath) => {
   const { response, lines } = await send(method, path, headers)
   const supportId = response.headers.get('x-request-id')
   const fields = { supportId, status, code, method, path: loggedPath, ms: expect.any(Number) }
@@ -63,7 +63,7 @@ test.each([
   expect(lines).toEqual([expect.objectContaining(fields)])
 })
 
-test('a tool call with wrong arguments leaves a line without the arguments', async () => {
+test('a tool call with invalid arguments leaves one line in the log, without the arguments', async () => {
   const message = {
     jsonrpc: '2.0',
     id: 1,
@@ -92,20 +92,20 @@ test('a tool call with wrong arguments leaves a line without the arguments', asy
   expect(lines).toEqual([fields])
 })
 
-test('a body that is too long leaves one line', async () => {
+test('a request body that is too long leaves one line in the log', async () => {
   const headers = { Authorization: `Bearer ${served.world.agentKey}`, 'Content-Type': 'application/json' }
   const { lines } = await send('POST', '/agent-cards', headers, ' '.repeat(1024 * 1024 + 1))
   expect(lines).toEqual([expect.objectContaining({ status: 400, code: 'invalid_value', path: '/agent-cards' })])
 })
 
-test('a successful answer leaves no line about a refusal', async () => {
+test('a successful request leaves no refusal line in the log', async () => {
   for (const path of ['/', '/docs', '/healthz', '/sign-in', '/decisions']) {
     expect((await send('GET', path)).lines).toEqual([])
   }
 })
 
 test.each(['/mcp/server-card', '/.well-known/ai-catalog.json'])(
-  'a page of any site may read %s, and nothing else',
+  'a web page of any site may read %s, but may not post to it or reach the API, MCP or HTML pages',
   async (path) => {
     const foreign = { Origin: 'https://anywhere.example' }
     for (const method of ['GET', 'HEAD']) {

@@ -3,17 +3,17 @@ import { type ErrorCode, errorTable } from '../../src/core/errors.ts'
 import type { Answer } from '../support/world.ts'
 
 interface Refused {
-  /** The status, if the code can have two. */
+  /** The HTTP status, if it is not the usual status of the error code. */
   status?: number
   source?: { pointer: string } | { parameter: string } | { header: string }
   retryable?: true
-  /** The status of a bank account's connection, if the account has to be linked again. */
+  /** The connection status of the bank account, if the error says that the account must be linked again. */
   connectionStatus?: string
 }
 
 /**
- * Checks every property of an answer against the error format (docs/service.md#error-format).
- * @returns its support id
+ * Checks that an answer is the expected refusal and has the error format (docs/service.md#error-format).
+ * @returns the support id of the refusal
  */
 export function expectRefusal(
   answer: Answer,
@@ -23,11 +23,11 @@ export function expectRefusal(
   const expected = status ?? errorTable[code].status
   const supportId = expect.stringMatching(/^req_[0-9a-f]{32}$/)
   const { minimum, maximum } = answer.json.errors[0].meta
-  const boundWords = Object.entries({ minimum, maximum }).filter(
+  const boundEntries = Object.entries({ minimum, maximum }).filter(
     ([, bound]) => (code === 'invalid_value' || code === 'conflict') && bound !== undefined,
   )
   const bank = connectionStatus === undefined ? {} : { connectionStatus, provider: { name: 'plaid' } }
-  const bounds = Object.fromEntries(boundWords.map(([name]) => [name, expect.any(Number)]))
+  const bounds = Object.fromEntries(boundEntries.map(([name]) => [name, expect.any(Number)]))
   expect(answer.json).toStrictEqual({
     errors: [
       {
@@ -45,7 +45,7 @@ export function expectRefusal(
   return answer.json.errors[0].meta.supportId
 }
 
-/** Returns the error without the parts that differ for each request. */
+/** Returns the error with empty `meta`, so that the errors of different requests can be compared. */
 export function withoutSupportId({ json }: Answer): unknown {
   return { ...json.errors[0], meta: {} }
 }

@@ -7,7 +7,7 @@ const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z
 const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 const toOne = (type: string, prefix: string) => ({ data: { type, id: id(prefix) } })
 
-onEachDatabase('the shapes of answers', (database) => {
+onEachDatabase('the shapes of resources', (database) => {
   let world: World
   let authorized: string
 
@@ -17,7 +17,7 @@ onEachDatabase('the shapes of answers', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('of a card', async () => {
+  test('a card has exactly the documented properties', async () => {
     const answer = await world.post('/agent-cards', card)
     expect(answer.json).toStrictEqual({
       data: {
@@ -42,7 +42,7 @@ onEachDatabase('the shapes of answers', (database) => {
     expect((await world.get(`/agent-cards/${answer.json.data.id}`)).text).toBe(answer.text)
   })
 
-  test('of a card transaction', async () => {
+  test('a card transaction has exactly the documented properties', async () => {
     const answer = await world.get(`/card-transactions/${authorized}`)
     expect(answer.json).toStrictEqual({
       data: {
@@ -74,7 +74,7 @@ onEachDatabase('the shapes of answers', (database) => {
     })
   })
 
-  test('of lists', async () => {
+  test('a list has exactly the properties data and meta.pagination', async () => {
     for (const path of ['/wallets', '/customers', '/agent-cards', '/card-transactions']) {
       const { status, json } = await world.get(path)
       expect(status).toBe(200)
@@ -87,7 +87,7 @@ onEachDatabase('the shapes of answers', (database) => {
     }
   })
 
-  test('of a wallet and a customer', async () => {
+  test('a wallet and a customer have the documented types, ids and attributes', async () => {
     const wallets = await world.get('/wallets')
     expect(wallets.json.data[0]).toMatchObject({
       type: 'wallet',

@@ -54,8 +54,8 @@ const operations: Record<string, Operation> = {
   },
 }
 
-/** The number of statements of one call, except those that begin and end transactions or write the log of runs. */
-const statements = {
+/** The expected counts per call, without statements that begin or end transactions or write the run log. */
+const expectedCounts = {
   sqlite: {
     issue_agent_card: 7,
     simulate_card_authorization: 11,
@@ -68,7 +68,7 @@ const statements = {
     create_wallet: 8,
     get_agent_card: 5,
   },
-  // PostgreSQL also locks the party, and reads the clock once for all calls that share a transaction.
+  // On PostgreSQL, a write also locks the party, but calls that share a transaction read the clock only once.
   postgres: {
     issue_agent_card: 7,
     simulate_card_authorization: 11,
@@ -83,20 +83,20 @@ const statements = {
   },
 }
 
-/** The highest average number of statements per call, including those that write entries of runs. */
+/** The maximum average number of SQL statements per call, including those that write the run log. */
 const maxAverage = { issue_agent_card: 11, simulate_card_authorization: 12 }
 
-describe.each(databases)('on $name', (database) => {
-  test('an operation runs the number of statements in its row, so that every increase is deliberate', async () => {
+describe.each(databases)('SQL statements on $name', (database) => {
+  test('each operation runs the expected number of SQL statements', async () => {
     const world = await createWorld(database, { keepsRuns: false })
-    const expected: Record<string, number> = statements[database.name]
+    const expected: Record<string, number> = expectedCounts[database.name]
     const counts: Record<string, number> = {}
     try {
       for (const [name, prepare] of Object.entries(operations)) {
-        // The first call of an operation also reads data that the process then keeps.
+        // The first call is not counted, because it also reads data that the process then caches.
         const first = await (await prepare(world))()
         expect(first.status, `${name}: ${first.text}`).toBeLessThan(300)
-        // If another statement of this process comes between, such as a heartbeat, the call is counted again.
+        // The count may include background statements, such as a heartbeat. If it differs, another call is counted.
         for (let round = 0; round < 3 && counts[name] !== expected[name]; round += 1) {
           const call = await prepare(world)
           const statements = recordStatements()
@@ -114,7 +114,7 @@ describe.each(databases)('on $name', (database) => {
     expect(counts).toEqual(expected)
   })
 
-  test('a call runs few statements on average, including background writes', async () => {
+  test('an operation runs few SQL statements per call on average, including background writes', async () => {
     const averages: Record<string, number> = {}
     const names = Object.keys(maxAverage)
     for (const name of names) {
@@ -124,7 +124,7 @@ describe.each(databases)('on $name', (database) => {
       try {
         while (calls.length < 100) calls.push(await operation(world))
         await world.service.runLog.flush()
-        // The run log writes 50 ms after an entry. Here it writes after ten calls, however long they take.
+        // The run log usually writes 50 ms after an entry. The fake timers prevent this, so it writes every ten calls.
         vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
         const statements = recordStatements()
         try {
@@ -141,6 +141,6 @@ describe.each(databases)('on $name', (database) => {
         await world.drop()
       }
     }
-    for (const [name, most] of Object.entries(maxAverage)) expect(averages[name], name).toBeLessThanOrEqual(most)
+    for (const [name, maximum] of Object.entries(maxAverage)) expect(averages[name], name).toBeLessThanOrEqual(maximum)
   })
 })

@@ -10,39 +10,37 @@ import { createWorld, type World } from '../support/world.ts'
 
 const day = 24 * 60 * 60_000
 
-/**
- * The rows that upkeep deletes. `instant` is the column with the time at which a row ends, `keptMs` how long the row is
- * kept after that, and `also` other required values.
- */
-const kinds: readonly { table: keyof Tables; instant: string; keptMs: number; also?: object; name?: string }[] = [
-  { table: 'idempotencyRecords', instant: 'finishedAtMs', keptMs: 9 * day },
-  { table: 'cardPages', instant: 'expiresAtMs', keptMs: day },
-  { table: 'accessTokens', instant: 'expiresAtMs', keptMs: 0 },
-  { table: 'grantTokens', instant: 'expiresAtMs', keptMs: 0 },
-  { table: 'signInSessions', instant: 'expiresAtMs', keptMs: 0 },
-  { table: 'signInLinks', instant: 'expiresAtMs', keptMs: 0 },
-  { table: 'knownBrowsers', instant: 'expiresAtMs', keptMs: 0 },
-  { table: 'oauthRecords', instant: 'expiresAtMs', keptMs: 0, name: 'records of OAuth', also: { model: 'Session' } },
-  { table: 'oauthRecords', instant: 'createdAtMs', keptMs: day, name: 'clients', also: { model: 'Client' } },
-  { table: 'oauthRecords', instant: 'createdAtMs', keptMs: day, name: 'documents', also: { model: 'ClientDocument' } },
-  { table: 'refusedPasswords', instant: 'refusedAtMs', keptMs: day / 96 },
+/** The kinds of rows that the upkeep deletes. It deletes a row `keptMs` after the time in `column`. */
+const kinds: readonly { name: string; table: keyof Tables; column: string; keptMs: number; model?: string }[] = [
+  { name: 'idempotency records', table: 'idempotencyRecords', column: 'finishedAtMs', keptMs: 9 * day },
+  { name: 'card pages', table: 'cardPages', column: 'expiresAtMs', keptMs: day },
+  { name: 'access tokens', table: 'accessTokens', column: 'expiresAtMs', keptMs: 0 },
+  { name: 'grant tokens', table: 'grantTokens', column: 'expiresAtMs', keptMs: 0 },
+  { name: 'sign-in sessions', table: 'signInSessions', column: 'expiresAtMs', keptMs: 0 },
+  { name: 'sign-in links', table: 'signInLinks', column: 'expiresAtMs', keptMs: 0 },
+  { name: 'known browsers', table: 'knownBrowsers', column: 'expiresAtMs', keptMs: 0 },
+  { name: 'OAuth sessions', table: 'oauthRecords', column: 'expiresAtMs', keptMs: 0, model: 'Session' },
+  { name: 'OAuth clients', table: 'oauthRecords', column: 'createdAtMs', keptMs: day, model: 'Client' },
+  { name: 'client documents', table: 'oauthRecords', column: 'createdAtMs', keptMs: day, model: 'ClientDocument' },
+  { name: 'refused passwords', table: 'refusedPasswords', column: 'refusedAtMs', keptMs: day / 96 },
 ]
 
-/** The number of outdated rows, which is more than two deletions remove. */
+/** The number of outdated rows: one more than two deletions of at most 500 rows can remove. */
 const outdated = 1_001
-const living = 3
+const current = 3
 
-onEachDatabase('the upkeep deletes outdated rows:', (database) => {
+onEachDatabase('deletion of outdated rows by the upkeep', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
   })
   afterAll(() => world.drop())
 
-  test.each(kinds)('$table ($instant, $name), a few at a time', async ({ table, instant, keptMs, also }) => {
+  test.each(kinds)('outdated $name are deleted in batches of at most 500', async ({ table, column, keptMs, model }) => {
+    const also = model === undefined ? {} : { model }
     const nowMs = world.system.now()
-    await insert(world, table, outdated, (number) => ({ ...also, [instant]: nowMs - keptMs - number }))
-    await insert(world, table, living, (number) => ({ ...also, [instant]: nowMs - keptMs + 1 + number }))
+    await insert(world, table, outdated, (number) => ({ ...also, [column]: nowMs - keptMs - number }))
+    await insert(world, table, current, (number) => ({ ...also, [column]: nowMs - keptMs + 1 + number }))
     const before = await count(world.store, table)
     const deleted: number[] = []
     await runUpkeep(world, async () => {
@@ -52,27 +50,27 @@ onEachDatabase('the upkeep deletes outdated rows:', (database) => {
     expect(await count(world.store, table)).toBe(before - outdated)
   })
 
-  test('but no client that a user connected', async () => {
+  test('an old OAuth client is deleted only if no user has connected it', async () => {
     const createdAtMs = world.system.now() - 2 * day
     await insert(world, 'oauthRecords', 2, (number) => ({ model: 'Client', uid: `client ${number}`, createdAtMs }))
     await insert(world, 'oauthGrants', 1, () => ({ clientId: 'client 1' }))
     await world.service.upkeep.once()
-    const named = world.store.read(({ db }) =>
+    const clients = world.store.read(({ db }) =>
       db.selectFrom('oauthRecords').select('uid').where('uid', 'like', 'client %').execute(),
     )
-    expect(await named).toEqual([{ uid: 'client 1' }])
+    expect(await clients).toEqual([{ uid: 'client 1' }])
   })
 })
 
-/** Runs the upkeep, and calls `between` after each of its transactions, as if another request ran. */
-async function runUpkeep({ store, system }: World, between: () => Promise<void>): Promise<void> {
+/** Runs the upkeep once, and calls `afterTransaction` after each of its transactions. */
+async function runUpkeep({ store, system }: World, afterTransaction: () => Promise<void>): Promise<void> {
   const watched: Pick<Store, 'transaction' | 'read' | 'clock' | 'settling'> = {
     clock: store.clock,
     settling: store.settling,
     read: (work) => store.read(work),
     transaction: async (work) => {
       const result = await store.transaction(work)
-      await between()
+      await afterTransaction()
       return result
     },
   }
@@ -87,8 +85,8 @@ async function runUpkeep({ store, system }: World, between: () => Promise<void>)
 async function insert(
   { store }: World,
   table: keyof Tables,
-  number: number,
-  columns: (number: number) => object,
+  rowCount: number,
+  columns: (index: number) => object,
 ): Promise<void> {
   const filler = Object.fromEntries(
     columnsOf(tables[table]).map(([name, { type, isNullable }]) => [
@@ -96,7 +94,7 @@ async function insert(
       isNullable ? null : type === 'text' ? '' : 0,
     ]),
   )
-  const rows = Array.from({ length: number }, (_, index) => ({ ...filler, ...unique(table), ...columns(index) }))
+  const rows = Array.from({ length: rowCount }, (_, index) => ({ ...filler, ...unique(table), ...columns(index) }))
   await store.transaction(async ({ db }: Transaction) => {
     for (let from = 0; from < rows.length; from += 500) {
       await db
@@ -109,7 +107,7 @@ async function insert(
 
 let inserted = 0
 
-/** Returns the values of columns that must be unique. */
+/** Returns new values for the columns that must be unique. */
 function unique(table: keyof Tables): object {
   const names = ['id', 'idHash', 'key', 'tokenHash', 'secretHash', 'codeHash']
   const has = Object.keys(tables[table])

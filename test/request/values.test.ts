@@ -25,13 +25,13 @@ onEachDatabase('values of requests', (database) => {
     for (const limit of [1, 100]) expect((await world.get(`/wallets?limit=${limit}`)).status).toBe(200)
   })
 
-  test('a payment number in the path is written in digits', async () => {
+  test('a payment number in the path must be decimal; 0x2 is refused', async () => {
     const path = `/subscriptions/sub_${'0'.repeat(32)}/payments/0x2/mark-paid`
     const answer = await world.post(path, {}, { key: world.apiKey })
     expectRefusal(answer, 'invalid_value', { source: { parameter: 'paymentNumber' } })
   })
 
-  test('both parameters for the customer name the same customer', async () => {
+  test('a request is refused if its customerPartyId and partyId differ', async () => {
     const other = `pty_${'0'.repeat(32)}`
     const disagreeing = await world.get(`/payments?customerPartyId=${customer}&partyId=${other}`)
     expectRefusal(disagreeing, 'invalid_value', { source: { parameter: 'partyId' } })
@@ -72,7 +72,7 @@ onEachDatabase('values of requests', (database) => {
     },
   )
 
-  test('the error about an amount in dollars suggests the cents, the error about a whole number does not', async () => {
+  test('the error about an amount in dollars suggests the cents; other number errors suggest nothing', async () => {
     const counterparty = { type: 'email', value: 'a@b.example' }
     for (const amount of [42.5, '42.50', '$42.50']) {
       const answer = await world.post('/payments', { amount, counterparty })
@@ -97,7 +97,7 @@ onEachDatabase('values of requests', (database) => {
     expect(minutes.json.errors[0].detail).toBe('expiresInMinutes must be a whole number, got 5.5.')
   })
 
-  test('no amount is above 99,999,999 cents, and the refusal says so', async () => {
+  test('an amount above 99,999,999 cents is refused, and the error states the maximum', async () => {
     const usd = { currency: 'USD' }
     const merchant = { name: 'Books' }
     const counterparty = { type: 'email', value: 'a@b.example' }

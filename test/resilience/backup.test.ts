@@ -12,7 +12,7 @@ import { Clients } from './clients.ts'
 import { serveOn } from './processes.ts'
 import { binaries, PostgresServer } from './server.ts'
 
-/** Runs the commands of docs/operating.md#backing-up-and-restoring while clients pay. */
+/** Runs the commands from docs/operating.md#backing-up-and-restoring while clients make purchases. */
 
 const run = promisify(execFile)
 const cli = await runResource('cli')
@@ -23,8 +23,8 @@ const hasSqlite = await run('sqlite3', ['--version']).then(
 )
 
 /**
- * Backs up and restores the database at `url` under load. Proves that every request that was acknowledged before the
- * backup gets the same answer again, and that the books are right.
+ * Backs up the database at `url` under load and restores it. Proves that the restored database repeats the answer to
+ * every request that was acknowledged before the backup, and that its ledger is correct.
  * @param backUp Makes the backup. Returns a function that restores it and returns the restored database's address.
  */
 async function proveBackup(url: string, backUp: () => Promise<() => Promise<string>>): Promise<void> {
@@ -38,13 +38,13 @@ async function proveBackup(url: string, backUp: () => Promise<() => Promise<stri
   await served.stop()
 
   const restored = await restore()
-  const again = await serveOn(restored)
+  const restoredService = await serveOn(restored)
   try {
-    const journal = new Journal('restored', () => Promise.reject(new Error('It only repeats.')))
+    const journal = new Journal('restored', () => Promise.reject(new Error('This journal only repeats requests.')))
     journal.intents.push(...before)
-    await journal.repeatAll(again.url)
+    await journal.repeatAll(restoredService.url)
   } finally {
-    await again.stop()
+    await restoredService.stop()
   }
   const store = await openStore({ url: restored, system: realSystem })
   await proveBooks(store).finally(() => store.close())
@@ -54,8 +54,8 @@ async function proveBackup(url: string, backUp: () => Promise<() => Promise<stri
   expect(stdout).toMatch(/^ok {3}Activity /m)
 }
 
-describe.skipIf(!hasSqlite)('a backup of SQLite, with the program sqlite3', () => {
-  test('loses nothing that was acknowledged before it', async () => {
+describe.skipIf(!hasSqlite)('a backup of SQLite with the sqlite3 program', () => {
+  test('a restored backup contains every request that was acknowledged before the backup', async () => {
     expect(document).toContain("\nsqlite3 sandbox.sqlite '.backup backup.sqlite'\n")
     expect(document).toContain(
       '\ncp backup.sqlite sandbox.sqlite && rm --force sandbox.sqlite-wal sandbox.sqlite-shm\n',
@@ -81,8 +81,8 @@ describe.skipIf(!hasSqlite)('a backup of SQLite, with the program sqlite3', () =
   })
 })
 
-describe.skipIf(binaries === undefined)("a backup of a PostgreSQL of Debian's packages", () => {
-  test('loses nothing that was acknowledged before it', async () => {
+describe.skipIf(binaries === undefined)("a backup of PostgreSQL from Debian's packages", () => {
+  test('a restored backup contains every request that was acknowledged before the backup', async () => {
     expect(document).toContain('\npg_dump --format=custom --file=backup.dump "$PAYMENTS_DATABASE_URL"\n')
     expect(document).toContain('\ncreatedb restored && pg_restore --dbname=restored --exit-on-error backup.dump\n')
     const folder = mkdtempSync(join(inject('fastDirectory'), 'payments-mcp-backup-'))

@@ -6,10 +6,10 @@ import { idleMachineMs } from '../support/slowdown.ts'
 /** The time within which every request must be answered, whatever happens to the database. */
 export const answerWithinMs = 10_000
 
-/** Clients that continuously make purchases and refunds. Each retries with the same key until it gets 200. */
+/** Clients that continuously make purchases and refunds. Each retries a request with the same key until it gets 200. */
 export class Clients {
   readonly journal: Journal
-  /** The number of requests that the service refused temporarily. */
+  /** The number of attempts that the service refused with 503. */
   refused = 0
   slowestMs = 0
   readonly #url: string
@@ -18,30 +18,30 @@ export class Clients {
 
   constructor(name: string, url: string, count = 16) {
     this.#url = url
-    this.journal = new Journal(name, (intent) => this.#insist(intent))
-    this.#work = Array.from({ length: count }, () => this.#buyAgainAndAgain())
-    // `stop` reports their errors.
+    this.journal = new Journal(name, (intent) => this.#sendUntilOk(intent))
+    this.#work = Array.from({ length: count }, () => this.#buyRepeatedly())
+    // Prevents unhandled rejections. `stop` reports the errors.
     for (const work of this.#work) work.catch(() => {})
   }
 
-  /** Resolves after that many further requests were acknowledged. */
+  /** Resolves once `count` more requests have been acknowledged. */
   async acknowledge(count: number): Promise<void> {
-    const enough = this.journal.acknowledged + count
+    const target = this.journal.acknowledged + count
     const failed = Promise.all(this.#work)
-    while (this.journal.acknowledged < enough) await Promise.race([failed, sleep(10)])
+    while (this.journal.acknowledged < target) await Promise.race([failed, sleep(10)])
   }
 
-  /** Stops the clients, each after it has finished its purchase. */
+  /** Lets each client finish its current purchase, and stops it. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await Promise.all(this.#work)
   }
 
-  async #buyAgainAndAgain(): Promise<void> {
+  async #buyRepeatedly(): Promise<void> {
     while (!this.#isStopping) await this.journal.buy()
   }
 
-  async #insist(intent: Intent): Promise<string> {
+  async #sendUntilOk(intent: Intent): Promise<string> {
     for (;;) {
       const startMs = performance.now()
       const response = await perform(this.#url, intent)
@@ -55,7 +55,7 @@ export class Clients {
   }
 }
 
-/** Expects a refusal that advises a retry, because the database is unavailable or the first try is still running. */
+/** Expects a refusal that advises a retry: the database is unavailable, or the first attempt is still running. */
 function expectAdvice(status: number, text: string): void {
   if (status === 503) expect(text).toContain('"service_unavailable"')
   else expect([status, text]).toEqual([409, expect.stringContaining('is still running. Repeat it in a moment.')])

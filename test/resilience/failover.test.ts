@@ -7,7 +7,7 @@ import { binaries, PostgresServer } from './server.ts'
 
 const directory = inject('fastDirectory')
 
-describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, under load", () => {
+describe.skipIf(binaries === undefined)("failures of PostgreSQL from Debian's packages under load", () => {
   let servers: PostgresServer[]
   let route: Route
   let served: Served[]
@@ -19,7 +19,7 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     served = [await serveOn(route.url)]
     served.push(await serveOn(route.url))
     clients = served.map(({ url }, index) => new Clients(`process ${index}`, url, 8))
-    await acknowledged(100)
+    await acknowledge(100)
   })
   afterEach(async () => {
     await Promise.all(served.map((process) => process.stop()))
@@ -28,9 +28,9 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
   })
 
   const primary = () => servers.at(-1) as PostgresServer
-  const acknowledged = (count: number) => Promise.all(clients.map((each) => each.acknowledge(count)))
+  const acknowledge = (count: number) => Promise.all(clients.map((each) => each.acknowledge(count)))
 
-  /** Proves that every acknowledged request took effect exactly once. */
+  /** Stops the clients, and proves that every acknowledged request took effect exactly once. */
   const prove = async () => {
     await Promise.all(clients.map((each) => each.stop()))
     expect(clients.some(({ refused }) => refused > 0)).toBe(true)
@@ -41,51 +41,51 @@ describe.skipIf(binaries === undefined)("a PostgreSQL of Debian's packages, unde
     }
   }
 
-  test('can crash and be stopped and started again', async () => {
+  test('acknowledged requests take effect exactly once if PostgreSQL crashes and restarts', async () => {
     for (const mode of ['immediate', 'fast', 'immediate'] as const) {
       await primary().stop(mode)
       await primary().start()
-      await acknowledged(100)
+      await acknowledge(100)
     }
     await prove()
   })
 
-  test('can end all connections, again and again', async () => {
+  test('acknowledged requests take effect exactly once if PostgreSQL keeps ending all connections', async () => {
     for (let count = 0; count < 20; count++) {
       await primary().query(
         "select count(pg_terminate_backend(pid)) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()",
       )
-      await acknowledged(10)
+      await acknowledge(10)
     }
     await prove()
   })
 
   test.each([
-    ['that is gone', (old: PostgresServer) => old.stop()],
-    ['that no longer answers', async () => route.fallSilent()],
-  ])('is followed by a synchronous standby instead of one %s', async (_, lose) => {
+    ['has crashed', (old: PostgresServer) => old.stop()],
+    ['no longer answers', async () => route.fallSilent()],
+  ])('acknowledged requests take effect exactly once if a standby replaces a primary that %s', async (_, lose) => {
     const old = primary()
     servers.push(await old.addStandby(directory))
-    await acknowledged(100)
+    await acknowledge(100)
     await lose(old)
-    // The old primary may still be alive, so it must stop answering before another one replaces it.
+    // The old primary may still be running, so it must be stopped before the standby is promoted.
     await old.stop().catch(() => {})
     await primary().promote()
     route.open(primary().url)
-    await acknowledged(100)
+    await acknowledge(100)
     await prove()
   })
 
-  test('is replaced by its successor when it no longer accepts writes', async () => {
+  test('acknowledged requests take effect exactly once if a standby replaces a read-only primary', async () => {
     const old = primary()
     servers.push(await old.addStandby(directory))
-    await acknowledged(100)
-    // Makes the primary behave as if it had become a standby: its connections are alive, but useless.
+    await acknowledge(100)
+    // Makes the old primary read-only, like a standby: its connections stay open, but reject writes.
     await old.query('alter system set default_transaction_read_only = on')
     await old.query('select pg_reload_conf()')
     await primary().promote()
     route.open(primary().url)
-    await acknowledged(100)
+    await acknowledge(100)
     await prove()
   })
 })

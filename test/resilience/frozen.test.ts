@@ -6,7 +6,7 @@ import { idleMachineMs } from '../support/slowdown.ts'
 import { Clients } from './clients.ts'
 import { serveOn } from './processes.ts'
 
-test('a process frozen in the middle of a transaction does not block its party for long', async () => {
+test('if a process freezes during a transaction, another process can soon serve the same party', async () => {
   const database = await postgres.createEmpty()
   const [first, second] = [await serveOn(database.url), await serveOn(database.url)]
   try {
@@ -32,7 +32,7 @@ test('a process frozen in the middle of a transaction does not block its party f
   }
 })
 
-/** Freezes the process after it has begun a transaction. */
+/** Freezes the process while it has a transaction open. */
 async function freezeInTransaction({ process: child }: Served, databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
@@ -40,10 +40,10 @@ async function freezeInTransaction({ process: child }: Served, databaseUrl: stri
     for (;;) {
       child.kill('SIGSTOP')
       const { rows } = await client.query('select clock_timestamp()::text as frozen')
-      // Waits until its earlier statements have finished.
+      // Waits for the statements that the process sent before it was frozen.
       await expect.poll(() => count(client, "state = 'active' and pid <> pg_backend_pid()")).toBe(0)
-      const held = "state = 'idle in transaction' and backend_xid is not null"
-      if ((await count(client, `${held} and xact_start < '${rows[0].frozen}'`)) > 0) return
+      const inTransaction = "state = 'idle in transaction' and backend_xid is not null"
+      if ((await count(client, `${inTransaction} and xact_start < '${rows[0].frozen}'`)) > 0) return
       child.kill('SIGCONT')
     }
   } finally {

@@ -12,7 +12,7 @@ import { serveOn } from './processes.ts'
 const program = '/usr/sbin/pgbouncer'
 
 describe.skipIf(!existsSync(program))("Debian's PgBouncer in transaction mode", () => {
-  test('serves two processes with fewer connections than they open', async () => {
+  test('PgBouncer serves two processes with fewer database connections than they open to it', async () => {
     const database = await postgres.createEmpty()
     const bouncer = await startBouncer(database.url)
     const served = [await serveOn(bouncer.url), await serveOn(bouncer.url)]
@@ -33,7 +33,7 @@ describe.skipIf(!existsSync(program))("Debian's PgBouncer in transaction mode", 
 })
 
 async function startBouncer(databaseUrl: string) {
-  const { hostname, port: to, pathname, username, password } = new URL(databaseUrl)
+  const { hostname, port: databasePort, pathname, username, password } = new URL(databaseUrl)
   const directory = mkdtempSync(join(inject('fastDirectory'), 'payments-mcp-pgbouncer-'))
   const port = await freePort()
   const file = join(directory, 'pgbouncer.ini')
@@ -48,16 +48,16 @@ async function startBouncer(databaseUrl: string) {
   }
   const lines = [
     '[databases]',
-    `* = host=${hostname} port=${to} user=${username} password=${password}`,
+    `* = host=${hostname} port=${databasePort} user=${username} password=${password}`,
     '[pgbouncer]',
     ...Object.entries(settings).map(([name, value]) => `${name} = ${value}`),
   ]
   writeFileSync(file, lines.join('\n'))
-  // PgBouncer refuses to run as root, and its user must be able to read its settings.
+  // PgBouncer refuses to run as root, and the user that it runs as must be able to read the settings.
   chmodSync(directory, 0o755)
   const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : []
   const child = spawn(program, ['-q', ...user, file], { stdio: 'ignore' })
-  await accepts(child, port)
+  await waitUntilItAccepts(child, port)
   const exited = once(child, 'exit')
   return {
     url: `postgres://${username}@127.0.0.1:${port}${pathname}`,
@@ -69,18 +69,18 @@ async function startBouncer(databaseUrl: string) {
   }
 }
 
-/** Resolves when the port accepts connections. */
-async function accepts(child: ChildProcess, port: number): Promise<void> {
+/** Resolves once PgBouncer accepts connections on the port. */
+async function waitUntilItAccepts(child: ChildProcess, port: number): Promise<void> {
   await expect
     .poll(async () => {
-      if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}.`)
+      if (child.exitCode !== null) throw new Error(`PgBouncer ended with exit code ${child.exitCode}.`)
       const socket = connect(port, '127.0.0.1')
-      const outcome = await once(socket, 'connect').then(
+      const isConnected = await once(socket, 'connect').then(
         () => true,
         () => false,
       )
       socket.destroy()
-      return outcome
+      return isConnected
     })
     .toBe(true)
 }

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.ts'
 
 const run = promisify(execFile)
 
-/** The folder of the newest PostgreSQL from Debian's packages; `undefined` if none is installed. */
+/** The folder of the programs of the newest PostgreSQL from Debian's packages; `undefined` if none is installed. */
 export const binaries = globSync('/usr/lib/postgresql/*/bin')
   .filter((path) => statSync(join(path, 'postgres'), { throwIfNoEntry: false }) !== undefined)
   .sort((a, b) => version(a) - version(b))
@@ -17,10 +17,10 @@ function version(path: string): number {
 }
 
 /**
- * Returns the user to run PostgreSQL as. PostgreSQL refuses to run as root, so root uses the user that Debian's
- * packages create.
+ * Returns the user to run PostgreSQL as. PostgreSQL refuses to run as root, so tests that run as root use the user
+ * that Debian's packages create.
  */
-async function owner(): Promise<{ uid?: number; gid?: number }> {
+async function serverUser(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {}
   const ids = await Promise.all(['-u', '-g'].map(async (flag) => Number((await run('id', [flag, 'postgres'])).stdout)))
   return { uid: ids[0] as number, gid: ids[1] as number }
@@ -28,36 +28,36 @@ async function owner(): Promise<{ uid?: number; gid?: number }> {
 
 const settings = { fsync: 'off', unix_socket_directories: '', listen_addresses: '127.0.0.1', max_connections: '60' }
 
-/** A PostgreSQL server for one test, which can stop, restart, copy and promote it. */
+/** A PostgreSQL server for one test. The test can stop, restart and promote it, and can add a standby. */
 export class PostgresServer {
   readonly port: number
   readonly #directory: string
-  readonly #owner: Awaited<ReturnType<typeof owner>>
+  readonly #user: Awaited<ReturnType<typeof serverUser>>
   readonly #settings: Record<string, string>
 
   private constructor(
     directory: string,
     port: number,
-    of: Awaited<ReturnType<typeof owner>>,
+    user: Awaited<ReturnType<typeof serverUser>>,
     ownSettings: Record<string, string>,
   ) {
     this.#directory = directory
     this.port = port
-    this.#owner = of
+    this.#user = user
     this.#settings = ownSettings
   }
 
   static async create(parent: string): Promise<PostgresServer> {
-    const server = await PostgresServer.#place(parent, {})
+    const server = await PostgresServer.#prepare(parent, {})
     await server.#run('initdb', ['-U', 'postgres', '--auth=trust', '--no-sync', '-D', server.#data])
     await server.start()
     return server
   }
 
-  /** Starts a standby. From then on, this server's commits wait for it. */
+  /** Starts a standby. From then on, this server's commits wait for the standby. */
   async addStandby(parent: string): Promise<PostgresServer> {
-    // Once promoted, the standby must not wait for another standby.
-    const standby = await PostgresServer.#place(parent, { synchronous_standby_names: '' })
+    // After its promotion, the standby must not wait for another standby.
+    const standby = await PostgresServer.#prepare(parent, { synchronous_standby_names: '' })
     const from = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres']
     await this.#run('pg_basebackup', [...from, '-R', '-c', 'fast', '--no-sync', '-D', standby.#data])
     await standby.start()
@@ -67,11 +67,11 @@ export class PostgresServer {
     return standby
   }
 
-  static async #place(parent: string, ownSettings: Record<string, string>): Promise<PostgresServer> {
+  static async #prepare(parent: string, ownSettings: Record<string, string>): Promise<PostgresServer> {
     const directory = mkdtempSync(join(parent, 'payments-mcp-server-'))
-    const of = await owner()
-    if (of.uid !== undefined && of.gid !== undefined) chownSync(directory, of.uid, of.gid)
-    return new PostgresServer(directory, await freePort(), of, ownSettings)
+    const user = await serverUser()
+    if (user.uid !== undefined && user.gid !== undefined) chownSync(directory, user.uid, user.gid)
+    return new PostgresServer(directory, await freePort(), user, ownSettings)
   }
 
   get #data(): string {
@@ -109,7 +109,7 @@ export class PostgresServer {
   }
 
   async #run(program: string, args: readonly string[]): Promise<string> {
-    const { stdout } = await run(join(binaries ?? '', program), args, { ...this.#owner, cwd: '/' })
+    const { stdout } = await run(join(binaries ?? '', program), args, { ...this.#user, cwd: '/' })
     return stdout
   }
 }

@@ -24,8 +24,8 @@ afterEach(async () => {
 
 const headers = { Authorization: `Bearer ak_ntl_sandbox_${agentSecret}`, 'X-Instance-ID': 'silence' }
 
-/** Returns the statuses of a read and of the health checks. Each must arrive within the promised time. */
-const read = () =>
+/** Returns the HTTP statuses of a list and of the health check. Expects each answer within the promised time. */
+const readStatuses = () =>
   Promise.all(
     ['/agent-cards', '/healthz'].map(async (path) => {
       const startMs = performance.now()
@@ -41,34 +41,37 @@ function expectWithin(startMs: number, promisedMs: number): void {
 }
 
 test.each([
-  ['falls silent', () => route.fallSilent()],
+  ['sends no answers', () => route.fallSilent()],
   ['refuses connections', () => route.refuse()],
-])('while a database %s, every request is answered in time, and service resumes soon afterwards', async (_, fail) => {
-  const clients = new Clients('silence', served.url)
-  await clients.acknowledge(100)
-  fail()
-  for (const startMs = performance.now(); performance.now() - startMs < 2 * answerWithinMs; )
-    for (const status of await read()) expect(status).toBe(503)
-  expect(clients.refused).toBeGreaterThan(0)
-  route.open()
-  const backMs = performance.now()
-  await clients.acknowledge(1)
-  expectWithin(backMs, 5_000)
-  await clients.acknowledge(100)
-  await expect.poll(read).toEqual([200, 200])
-  await clients.stop()
-  expect(clients.slowestMs).toBeLessThan(answerWithinMs)
-  await clients.journal.repeatAll(served.url)
-  await clients.journal.expectOneEffectEach(database.url)
-})
+])(
+  'while the database %s, every request is answered in time; the service recovers soon afterwards',
+  async (_, fail) => {
+    const clients = new Clients('silence', served.url)
+    await clients.acknowledge(100)
+    fail()
+    for (const startMs = performance.now(); performance.now() - startMs < 2 * answerWithinMs; )
+      for (const status of await readStatuses()) expect(status).toBe(503)
+    expect(clients.refused).toBeGreaterThan(0)
+    route.open()
+    const backMs = performance.now()
+    await clients.acknowledge(1)
+    expectWithin(backMs, 5_000)
+    await clients.acknowledge(100)
+    await expect.poll(readStatuses).toEqual([200, 200])
+    await clients.stop()
+    expect(clients.slowestMs).toBeLessThan(answerWithinMs)
+    await clients.journal.repeatAll(served.url)
+    await clients.journal.expectOneEffectEach(database.url)
+  },
+)
 
-test('a silent database does not prevent a process from ending', async () => {
+test('a process can stop while the database sends no answers', async () => {
   const clients = new Clients('silence', served.url)
   await clients.acknowledge(100)
   route.fallSilent()
   const startMs = performance.now()
   await served.stop()
   expectWithin(startMs, 10_000)
-  // The clients can no longer reach anything.
+  // The clients can no longer connect to the stopped service.
   await expect(clients.stop()).rejects.toThrow(TypeError)
 })

@@ -11,7 +11,7 @@ onEachDatabase('entries of runs', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('a call is an entry with everything that the timeline shows', async () => {
+  test('the entry of a call contains everything that the timeline shows', async () => {
     const instanceId = 'buying books'
     const cardId = await world.issueCard({ maximumAmount: 700 }, { instanceId })
     const answer = await world.authorize(cardId, 400, { instanceId })
@@ -30,14 +30,14 @@ onEachDatabase('entries of runs', (database) => {
       detail: { resourceIds: [cardId, answer.json.data.id], postings: [{ sourceId: answer.json.data.id }] },
     })
     expect(JSON.parse(String(bought?.detail.answer))).toEqual(answer.json)
-    const ofTheAgent = { partyId, instanceId, agentId, calls: 2, refused: 0 }
-    expect(await runOf(world, instanceId)).toMatchObject(ofTheAgent)
-    // The agent's party makes a call in the same run.
+    const expectedRun = { partyId, instanceId, agentId, calls: 2, refused: 0 }
+    expect(await runOf(world, instanceId)).toMatchObject(expectedRun)
+    // The agent's party itself makes a call in the same run.
     await world.get('/whoami', { key: world.apiKey, instanceId })
-    expect(await runOf(world, instanceId)).toMatchObject({ ...ofTheAgent, calls: 3 })
+    expect(await runOf(world, instanceId)).toMatchObject({ ...expectedRun, calls: 3 })
   })
 
-  test('a replay names the original call, and a repeat over MCP is a repeat', async () => {
+  test('the entry of a replay refers to the original call, and tells whether the MCP server repeated it', async () => {
     const sent = { instanceId: 'repeating', idempotencyKey: 'once' }
     await world.issueCard({}, sent)
     await world.issueCard({}, sent)
@@ -52,7 +52,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(JSON.stringify([first, replayed])).not.toContain('"once"')
   })
 
-  test('refusals of authenticated callers are entries: for values, headers, the rate limit, the path', async () => {
+  test('a refused call is recorded only if its credential is valid', async () => {
     const instanceId = 'refused'
     const refused = [
       await world.post('/agent-cards', { maximumAmount: -1 }, { instanceId }),
@@ -72,7 +72,7 @@ onEachDatabase('entries of runs', (database) => {
     expect((await lastEntryOf(world, null)).code).toBe('invalid_value')
   })
 
-  test('a failure of the service is not a refusal, but counts as refused', async () => {
+  test('a call that fails in the service has the outcome failed, and its run counts it as refused', async () => {
     const instanceId = 'failing'
     await setFault(world, { id: 'down', operation: 'list_wallets', fault: 'error', code: 'service_unavailable' })
     expect((await world.get('/wallets', { instanceId })).status).toBe(503)
@@ -81,7 +81,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 1, refused: 1 })
   })
 
-  test('a fault is recorded with its rule, and the underlying call with its postings', async () => {
+  test('the entry of a call with an injected fault contains the fault rule and any postings of the call', async () => {
     const instanceId = 'unlucky'
     const cardId = await world.issueCard({}, { instanceId })
     const operation = 'simulate_card_authorization'
@@ -110,7 +110,7 @@ onEachDatabase('entries of runs', (database) => {
     [`payments-mcp/1 (${'x'.repeat(3000)})`, '…'],
     ['4242424242424242', '[masked number]'],
     ['%%%', '%%%'],
-  ])('the program that called is named by its User-Agent: %s', async (agent, host) => {
+  ])('a run shows the name of the calling program from its User-Agent header: %s', async (agent, host) => {
     await world.get('/whoami', { instanceId: agent.slice(0, 50), headers: { 'User-Agent': agent } })
     const run = await runOf(world, agent.slice(0, 50))
     expect(run.host).toContain(host)
@@ -118,7 +118,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(run.host).not.toMatch(/[\u202e\n]/)
   })
 
-  test('runs come in the order in which something last happened', async () => {
+  test('runs are listed in the order of their latest calls, newest first', async () => {
     for (const instanceId of ['a', 'b', 'a']) await world.get('/whoami', { instanceId })
     const [first, second] = await runsOf(world)
     expect([first?.instanceId, second?.instanceId]).toEqual(['a', 'b'])

@@ -8,7 +8,7 @@ import { addParty, createWorld, type World } from '../support/world.ts'
 import { entriesOf, lastEntryOf, runsOf } from './stored-entries.ts'
 
 // test/secrets/secrets.test.ts checks the same tables after more flows.
-describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries of runs on $name', (database) => {
+describe.runIf(isDeep).each(databases)('secrets in answers on $name', (database) => {
   let flows: Flows
   beforeAll(async () => {
     flows = await createFlows(database)
@@ -16,18 +16,18 @@ describe.runIf(isDeep).each(databases)('no secret in an answer is in the entries
   })
   afterAll(() => flows.close())
 
-  test('after all operations, each called twice', async () => {
+  test('entries of runs contain no secret from an answer, even after every operation was called twice', async () => {
     const { world } = flows.on
     await world.service.runLog.flush()
-    const storedText = await rowsOfRuns(world)
+    const storedText = await readRunTables(world)
     expect(flows.canaries.values.size).toBeGreaterThan(15)
     expect(storedText.length).toBeGreaterThan(10_000)
-    expect(flows.canaries.hitsIn({ kept: storedText })).toEqual([])
+    expect(flows.canaries.hitsIn({ runs: storedText })).toEqual([])
   })
 })
 
 const card = '4111111111111111'
-const hidden = {
+const secrets = {
   'a card number': card,
   'a spaced card number': '4111 1111 1111 1111',
   'an API key': 'sk_ntl_sandbox_abcdefghijklmnop',
@@ -45,7 +45,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('card numbers are not stored under any name, nor secrets under any spelling of their names', async () => {
+  test('a card number is masked in every field, and a secret however its field name is spelled', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
     const answers = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
@@ -53,14 +53,14 @@ onEachDatabase('secrets in requests', (database) => {
     ]
     expect(answers.map(({ status }) => status)).toEqual([400, 400])
     await world.service.runLog.flush()
-    const storedText = await rowsOfRuns(world)
+    const storedText = await readRunTables(world)
     expect(storedText).toContain('nextCursor')
     expect(storedText).not.toContain(card)
     expect(storedText).not.toContain('7714')
   })
 
   test.each(['cvv', 'Password', 'otp', 'card_number', 'access-token'])(
-    'a query named %s is kept without its value',
+    'the query parameter %s is stored without its value',
     async (name) => {
       const instanceId = `a query named ${name}`
       expect((await world.get(`/agent-cards?${name}=7714&limit=5`, { instanceId })).status).toBe(400)
@@ -71,7 +71,7 @@ onEachDatabase('secrets in requests', (database) => {
     },
   )
 
-  test.each(Object.entries(hidden))('%s is not stored, wherever in a request it is', async (_what, secret) => {
+  test.each(Object.entries(secrets))('%s is not stored from any part of a request', async (_what, secret) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`
     const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }
@@ -90,7 +90,7 @@ onEachDatabase('secrets in requests', (database) => {
     ]
     expect(answers.every(({ status }) => status >= 400)).toBe(true)
     await world.service.runLog.flush()
-    const storedText = (await rowsOfRuns(world)).replaceAll('\\', '')
+    const storedText = (await readRunTables(world)).replaceAll('\\', '')
     expect(storedText).toContain('masked')
     expect(storedText).not.toContain(secret)
     expect(decodeURIComponent(storedText.replace(/%(?![0-9a-f]{2})/gi, ''))).not.toContain(secret)
@@ -102,13 +102,13 @@ onEachDatabase('secrets in requests', (database) => {
     })
   })
 
-  test('a card number is not stored, whatever its script, separators and surroundings', async () => {
+  test('a card number is not stored, no matter what script, separators and surrounding text it has', async () => {
     const property = fc.asyncProperty(
-      disguised,
+      disguisedNumbers,
       fc.constantFrom(...surroundings),
-      async ({ text, digits }, [before, behind]) => {
+      async ({ text, digits }, [before, after]) => {
         const instanceId = 'disguised'
-        const quoted = `${before}${text}${behind}`
+        const quoted = `${before}${text}${after}`
         const answers = [
           await world.post(
             '/agent-cards',
@@ -126,7 +126,7 @@ onEachDatabase('secrets in requests', (database) => {
     await fc.assert(property, { numRuns: tries(60) })
   })
 
-  test('a card number that an answer quotes is not stored, whatever JSON puts between its digits', async () => {
+  test('a card number that an answer quotes is not stored, even with invisible characters in it', async () => {
     const instanceId = 'quoted'
     const text = '4242\u202e4242\u202e4242\u202e4242'
     expect((await world.get(`/agent-cards?limit=${encodeURIComponent(text)}`, { instanceId })).status).toBe(400)
@@ -144,7 +144,7 @@ onEachDatabase('secrets in requests', (database) => {
     '2026-11-03/2026-11-29 10:11:12.123',
     '$1,234,567,890,123.00',
     '550e8400-e29b-41d4-a716-446655440000',
-  ])('%s is not a card number, and stays', async (text) => {
+  ])('%s is stored unchanged, because it is not a card number', async (text) => {
     const instanceId = 'no card'
     const cardAnswer = await world.post('/agent-cards', { merchant: { name: text }, memo: 'none' }, { instanceId })
     expect(cardAnswer.status).toBe(400)
@@ -152,7 +152,7 @@ onEachDatabase('secrets in requests', (database) => {
     expect(JSON.parse(String(body)).data.attributes.merchant.name).toBe(text)
   })
 
-  test('the card that a shop is paid with is not kept', async () => {
+  test('a card number and its security code are masked both when they are read and when a shop is paid', async () => {
     const instanceId = 'at a shop'
     const cardId = await world.issueCard({ merchant: { name: 'Cometa Books' } }, { instanceId })
     const { number, cvv } = (await world.get(`/agent-cards/${cardId}/details`, { instanceId })).json.data.attributes
@@ -168,7 +168,7 @@ onEachDatabase('secrets in requests', (database) => {
     expect(JSON.parse(String(body)).data.attributes).toEqual({ ...typed, number: '[masked]', cvv: '[masked]' })
   })
 
-  test('the address of a webhook is not a secret, but its signing secret is', async () => {
+  test('the address of a webhook is stored, but its signing secret is not', async () => {
     const instanceId = 'listening'
     const url = 'https://hooks.example.com/payments'
     const sent = { instanceId, key: world.apiKey }
@@ -181,61 +181,59 @@ onEachDatabase('secrets in requests', (database) => {
   })
 })
 
-describe('records of hostile requests', () => {
-  onEachDatabase('on', (database) => {
-    let world: World
-    beforeAll(async () => {
-      world = await createWorld(database)
-    })
-    afterAll(() => world.drop())
+onEachDatabase('entries of hostile requests', (database) => {
+  let world: World
+  beforeAll(async () => {
+    world = await createWorld(database)
+  })
+  afterAll(() => world.drop())
 
-    test.each<[string, string]>([
-      ['nothing that is JSON', 'not JSON \u0000 \ud800'],
-      ['an escaped NUL and half a character', '{"data":{"attributes":{"a":"\\u0000 \\ud800","\\u0000":1}}}'],
-      ['deep nesting', '['.repeat(30_000)],
-      ['nesting as deep as is read', `${'{"a":'.repeat(31)}"4111111111111111"${'}'.repeat(31)}`],
-      ['one long text', JSON.stringify({ data: { attributes: { description: 'long '.repeat(200_000) } } })],
-      ['many parts', JSON.stringify({ data: Array.from({ length: 50_000 }, (_, at) => ({ number: at })) })],
-      [
-        'many names',
-        JSON.stringify(Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`key${at}`, 'cvv']))),
-      ],
-      ['__proto__', '{"data":{"attributes":{"__proto__":{"cvv":"123"},"constructor":"\\\\"}}}'],
-    ])('%s', async (name, body) => {
-      expect((await world.send('POST', '/agent-cards', { instanceId: name, body })).status).toBeGreaterThanOrEqual(400)
-      const { detail } = await lastEntryOf(world, name)
-      expect((detail.body ?? '').length).toBeLessThanOrEqual(16_384)
-      const whole = (detail.body ?? '').length + (detail.bodyCut ?? 0)
-      if (detail.bodyCut !== undefined) expect(whole).toBeGreaterThanOrEqual(Math.min(body.length, 16_385))
-      expect(JSON.stringify(detail)).not.toContain(card)
-    })
+  test.each<[string, string]>([
+    ['a body that is not JSON', 'not JSON \u0000 \ud800'],
+    ['an escaped NUL and a lone surrogate', '{"data":{"attributes":{"a":"\\u0000 \\ud800","\\u0000":1}}}'],
+    ['deep nesting', '['.repeat(30_000)],
+    ['the deepest nesting that is read', `${'{"a":'.repeat(31)}"4111111111111111"${'}'.repeat(31)}`],
+    ['one long string', JSON.stringify({ data: { attributes: { description: 'long '.repeat(200_000) } } })],
+    ['many array items', JSON.stringify({ data: Array.from({ length: 50_000 }, (_, at) => ({ number: at })) })],
+    [
+      'many property names',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`key${at}`, 'cvv']))),
+    ],
+    ['the property __proto__', '{"data":{"attributes":{"__proto__":{"cvv":"123"},"constructor":"\\\\"}}}'],
+  ])('the entry of a request with %s has a limited length and no card number', async (name, body) => {
+    expect((await world.send('POST', '/agent-cards', { instanceId: name, body })).status).toBeGreaterThanOrEqual(400)
+    const { detail } = await lastEntryOf(world, name)
+    expect((detail.body ?? '').length).toBeLessThanOrEqual(16_384)
+    const whole = (detail.body ?? '').length + (detail.bodyCut ?? 0)
+    if (detail.bodyCut !== undefined) expect(whole).toBeGreaterThanOrEqual(Math.min(body.length, 16_385))
+    expect(JSON.stringify(detail)).not.toContain(card)
+  })
 
-    test('a long answer is cut, with the number of omitted characters', async () => {
-      for (let count = 0; count < 30; count++) await world.issueCard({}, { instanceId: 'many' })
-      const { text } = await world.get('/agent-cards?limit=100', { instanceId: 'listing' })
-      expect(text.length).toBeGreaterThan(16_384)
-      const { answer, cut } = (await lastEntryOf(world, 'listing')).detail
-      expect(answer).toHaveLength(16_384)
-      expect(cut).toBe(text.length - 16_384)
-      expect(text.startsWith(String(answer))).toBe(true)
-    })
+  test('the entry of a long answer contains its beginning and the number of omitted characters', async () => {
+    for (let count = 0; count < 30; count++) await world.issueCard({}, { instanceId: 'many' })
+    const { text } = await world.get('/agent-cards?limit=100', { instanceId: 'listing' })
+    expect(text.length).toBeGreaterThan(16_384)
+    const { answer, cut } = (await lastEntryOf(world, 'listing')).detail
+    expect(answer).toHaveLength(16_384)
+    expect(cut).toBe(text.length - 16_384)
+    expect(text.startsWith(String(answer))).toBe(true)
+  })
 
-    test("a stranger's request adds no entry for other parties", async () => {
-      const stranger = await addParty(world)
-      const cardId = await world.issueCard({}, { instanceId: 'mine' })
-      const before = await entriesOf(world, 'mine')
-      const sent = { key: stranger.agentKey, instanceId: 'mine' }
-      expect((await world.get(`/agent-cards/${cardId}`, sent)).status).toBe(404)
-      expect(await entriesOf(world, 'mine')).toEqual(before)
-      const [theirs, ...others] = await entriesOf(world, 'mine', stranger.partyId)
-      expect(others).toEqual([])
-      expect(theirs).toMatchObject({ partyId: stranger.partyId, agentId: stranger.agentId, status: 404 })
-      expect((await runsOf(world, stranger.partyId)).map(({ instanceId }) => instanceId)).toEqual(['mine'])
-    })
+  test("a request adds no entry to another party's run with the same instance id", async () => {
+    const stranger = await addParty(world)
+    const cardId = await world.issueCard({}, { instanceId: 'mine' })
+    const before = await entriesOf(world, 'mine')
+    const sent = { key: stranger.agentKey, instanceId: 'mine' }
+    expect((await world.get(`/agent-cards/${cardId}`, sent)).status).toBe(404)
+    expect(await entriesOf(world, 'mine')).toEqual(before)
+    const [theirs, ...others] = await entriesOf(world, 'mine', stranger.partyId)
+    expect(others).toEqual([])
+    expect(theirs).toMatchObject({ partyId: stranger.partyId, agentId: stranger.agentId, status: 404 })
+    expect((await runsOf(world, stranger.partyId)).map(({ instanceId }) => instanceId)).toEqual(['mine'])
   })
 })
 
-/** Texts that may surround a number. */
+/** Text before and after a card number. */
 const surroundings = [
   ['', ''],
   ['see ', '.'],
@@ -245,9 +243,9 @@ const surroundings = [
   ['Shop', 'x'],
   ['pan_', '_1'],
 ] as const
-/** The zero digits of scripts: ASCII, full width, Arabic-Indic, Devanagari, mathematical bold. */
+/** The digit zero in several scripts: ASCII, full width, Arabic-Indic, Devanagari, mathematical bold. */
 const zeros = [0x30, 0xff10, 0x660, 0x966, 0x1d7ce] as const
-const between = [
+const separators = [
   '',
   '\u200b',
   '\u200d',
@@ -267,14 +265,14 @@ const between = [
   '\u0085',
 ] as const
 
-/** Generates numbers with a valid check digit, each digit in some script, with something after each digit. */
-const disguised = fc
+/** Generates card numbers with a valid check digit, each digit in a random script, with random separators. */
+const disguisedNumbers = fc
   .tuple(
     fc.integer({ min: 12, max: 18 }).chain((length) => fc.array(fc.nat(9), { minLength: length, maxLength: length })),
     fc.array(fc.constantFrom(...zeros), { minLength: 19, maxLength: 19 }),
-    fc.array(fc.constantFrom(...between), { minLength: 19, maxLength: 19 }),
+    fc.array(fc.constantFrom(...separators), { minLength: 19, maxLength: 19 }),
   )
-  // A number with few different digits may occur in an id or a time by chance.
+  // Excludes numbers with few different digits, because an id or timestamp may contain such a number by chance.
   .filter(([most]) => most[0] !== 0 && new Set(most).size > 5)
   .map(([most, scripts, marks]) => {
     const all = [...most, checkDigit(most)]
@@ -289,7 +287,7 @@ function checkDigit(digits: readonly number[]): number {
   return (10 - (sum % 10)) % 10
 }
 
-/** Returns all digits of a text in ASCII, without anything between them. */
+/** Returns all digits of a string as ASCII digits, without the characters between them. */
 function plainDigits(text: string): string {
   const digits = text.match(/\p{Nd}/gu) ?? []
   return digits
@@ -300,12 +298,12 @@ function plainDigits(text: string): string {
     .join('')
 }
 
-async function rowsOfRuns({ store }: World): Promise<string> {
+async function readRunTables({ store }: World): Promise<string> {
   const tables = await readAllTables(store)
   return JSON.stringify([tables.get('runs'), tables.get('runEntries')])
 }
 
-/** Escapes every character, as JSON may. */
+/** Escapes every character, which JSON permits. */
 function escapeAll(text: string): string {
   return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }

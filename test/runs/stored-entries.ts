@@ -5,12 +5,12 @@ import { findRun, listRuns, runEntriesAfter } from '../../src/service/store/runs
 import type { RunEntryRow, RunRow } from '../../src/service/store/schema/runs.ts'
 import type { World } from '../support/world.ts'
 
-/** A stored entry, with its detail parsed. */
+/** A stored entry with its `detail` parsed from JSON. */
 export interface StoredEntry extends Omit<RunEntryRow, 'detail'> {
   detail: RunDetail
 }
 
-const everything = { beforeId: null, limit: 1000 }
+const firstPage = { beforeId: null, limit: 1000 }
 
 /** Stores all pending entries, and returns the entries of a run, oldest first. */
 export async function entriesOf(
@@ -21,14 +21,14 @@ export async function entriesOf(
   await world.service.runLog.flush()
   const owner = partyId ?? (await partyOf(world))
   const scope = { partyId: owner, runId: runIdOf(owner, instanceId) }
-  const rows = await world.store.read((tx) => runEntriesAfter(tx, scope, { afterId: '', limit: everything.limit }))
+  const rows = await world.store.read((tx) => runEntriesAfter(tx, scope, { afterId: '', limit: firstPage.limit }))
   return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as RunDetail }))
 }
 
 /** Returns the last entry of a run. */
 export async function lastEntryOf(world: World, instanceId?: string | null): Promise<StoredEntry> {
   const last = (await entriesOf(world, instanceId)).at(-1)
-  if (last === undefined) throw new Error('There is no entry.')
+  if (last === undefined) throw new Error('The run has no entries.')
   return last
 }
 
@@ -43,10 +43,10 @@ export async function runOf(world: World, instanceId: string | null): Promise<Ru
 export async function runsOf(world: World, partyId?: string): Promise<readonly RunRow[]> {
   await world.service.runLog.flush()
   const owner = partyId ?? (await partyOf(world))
-  return (await world.store.read((tx) => listRuns(tx, { partyId: owner }, everything))).rows
+  return (await world.store.read((tx) => listRuns(tx, { partyId: owner }, firstPage))).rows
 }
 
-/** Returns the seeded agent's party. The query belongs to a separate run. */
+/** Returns the id of the seeded agent's party. It asks the API in a separate run, to add no entry to the tested run. */
 async function partyOf(world: World): Promise<string> {
   return (await world.get('/whoami', { instanceId: 'the test asks' })).json.data.attributes.partyId
 }
