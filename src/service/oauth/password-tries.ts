@@ -36,7 +36,7 @@ const checkLimits = { each: 30, all: 300, seconds: 60 } as const
 
 /**
  * Creates the limits on password attempts. Attempts are counted by account and source. A browser in which the user
- * signed in before is a source of its own, so that strangers cannot lock the user out (OWASP: Device Cookies).
+ * signed in before is counted separately, so that others cannot lock the user out (OWASP: Device Cookies).
  */
 export function createPasswordTries(system: System) {
   const allowFromAddress = limitByAddress(system, checkLimits)
