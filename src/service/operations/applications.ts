@@ -36,7 +36,7 @@ export const applicationHandlers = {
       lastUsedAtMs: null,
       revokedAtMs: null,
       expiresAtMs: null,
-      ...subjectOf(newId('oap', system, nowMs)),
+      ...clientAndSubject(newId('oap', system, nowMs)),
     }
     await insertGrant(tx, row)
     await saveApplicationClient(
@@ -109,7 +109,7 @@ async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise
  * Returns the subject of a client's tokens. It is the client itself (RFC 9068 section 2.2), because the tokens have no
  * user.
  */
-const subjectOf = (clientId: string) => ({ clientId, userId: clientId })
+const clientAndSubject = (clientId: string) => ({ clientId, userId: clientId })
 
 async function loadApplication({ tx, partyId }: Context, id: string): Promise<OAuthGrantRow> {
   const row = await findApplication(tx, { partyId, id })

@@ -46,7 +46,7 @@ export const approvalHandlers = {
     const status = nextApprovalStatus(approval.status, 'approve')
     if (actor.userId !== null) {
       const verifiedAtMs = (await findUser(tx, actor.userId))?.mfaVerifiedAtMs ?? null
-      const verifyAt = await verifyAddress(context, actor.userId)
+      const verifyAt = await newVerificationUrl(context, actor.userId)
       requireRecentMfa({ amountCents: payment.amountCents, verifiedAtMs, nowMs, verifyAt })
     }
     return approve(context, { approval, payment, wallet }, status)
@@ -63,23 +63,23 @@ export const approvalHandlers = {
     deny(context, await loadForSimulation(context, approvalId), reason),
 } satisfies HandlersOf<typeof approvals>
 
-interface Decided {
+interface Records {
   approval: ApprovalRow
   payment: PaymentRow
   wallet: WalletRow
 }
 
-async function approve(context: Context, { approval, payment, wallet }: Decided, status: ApprovalRow['status']) {
+async function approve(context: Context, { approval, payment, wallet }: Records, status: ApprovalRow['status']) {
   const { tx, nowMs } = context
-  await noteInRun(context, { approval, payment }, 'agreed')
+  await recordDecision(context, { approval, payment }, 'agreed')
   const moved = await replacePayment(tx, payment, await move(context, payment, wallet))
   await mailClaimant(context, moved)
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: null, nowMs }))
 }
 
-async function deny(context: Context, { approval, payment }: Decided, reason: string | undefined) {
+async function deny(context: Context, { approval, payment }: Records, reason: string | undefined) {
   const { tx, nowMs } = context
-  await noteInRun(context, { approval, payment }, 'disagreed')
+  await recordDecision(context, { approval, payment }, 'disagreed')
   const status = nextApprovalStatus(approval.status, 'deny')
   const denied = { ...payment, status: nextPaymentStatus(payment.status, 'deny'), updatedAtMs: nowMs }
   await replacePayment(tx, payment, denied)
@@ -87,9 +87,9 @@ async function deny(context: Context, { approval, payment }: Decided, reason: st
 }
 
 /** Records the decision in the run that requested the payment. */
-async function noteInRun(
+async function recordDecision(
   context: Context,
-  { approval, payment }: Omit<Decided, 'wallet'>,
+  { approval, payment }: Omit<Records, 'wallet'>,
   outcome: 'agreed' | 'disagreed',
 ) {
   const { tx, operation } = context
@@ -103,7 +103,7 @@ async function noteInRun(
     outcome,
     operation: operation.name,
     amountCents: payment.amountCents,
-    remark: `${await deciderIn(context, partyId)} decided.`,
+    remark: `${await describeDecider(context, partyId)} decided.`,
     resourceIds: [approval.id, payment.id],
   })
 }
@@ -112,7 +112,7 @@ async function noteInRun(
  * Describes the decider to the party that owns the run. If the decider belongs to another party, only that party is
  * named.
  */
-async function deciderIn({ tx, actor, operation }: Context, partyId: string): Promise<string> {
+async function describeDecider({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
     return 'The sandbox, on behalf of the customer,'
   if (actor.partyId !== partyId)
@@ -126,7 +126,7 @@ async function deciderIn({ tx, actor, operation }: Context, partyId: string): Pr
  * requested the payment. If the caller is an agent, it must have requested the payment itself.
  * @throws 404 for anything else, 409.
  */
-async function loadForSimulation(context: Context, id: string): Promise<Decided> {
+async function loadForSimulation(context: Context, id: string): Promise<Records> {
   const { tx, actor } = context
   const approval = await findDelegatedApproval(tx, { id, agentPartyId: actor.partyId })
   const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
@@ -143,7 +143,7 @@ async function loadForSimulation(context: Context, id: string): Promise<Decided>
   return { approval, payment, wallet }
 }
 
-async function load({ tx, actor, operation, partyId }: Context, id: string): Promise<Decided> {
+async function load({ tx, actor, operation, partyId }: Context, id: string): Promise<Records> {
   const approval = await findApproval(tx, partyId, id)
   if (approval === undefined) fail('not_found', { detail: `There is no approval ${id}.` })
   const wallet = await findWallet(tx, partyId, approval.walletId)
@@ -152,7 +152,7 @@ async function load({ tx, actor, operation, partyId }: Context, id: string): Pro
   return { approval, wallet, payment: await paymentOf(tx, approval) }
 }
 
-async function verifyAddress({ tx, system, nowMs, publicUrl }: Context, userId: string): Promise<string> {
+async function newVerificationUrl({ tx, system, nowMs, publicUrl }: Context, userId: string): Promise<string> {
   return `${publicUrl()}/verify/${await newChallenge(tx, system, userId, nowMs)}`
 }
 
@@ -170,7 +170,7 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
     id: row.id,
     attributes: {
       status: row.status,
-      target: { type: targets[payment.kind], id: payment.id },
+      target: { type: targetTypes[payment.kind], id: payment.id },
       payment: { amount, currency },
       reasons: JSON.parse(row.reasons) as LimitReason[],
       customer: payment.delegated === 1 ? await customerOf(tx, payment.partyId) : null,
@@ -187,7 +187,7 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
 }
 
 /** The noun that an approval uses for each kind of payment. Transfers between wallets of one party need no approval. */
-const targets = {
+const targetTypes = {
   payment: 'payment',
   wire: 'withdrawal',
   withdrawal: 'withdrawal',

@@ -48,7 +48,7 @@ async function transfer(context: Context, kind: 'deposit' | 'withdrawal', input:
   return transferView(sent)
 }
 
-interface Played {
+interface SimulatedStep {
   does: BankStep['does']
   code?: string | undefined
   reason?: string | undefined
@@ -59,7 +59,7 @@ interface Played {
  * customer.
  * @throws 404.
  */
-async function simulate(context: Context, id: string, played: Played) {
+async function simulate(context: Context, id: string, simulated: SimulatedStep) {
   const { tx, actor } = context
   const row = await findPaymentOfAnyParty(tx, id)
   const isOwn = row?.partyId === actor.partyId || (actor.agentId !== null && row?.agentId === actor.agentId)
@@ -72,11 +72,11 @@ async function simulate(context: Context, id: string, played: Played) {
       detail: `No bank is involved in the transfer ${id}: it was COMPLETED as soon as it was created.`,
     })
   }
-  const { does, code, reason } = played
-  const usual = does === 'settle' ? { code: '', reason: '' } : defaultReasons[does][directionOf(row.kind)]
+  const { does, code, reason } = simulated
+  const defaults = does === 'settle' ? { code: '', reason: '' } : defaultReasons[does][directionOf(row.kind)]
   const atBank = await loadAtBank(tx, row)
   const { bankAccountId } = atBank.account
   const nextDueAtMs = does === 'settle' ? returnsAt(row.kind, bankAccountId, context.nowMs) : null
-  const step: BankStep = { does, code: code ?? usual.code, reason: reason ?? usual.reason, nextDueAtMs }
+  const step: BankStep = { does, code: code ?? defaults.code, reason: reason ?? defaults.reason, nextDueAtMs }
   return transferView(await actAtBank(context, atBank, step))
 }

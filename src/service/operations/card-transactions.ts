@@ -52,28 +52,28 @@ export const cardTransactionHandlers = {
 
   simulateCardCapture: async (input, context) => {
     const paid = await loadTransaction(context, input.cardTransactionId)
-    return transactionView(await capturePurchase(moment(context), paid, input.amount))
+    return transactionView(await capturePurchase(atNow(context), paid, input.amount))
   },
 
   simulateCardReversal: async ({ cardTransactionId }, context) => {
     const paid = await loadTransaction(context, cardTransactionId)
-    return transactionView(await releasePurchase(moment(context), paid, 'reverse'))
+    return transactionView(await releasePurchase(atNow(context), paid, 'reverse'))
   },
 
   simulateCardExpiration: async ({ cardTransactionId }, context) => {
     const paid = await loadTransaction(context, cardTransactionId)
-    return transactionView(await releasePurchase(moment(context), paid, 'expire'))
+    return transactionView(await releasePurchase(atNow(context), paid, 'expire'))
   },
 
   simulateCardRefund: async (input, context) => {
     const { actor, instanceId } = context
     const paid = await loadTransaction(context, input.cardTransactionId)
     const cause = { agentId: actor.agentId, instanceId }
-    return transactionView((await refundPurchase(moment(context), paid, input.amount, cause)).refund)
+    return transactionView((await refundPurchase(atNow(context), paid, input.amount, cause)).refund)
   },
 } satisfies HandlersOf<typeof cardTransactions>
 
-const moment = ({ tx, system, nowMs }: Context) => ({ tx, system, atMs: nowMs })
+const atNow = ({ tx, system, nowMs }: Context) => ({ tx, system, atMs: nowMs })
 
 async function loadTransaction(context: Context, id: string): Promise<Paid> {
   const { tx, actor, operation } = context

@@ -11,7 +11,7 @@ export const credentialHandlers = {
       actorType: actor.actorType,
       partyId: actor.partyId,
       // For a connected agent, this is the user who connected it.
-      userId: actor.userId ?? personOf(actor),
+      userId: actor.userId ?? connectingUserId(actor),
       agentId: causeAgentId,
       agentIdentitySource: causeAgentId === null ? null : identitySource(actor),
       credentialKind: actor.credentialKind,
@@ -23,7 +23,7 @@ export const credentialHandlers = {
 } satisfies HandlersOf<typeof credentials>
 
 /** Returns the user who connected an application; null for one that signs in by itself. */
-function personOf({ grant }: Actor): string | null {
+function connectingUserId({ grant }: Actor): string | null {
   return grant === null || isApplication(grant) ? null : grant.userId
 }
 

@@ -23,7 +23,7 @@ type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']
 
 /** A test customer's default permissions: send and view payments, and view wallets. */
-const usualPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
+const defaultPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
 export const customerHandlers = {
   listCustomers: async (input, { tx, actor }) => {
@@ -37,14 +37,14 @@ export const customerHandlers = {
   removeCustomer: async ({ customerId }, context) => disconnect(context, await loadCustomer(context, customerId)),
 
   removeCustomerAgent: async ({ customerId, agentId }, context) =>
-    dropAgent(context, await loadCustomer(context, customerId), agentId),
+    removeAgent(context, await loadCustomer(context, customerId), agentId),
 
   simulateCustomerInvitation: async (input, context) => {
     const { system, nowMs } = context
     const agents = await loadAgents(context, input.agentIds, (index) => `agentIds/${index}`)
     const partyId = newId('pty', system, nowMs)
     const { handle, email } = await joinAsTestCustomer(context, partyId, input.type)
-    const requests = agents.map((agent) => ({ agent, permissions: input.permissions ?? usualPermissions }))
+    const requests = agents.map((agent) => ({ agent, permissions: input.permissions ?? defaultPermissions }))
     const terms = { message: input.message, expiresAtMs: expiry(undefined, nowMs, defaultInvitationDays) }
     const { invitations } = await inviteAll(context, [{ type: 'email', value: email }], requests, terms)
     return {
@@ -54,13 +54,13 @@ export const customerHandlers = {
   },
 
   simulateInvitationAcceptance: async (input, context) => {
-    const invitation = await loadAddressed(context, input)
+    const invitation = await loadForSimulation(context, input)
     const customer = await invitedParty(context, invitation)
     return invitationView(context, await acceptInvitation(context, invitation, customer))
   },
 
   simulateInvitationDecline: async (input, context) =>
-    invitationView(context, await declineInvitation(context, await loadAddressed(context, input))),
+    invitationView(context, await declineInvitation(context, await loadForSimulation(context, input))),
 
   /**
    * Revokes an agent's access, acting as the customer. For the agent, the effect is the same as if its own party ended
@@ -71,7 +71,7 @@ export const customerHandlers = {
     await requirePlayable(context, input.customerId, {
       call: 'To end it from your side, send remove_customer_agent with an API key of your party.',
     })
-    return dropAgent(context, customer, input.agentId)
+    return removeAgent(context, customer, input.agentId)
   },
 
   simulateCustomerDisconnection: async (input, context) => {
@@ -91,7 +91,7 @@ async function disconnect(context: Context, { party: { id: customerId } }: Custo
 }
 
 /** Removes one agent from a customer. Returns `deleted: true` only if no agent is left. */
-async function dropAgent(context: Context, { party, delegations }: CustomerRecord, agentId: string) {
+async function removeAgent(context: Context, { party, delegations }: CustomerRecord, agentId: string) {
   const { tx, actor, nowMs } = context
   const customerId = party.id
   if (!delegations.some((grant) => grant.agentId === agentId)) {
@@ -154,7 +154,7 @@ function customerView({ party, delegations }: CustomerRecord): CustomerResource 
  * Returns the invitation if it is addressed to the given party and the caller may simulate that party. The error does
  * not reveal whether any other invitation exists.
  */
-async function loadAddressed(
+async function loadForSimulation(
   context: Context,
   { invitationId, partyId }: { invitationId: string; partyId?: string | undefined },
 ): Promise<InvitationRecord> {

@@ -14,8 +14,8 @@ export const eventHandlers = {
     const { tx, actor, partyId } = context
     const { eventType, createdAfter, createdBefore } = input
     const types = await wantedTypes(context, eventType)
-    const narrowed = { eventType, createdAfter, createdBefore }
-    const list = { list: 'events', partyId, agentId: actor.agentId, ...narrowed }
+    const filters = { eventType, createdAfter, createdBefore }
+    const list = { list: 'events', partyId, agentId: actor.agentId, ...filters }
     const createdAfterMs = createdAfter === undefined ? undefined : parseTimestamp(createdAfter)
     const createdBeforeMs = createdBefore === undefined ? undefined : parseTimestamp(createdBefore)
     const found = await readEvents(context, { types, createdAfterMs, createdBeforeMs }, pageRequest(input, list))
@@ -24,7 +24,7 @@ export const eventHandlers = {
   },
 
   getEvent: async ({ eventId }, context) => {
-    readableTypesOf(context)
+    requireReadableTypes(context)
     const found = await readEvent(context, eventId)
     const [view] = await eventViews(context.tx, found === undefined ? [] : [found])
     return view ?? fail('not_found', { detail: `There is no event ${eventId}.` })
@@ -40,7 +40,7 @@ export const eventHandlers = {
 } satisfies HandlersOf<typeof events>
 
 /** Returns the event types that the caller may receive. @throws 403 `forbidden` if there are none. */
-function readableTypesOf({ actor, operation }: Context): readonly EventType[] {
+function requireReadableTypes({ actor, operation }: Context): readonly EventType[] {
   const types = readableTypes({ actor })
   if (types.length === 0) requirePermission(actor, { ...operation, permission: 'payments.read' })
   return types
@@ -54,14 +54,14 @@ function readableTypesOf({ actor, operation }: Context): readonly EventType[] {
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }
   if (eventType === undefined) {
-    if (context.partyId === context.actor.partyId) return readableTypesOf(context)
+    if (context.partyId === context.actor.partyId) return requireReadableTypes(context)
     const detail =
       'eventType is required, because events of another party are listed one type at a time. Send a type such as payment.completed.'
     fail('invalid_value', { detail, source })
   }
   if (!isEventType(eventType)) {
-    const words = Object.keys(eventKinds).join(', ')
-    const detail = `eventType must be a type of event, got ${show(eventType)}. Types begin with: ${words}. docs/events.md lists all.`
+    const prefixes = Object.keys(eventKinds).join(', ')
+    const detail = `eventType must be a type of event, got ${show(eventType)}. Types begin with: ${prefixes}. docs/events.md lists all.`
     fail('invalid_value', { detail, source })
   }
   await requireReadable(context, eventType)

@@ -62,14 +62,14 @@ export const partyHandlers = {
   },
 
   getPartyCompliance: async ({ partyId }, context) => {
-    await requireKnown(context, partyId, 'party.read')
+    await requireOwnOrCustomer(context, partyId, 'party.read')
     const found = await findComplianceCase(context.tx, partyId)
     return found === undefined ? null : complianceCaseView(found)
   },
 
   simulateComplianceDecision: async ({ partyId, status }, context) => {
     const { tx } = context
-    await requireKnown(context, partyId)
+    await requireOwnOrCustomer(context, partyId)
     if (partyId !== context.actor.partyId) {
       await requirePlayable(context, partyId, { call: 'Send it with an API key of that party.' })
     }
@@ -114,7 +114,7 @@ async function setLimits(context: Context, limits: Limits | null, source?: { poi
  * @param needed The permission that a grant must include.
  * @throws 404 for any other party, 403 if no grant includes the permission.
  */
-async function requireKnown({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {
+async function requireOwnOrCustomer({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {
   if (partyId === actor.partyId) return
   const scope = { partyId: actor.partyId, agentId: actor.agentId, status: 'active' } as const
   const customer = await findCustomer(tx, scope, partyId)

@@ -45,7 +45,7 @@ export const partyInvitationHandlers = {
     // The lock keeps two concurrent requests from inviting one person twice.
     await tx.lockParty(partyId)
     const invitees = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
-    requireDifferent(invitees)
+    requireDistinctEmails(invitees)
     const [party, view] = await Promise.all([findParty(tx, partyId), viewsOf(context)])
     const from = party?.displayName ?? ''
     const rows: PartyInvitationRow[] = []
@@ -74,7 +74,7 @@ export const partyInvitationHandlers = {
 } satisfies HandlersOf<typeof partyInvitations>
 
 /** Rejects two invitations to one address. @throws 422 naming the second. */
-function requireDifferent(invitees: readonly Invitee[]): void {
+function requireDistinctEmails(invitees: readonly Invitee[]): void {
   const second = invitees.findIndex(({ email }, index) => invitees.findIndex((one) => one.email === email) < index)
   if (second === -1) return
   failAttribute(

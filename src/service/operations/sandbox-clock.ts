@@ -24,7 +24,7 @@ export const sandboxClockHandlers = {
  * The furthest that one call can move the clock: ten years, the same as the maximum of `seconds`. It limits how many
  * effects become due at once.
  */
-const longestMs = 316_224_000_000
+const maxAdvanceMs = 316_224_000_000
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {
   if ((seconds === undefined) === (to === undefined)) {
@@ -34,7 +34,7 @@ function target(nowMs: number, seconds: number | undefined, to: string | undefin
   const toMs = parseTimestamp(to)
   if (toMs <= nowMs)
     failAttribute('to', `to must be later than the sandbox's time ${timestamp(nowMs)}, got ${show(to)}.`)
-  if (toMs - nowMs > longestMs)
+  if (toMs - nowMs > maxAdvanceMs)
     failAttribute('to', `to must be within ten years of ${timestamp(nowMs)}, got ${show(to)}.`)
   return toMs
 }
