@@ -148,7 +148,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const gone = await restore('one')
     expect([gone.status, gone.json.errors[0].detail]).toEqual([
       404,
-      'There is no snapshot one. list_sandbox_snapshots lists all.',
+      'There is no snapshot one. list_sandbox_snapshots lists all snapshots.',
     ])
     expect((await world.send('DELETE', '/simulations/snapshots/one')).status).toBe(404)
     expect(
@@ -183,7 +183,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect([large.status, large.json.errors[0].detail]).toEqual([
       409,
       expect.stringMatching(
-        /^With this one \(1 MiB\), the snapshots would take 28\d MiB; the most allowed is 256 MiB\. Delete/,
+        /^With this snapshot \(1 MiB\), all snapshots would take 28\d MiB; the most allowed is 256 MiB\. Delete/,
       ),
     ])
     expect((await restore('one-more')).status).toBe(200)

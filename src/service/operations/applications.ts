@@ -20,10 +20,10 @@ export const applicationHandlers = {
     await requireManager(context)
     requireCanGrant(actor, grantedScopes.agentKey())
     await requireUsableKeys(publicKeys)
-    // Deleting the agent takes the same lock, so a concurrent deletion also ends this application.
+    // With this lock, a deletion of the agent either is visible here or comes later and revokes the application too.
     await tx.lockParty(partyId)
     const agent = await loadAgent(context, agentId)
-    if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; no application can act as it.' })
+    if (agent.status === 'REVOKED') fail('conflict', { detail: 'No application can act as a deleted agent.' })
     const secret = publicKeys === undefined ? newCredential('client_secret', environment, system) : undefined
     const row: OAuthGrantRow = {
       id: newId('ogr', system, nowMs),
@@ -55,10 +55,10 @@ export const applicationHandlers = {
     return page(found, list, (row) => applicationView(row, context))
   },
 
-  /** Reduces the scopes and replaces the keys. Both apply at once, because every request looks up the grant. */
+  /** Reduces the scopes, even those of tokens that were already issued, and replaces the public keys. */
   updateApplication: async ({ applicationId, scopes, publicKeys }, context) => {
     const { tx, actor } = context
-    // The holder of a new key can act as the agent, so the caller must have every permission of an agent's key.
+    // The holder of a new key can act as the agent, so the caller needs every permission that an agent's key gives.
     if (publicKeys !== undefined) requireCanGrant(actor, grantedScopes.agentKey())
     await requireUsableKeys(publicKeys)
     const before = await loadApplication(context, applicationId)
@@ -67,7 +67,7 @@ export const applicationHandlers = {
     const added = scopes?.filter((scope) => !present.includes(scope)) ?? []
     if (added.length > 0) {
       fail('conflict', {
-        detail: `The application lacks ${added.join(', ')}, and the scopes of an application can only be reduced. Register another one.`,
+        detail: `The application lacks ${added.join(', ')}, and the scopes of an application can only be reduced. Register a new application.`,
       })
     }
     const remaining =
@@ -75,7 +75,7 @@ export const applicationHandlers = {
     if (publicKeys !== undefined) {
       if (authenticationOf(before) !== 'private_key_jwt') {
         fail('conflict', {
-          detail: 'The application has a secret. Register another one with publicKeys, and revoke it.',
+          detail: 'Register a new application with publicKeys, and revoke this one, which has a secret.',
         })
       }
       await saveApplicationClient(tx, before, { publicKeys })
@@ -97,17 +97,17 @@ export const applicationHandlers = {
   },
 } satisfies HandlersOf<typeof applications>
 
-/** Refuses keys that cannot verify an assertion. With such keys, the application could register but never sign in. */
+/** Refuses keys that cannot verify an assertion, because an application with such keys could never sign in. */
 async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise<void> {
-  for (const [at, key] of publicKeys.entries()) {
+  for (const [index, key] of publicKeys.entries()) {
     const problem = await publicKeyProblem(key)
-    if (problem !== undefined) failAttribute(`publicKeys/${at}`, `publicKeys/${at} ${problem}`)
+    if (problem !== undefined) failAttribute(`publicKeys/${index}`, `publicKeys/${index} ${problem}`)
   }
 }
 
 /**
- * Returns the subject of a client's tokens. It is the client itself (RFC 9068 section 2.2), because the tokens have no
- * user.
+ * Returns the client and the subject of an application's tokens. They are the same, because the tokens have no user
+ * (RFC 9068 section 2.2).
  */
 const clientAndSubject = (clientId: string) => ({ clientId, userId: clientId })
 

@@ -86,7 +86,7 @@ async function deny(context: Context, { approval, payment }: Records, reason: st
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
 }
 
-/** Records the decision in the run that requested the payment. */
+/** Records the decision in the log of the run that requested the payment. */
 async function recordDecision(
   context: Context,
   { approval, payment }: Omit<Records, 'wallet'>,
@@ -109,8 +109,8 @@ async function recordDecision(
 }
 
 /**
- * Describes the decider to the party that owns the run. If the decider belongs to another party, only that party is
- * named.
+ * Describes who decided, for the run log of the given party. If the decider is a user or an agent of another party, the
+ * description names only that party.
  */
 async function describeDecider({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
@@ -122,9 +122,9 @@ async function describeDecider({ tx, actor, operation }: Context, partyId: strin
 }
 
 /**
- * Returns a customer's approval that the caller may decide in a simulation. An agent of the caller's party must have
- * requested the payment. If the caller is an agent, it must have requested the payment itself.
- * @throws 404 for anything else, 409.
+ * Loads a customer's approval that the caller may decide in a simulation. An agent of the caller's party must have
+ * requested the payment; if an agent calls, that agent itself.
+ * @throws 404 for any other approval, 409 if the customer is self-managed.
  */
 async function loadForSimulation(context: Context, id: string): Promise<Records> {
   const { tx, actor } = context
@@ -132,7 +132,7 @@ async function loadForSimulation(context: Context, id: string): Promise<Records>
   const payment = approval === undefined ? undefined : await paymentOf(tx, approval)
   const isOwn = actor.agentId === null || payment?.agentId === actor.agentId
   if (approval === undefined || payment === undefined || !isOwn) {
-    fail('not_found', { detail: `None of your customers has an approval ${id} to decide.` })
+    fail('not_found', { detail: `None of your customers has an approval ${id} that you can decide.` })
   }
   await requirePlayable(context, approval.partyId, {
     call: 'Send approve_approval or deny_approval with a credential of that party.',
@@ -158,7 +158,7 @@ async function newVerificationUrl({ tx, system, nowMs, publicUrl }: Context, use
 
 async function paymentOf(tx: Transaction, approval: ApprovalRow): Promise<PaymentRow> {
   const payment = await findPayment(tx, approval.partyId, approval.paymentId)
-  if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
+  if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} has no payment.`)
   return payment
 }
 
@@ -186,7 +186,7 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
   }
 }
 
-/** The noun that an approval uses for each kind of payment. Transfers between wallets of one party need no approval. */
+/** The type of an approval's target for each kind of payment. `internal` is unused: such transfers need no approval. */
 const targetTypes = {
   payment: 'payment',
   wire: 'withdrawal',

@@ -55,9 +55,9 @@ interface SimulatedStep {
 }
 
 /**
- * Simulates the bank for a transfer of the caller's party, or for a transfer that the calling agent requested for a
- * customer.
- * @throws 404.
+ * Simulates the bank's next step in a transfer of the caller's party, or in a transfer that the calling agent requested
+ * for a customer.
+ * @throws 404 for any other transfer, 409 if the bank cannot take this step.
  */
 async function simulate(context: Context, id: string, simulated: SimulatedStep) {
   const { tx, actor } = context
@@ -65,11 +65,11 @@ async function simulate(context: Context, id: string, simulated: SimulatedStep) 
   const isOwn = row?.partyId === actor.partyId || (actor.agentId !== null && row?.agentId === actor.agentId)
   if (row === undefined || row.kind === 'payment' || !isOwn)
     fail('not_found', { detail: `There is no transfer ${id}.` })
-  // The response contains the whole transfer, so only callers who may read it can simulate its bank.
+  // The response contains the whole transfer, so only callers who may read it can simulate the bank.
   await requireWalletPermission(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
   if (row.externalAccountId === null) {
     fail('conflict', {
-      detail: `No bank is involved in the transfer ${id}: it was COMPLETED as soon as it was created.`,
+      detail: `The transfer ${id} does not use a linked bank account, so there is no bank to simulate.`,
     })
   }
   const { does, code, reason } = simulated

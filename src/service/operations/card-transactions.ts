@@ -37,7 +37,7 @@ export const cardTransactionHandlers = {
     requireNotFrozen(payable.card, nowMs)
     if (attempt === 'first' && staysUnresolved(input.merchant.name)) {
       const detail =
-        'The simulation was accepted but is not resolved yet. Repeat the request with the same Idempotency-Key.'
+        'The authorization has no result yet. To get the result, repeat the request with the same Idempotency-Key.'
       fail('service_unavailable', { detail, retryable: true })
     }
     const authorized = await authorizeCard(context, payable, {

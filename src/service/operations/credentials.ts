@@ -10,24 +10,24 @@ export const credentialHandlers = {
     attributes: {
       actorType: actor.actorType,
       partyId: actor.partyId,
-      // For a connected agent, this is the user who connected it.
+      // If an agent calls, this is the user who connected it, if any.
       userId: actor.userId ?? connectingUserId(actor),
       agentId: causeAgentId,
       agentIdentitySource: causeAgentId === null ? null : identitySource(actor),
       credentialKind: actor.credentialKind,
-      // Users sign in; the token that represents their session is not a key.
+      // The token of a user's session or of a grant is not a key.
       keyId: actor.actorType === 'user' || actor.grant !== null ? null : actor.keyId,
       grantId: actor.grant?.id ?? null,
     },
   }),
 } satisfies HandlersOf<typeof credentials>
 
-/** Returns the user who connected an application; null for one that signs in by itself. */
+/** Returns the user who gave the grant. Returns null without a grant, or if a registered application holds it. */
 function connectingUserId({ grant }: Actor): string | null {
   return grant === null || isApplication(grant) ? null : grant.userId
 }
 
-/** Returns how the agent was identified. A party's key that names an agent in X-Agent-ID still acts as the party. */
+/** Returns how the agent was identified. With a party's key and X-Agent-ID, the party is still the actor. */
 function identitySource({ agentId, grant }: Actor): 'credential' | 'oauth_grant' | 'header' {
   if (agentId === null) return 'header'
   return grant === null ? 'credential' : 'oauth_grant'

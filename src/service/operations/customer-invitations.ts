@@ -60,7 +60,7 @@ export const customerInvitationHandlers = {
   }),
 } satisfies HandlersOf<typeof customerInvitations>
 
-/** Revokes a pending invitation. @throws 404, 409. */
+/** Revokes an invitation. @throws 404 if the caller may not see the invitation, 409 if it is not pending. */
 export async function revoke(context: Context, invitationId: string) {
   const { tx, nowMs, causeAgentId, instanceId } = context
   const before = await loadInvitation(context, invitationId)
@@ -68,7 +68,7 @@ export async function revoke(context: Context, invitationId: string) {
   return invitationView(context, await changeInvitation(tx, before, 'revoke', nowMs, { cause }))
 }
 
-/** Returns an invitation of the caller's party. An agent sees only invitations for itself. @throws 404. */
+/** Returns an invitation from the caller's party. An agent finds only its own. @throws 404 for any other invitation. */
 export async function loadInvitation({ tx, actor }: Context, id: string): Promise<InvitationRecord> {
   const scope = { partyId: actor.partyId, agentId: actor.agentId }
   const invitation = await findInvitation(tx, scope, id)
@@ -84,16 +84,16 @@ export async function invitationViews(context: Context, rows: readonly Invitatio
   return Promise.all(rows.map(await viewsOf(context)))
 }
 
-/** Loads the keys for the pages' addresses once, and returns a function that renders invitations with them. */
+/** Loads the keys for the invitations' URLs once, and returns a function that renders invitations. */
 export async function viewsOf({ tx, publicUrl }: Context) {
   const urlOf = await invitationUrls(tx, publicUrl)
   return async (row: InvitationRecord) => viewAt(row, await urlOf(row))
 }
 
 const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
-const parsed = (text: string) => JSON.parse(text)
+const parsed = (json: string) => JSON.parse(json)
 
-/** Renders an invitation whose page has this address. */
+/** Renders an invitation. `url` is the page where the recipient accepts or declines. */
 export function viewAt(row: InvitationRecord, url: string): z.output<typeof AgentDelegationInvitation> {
   return {
     type: 'agentDelegationInvitation',
@@ -107,7 +107,7 @@ export function viewAt(row: InvitationRecord, url: string): z.output<typeof Agen
       permissions: parsed(row.permissions),
       limits: row.limits === null ? null : parsed(row.limits),
       status: row.status,
-      // Due effects are applied before every request, so the recorded status is the effective one.
+      // Due effects are applied before every request, so the stored status is already the effective one.
       effectiveStatus: row.status,
       expiresAt: timestamp(row.expiresAtMs),
       acceptedAt: iso(row.acceptedAtMs),
@@ -126,7 +126,7 @@ export function viewAt(row: InvitationRecord, url: string): z.output<typeof Agen
 
 function firstOf(group: InvitationGroup): InvitationRecord {
   const [first] = group
-  if (first === undefined) throw new Error('Bug: a group without an invitation.')
+  if (first === undefined) throw new Error('Bug: the group has no invitations.')
   return first
 }
 

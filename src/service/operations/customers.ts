@@ -22,7 +22,7 @@ import { expiry, inviteAll, loadAgents } from './steps/send-invitations.ts'
 type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']
 
-/** A test customer's default permissions: send and view payments, and view wallets. */
+/** The permissions that the invitation of a test customer requests by default. */
 const defaultPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
 export const customerHandlers = {
@@ -63,13 +63,13 @@ export const customerHandlers = {
     invitationView(context, await declineInvitation(context, await loadForSimulation(context, input))),
 
   /**
-   * Revokes an agent's access, acting as the customer. For the agent, the effect is the same as if its own party ended
-   * the access.
+   * Revokes an agent's access in the customer's name. The effect is the same as when the agent's own party removes the
+   * agent from the customer.
    */
   simulateAgentRevocation: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
     await requirePlayable(context, input.customerId, {
-      call: 'To end it from your side, send remove_customer_agent with an API key of your party.',
+      call: 'To end the access from your side, send remove_customer_agent with an API key of your party.',
     })
     return removeAgent(context, customer, input.agentId)
   },
@@ -77,7 +77,7 @@ export const customerHandlers = {
   simulateCustomerDisconnection: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
     await requirePlayable(context, input.customerId, {
-      call: 'To end it from your side, send remove_customer with an API key of your party.',
+      call: 'To end the connection from your side, send remove_customer with an API key of your party.',
     })
     return disconnect(context, customer)
   },
@@ -90,12 +90,12 @@ async function disconnect(context: Context, { party: { id: customerId } }: Custo
   return { data: customerView(await loadCustomer(context, customerId)), meta: { deleted: true as const } }
 }
 
-/** Removes one agent from a customer. Returns `deleted: true` only if no agent is left. */
+/** Ends one agent's access to a customer. Returns `deleted: true` only if no other agent has access. */
 async function removeAgent(context: Context, { party, delegations }: CustomerRecord, agentId: string) {
   const { tx, actor, nowMs } = context
   const customerId = party.id
   if (!delegations.some((grant) => grant.agentId === agentId)) {
-    fail('not_found', { detail: `The customer ${customerId} granted nothing to an agent ${agentId}.` })
+    fail('not_found', { detail: `The customer ${customerId} never granted access to an agent ${agentId}.` })
   }
   await revokeDelegations(tx, { agentPartyId: actor.partyId, customerPartyId: customerId, agentId }, nowMs)
   const after = await findCustomer(tx, { partyId: actor.partyId, agentId: null, status: 'all' }, customerId)
@@ -105,8 +105,8 @@ async function removeAgent(context: Context, { party, delegations }: CustomerRec
 }
 
 /**
- * Returns a customer of the caller's party, including former ones. An agent sees only customers who granted it access.
- * @throws 404.
+ * Returns a current or former customer of the caller's party. An agent sees only customers who granted it access.
+ * @throws 404 for any other party.
  */
 async function loadCustomer({ tx, actor }: Context, customerId: string): Promise<CustomerRecord> {
   const scope = { partyId: actor.partyId, agentId: actor.agentId, status: 'all' } as const
@@ -116,8 +116,8 @@ async function loadCustomer({ tx, actor }: Context, customerId: string): Promise
 }
 
 /**
- * Renders all grants of a customer as one connection. The connection was created with the first grant, and is active
- * while any grant is active.
+ * Renders all grants of a customer as one connection. It was created when the customer gave the first grant, and is
+ * active while any grant is active.
  */
 function customerView({ party, delegations }: CustomerRecord): CustomerResource {
   const first = delegations[0]
@@ -151,8 +151,9 @@ function customerView({ party, delegations }: CustomerRecord): CustomerResource 
 }
 
 /**
- * Returns the invitation if it is addressed to the given party and the caller may simulate that party. The error does
- * not reveal whether any other invitation exists.
+ * Loads an invitation whose recipient the caller may simulate. If `partyId` is given, it must be the recipient.
+ * @throws 404 if the caller may not see the invitation, 422 for any other `partyId`, 409 if the recipient is
+ * self-managed.
  */
 async function loadForSimulation(
   context: Context,

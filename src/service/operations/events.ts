@@ -48,20 +48,20 @@ function requireReadableTypes({ actor, operation }: Context): readonly EventType
 
 /**
  * Returns the event types to list.
- * @throws 400 for an unknown type, or if a request on behalf of a customer names no type; 403 for a type that the
- * caller may not receive.
+ * @throws 400 for an unknown type, or if a request on behalf of a customer has no type; 403 for a type that the caller
+ * may not receive.
  */
 async function wantedTypes(context: Context, eventType: string | undefined): Promise<readonly EventType[]> {
   const source = { parameter: 'eventType' }
   if (eventType === undefined) {
     if (context.partyId === context.actor.partyId) return requireReadableTypes(context)
     const detail =
-      'eventType is required, because events of another party are listed one type at a time. Send a type such as payment.completed.'
+      "eventType is required, because a customer's events are listed one type at a time. Send a type such as payment.completed."
     fail('invalid_value', { detail, source })
   }
   if (!isEventType(eventType)) {
     const prefixes = Object.keys(eventKinds).join(', ')
-    const detail = `eventType must be a type of event, got ${show(eventType)}. Types begin with: ${prefixes}. docs/events.md lists all.`
+    const detail = `eventType must be an event type, got ${show(eventType)}. Event types begin with one of: ${prefixes}. docs/events.md lists all types.`
     fail('invalid_value', { detail, source })
   }
   await requireReadable(context, eventType)

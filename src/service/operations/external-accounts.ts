@@ -31,19 +31,16 @@ export const externalAccountHandlers = {
   },
 
   linkExternalAccounts: async ({ processorToken, institutionName }, context) => {
-    // No bank backs the test accounts: in production, a deposit from one would create money.
+    // Test accounts hold no real money, so in production a deposit from a test account would create money.
     if (context.environment !== 'sandbox') {
       fail('not_implemented', {
-        detail: 'This service is not connected to a bank. Accounts can be linked in its sandbox only.',
+        detail: 'This service is not connected to a bank. Accounts can be linked only in its sandbox.',
       })
     }
     const chosen = processorTokens.get(processorToken)
     if (chosen === undefined) {
       const knownTokens = [...processorTokens.keys()].join(', ')
-      failAttribute(
-        'processorToken',
-        `processorToken must be a test token of the sandbox, which has no real bank: ${knownTokens}.`,
-      )
+      failAttribute('processorToken', `processorToken must be one of the sandbox's test tokens: ${knownTokens}.`)
     }
     return link(context, chosen, institutionName ?? testBankName)
   },
@@ -54,7 +51,7 @@ export const externalAccountHandlers = {
   /** Unlinks an account. An account that is already unlinked is returned unchanged. */
   deleteExternalAccount: async ({ externalAccountId }, context) => {
     const { tx, partyId, nowMs } = context
-    // Only requests with an idempotency key already hold the party's lock, and this request may have no key.
+    // A request with an idempotency key already holds the party's lock, but this request may have no key.
     await tx.lockParty(partyId)
     const before = await loadExternalAccount(context, externalAccountId)
     const change = { status: 'deleted', connectionStatus: 'disconnected', updatedAtMs: nowMs } as const
@@ -77,8 +74,8 @@ export const externalAccountHandlers = {
 } satisfies HandlersOf<typeof externalAccounts>
 
 /**
- * Links the accounts that the bank confirms. An account that was linked before keeps its id, and its connection works
- * again.
+ * Links the chosen accounts, except those that the test bank rejects. An account that was linked before keeps its id,
+ * and its connection becomes active again.
  */
 async function link(context: Context, chosen: readonly TestAccountId[], bankName: string) {
   const data: AccountResource[] = []
@@ -98,20 +95,20 @@ async function linkOne(
   { accountName, accountType, lastFour, bankName }: TestAccount & { bankName: string },
 ): Promise<ExternalAccountRow> {
   const linked = { status: 'active', connectionStatus: 'active', bankName, updatedAtMs: nowMs } as const
-  const by = { agentId: causeAgentId, instanceId }
+  const cause = { agentId: causeAgentId, instanceId }
   const before = await findAccountAtBank(tx, { partyId, bankAccountId })
   if (before !== undefined) {
     const isLinked = before.status === 'active' && before.connectionStatus === 'active' && before.bankName === bankName
-    return isLinked ? before : updateExternalAccount(tx, before, { ...linked, ...by })
+    return isLinked ? before : updateExternalAccount(tx, before, { ...linked, ...cause })
   }
   const id = newId('eac', system, nowMs)
   const accountFields = { accountName, accountType, lastFour, bankAccountId }
-  const row: ExternalAccountRow = { id, partyId, ...accountFields, ...linked, ...by, version: 1, createdAtMs: nowMs }
+  const row: ExternalAccountRow = { id, partyId, ...accountFields, ...linked, ...cause, version: 1, createdAtMs: nowMs }
   await insertExternalAccount(tx, row)
   return row
 }
 
-/** Returns a bank account of the party acted on, including unlinked ones. @throws 404 for any other. */
+/** Returns a linked or unlinked bank account of `partyId`. @throws 404 if the party has no such account. */
 async function loadExternalAccount({ tx, partyId }: Context, id: string): Promise<ExternalAccountRow> {
   const account = await findExternalAccount(tx, partyId, id)
   if (account === undefined) fail('not_found', { detail: `There is no bank account ${id}.` })

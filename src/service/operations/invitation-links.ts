@@ -54,7 +54,7 @@ export const invitationLinkHandlers = {
 
   revokeInvitationLink: async ({ linkId }, context) => {
     const { tx, partyId, nowMs } = context
-    // With this lock, a concurrent join either has already completed or finds the link revoked.
+    // Joining takes the same lock, so a customer who joins now either has already joined or finds the link revoked.
     await tx.lockParty(partyId)
     const before = await loadLink(context, linkId)
     return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))
@@ -66,7 +66,7 @@ async function loadLink({ tx, partyId }: Context, id: string): Promise<Invitatio
   return link ?? fail('not_found', { detail: `There is no invitation link ${id}.` })
 }
 
-/** Returns when the link expires, or null if it never does. @throws 422 naming `expiresAt`. */
+/** Returns when the link expires; null if it never does. @throws 422 if `expiresAt` is not in the future. */
 function expiry(requestedExpiry: string | undefined, nowMs: number): number | null {
   if (requestedExpiry === undefined) return null
   const expiresAtMs = parseTimestamp(requestedExpiry)

@@ -71,9 +71,9 @@ export const partyHandlers = {
     const { tx } = context
     await requireOwnOrCustomer(context, partyId)
     if (partyId !== context.actor.partyId) {
-      await requirePlayable(context, partyId, { call: 'Send it with an API key of that party.' })
+      await requirePlayable(context, partyId, { call: 'Send this call with an API key of that party.' })
     }
-    // The party may be a customer of several others, and the request locks only the caller's own party.
+    // Several parties may decide on the same customer at once, and each request locks only its caller's own party.
     await tx.lock(`compliance ${partyId}`)
     const party = await findParty(tx, partyId)
     if (party === undefined) throw new Error(`Bug: the party ${partyId} is gone.`)
@@ -88,9 +88,9 @@ async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
 }
 
 /**
- * Locks and returns the party if the caller may change it. These requests have no idempotency key, so they hold no lock
- * yet.
- * @throws 403.
+ * Locks and returns the party that the request changes. Such requests have no idempotency key, so nothing has locked
+ * the party yet.
+ * @throws 403 if the caller is a user who is neither an owner nor an administrator.
  */
 async function lockPartyForChange(context: Context): Promise<PartyRow> {
   await requireManager(context)
@@ -98,7 +98,7 @@ async function lockPartyForChange(context: Context): Promise<PartyRow> {
   return ownParty(context)
 }
 
-/** Replaces the limits as a whole, so an omitted window is cleared. */
+/** Replaces all limits of the party, so an omitted limit is cleared. */
 async function setLimits(context: Context, limits: Limits | null, source?: { pointer: string }) {
   const { tx, actor, nowMs } = context
   const before = await lockPartyForChange(context)
@@ -109,9 +109,9 @@ async function setLimits(context: Context, limits: Limits | null, source?: { poi
 }
 
 /**
- * Requires the caller's own party, or a customer with an active grant to one of that party's agents. A calling agent
- * needs a grant to itself.
- * @param needed The permission that a grant must include.
+ * Requires `partyId` to be the caller's party, or a customer with an active grant to one of that party's agents. If an
+ * agent calls, the grant must be to that agent.
+ * @param needed The permission that one of the customer's grants must include.
  * @throws 404 for any other party, 403 if no grant includes the permission.
  */
 async function requireOwnOrCustomer({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {
@@ -119,10 +119,10 @@ async function requireOwnOrCustomer({ tx, actor }: Context, partyId: string, nee
   const scope = { partyId: actor.partyId, agentId: actor.agentId, status: 'active' } as const
   const customer = await findCustomer(tx, scope, partyId)
   const grants = customer?.delegations.filter(({ status }) => status === 'ACTIVE') ?? []
-  if (grants.length === 0) fail('not_found', { detail: `There is no party ${partyId} that is yours or your customer.` })
+  if (grants.length === 0) fail('not_found', { detail: `${partyId} is neither your party nor your customer.` })
   if (needed === undefined) return
   if (grants.some(({ permissions }) => (JSON.parse(permissions) as string[]).includes(needed))) return
-  fail('forbidden', { detail: `The customer's grant to this agent does not include ${needed}.` })
+  fail('forbidden', { detail: `None of the customer's grants to you includes ${needed}.` })
 }
 
 function profileOf({ profile }: PartyRow): PartyProfile {

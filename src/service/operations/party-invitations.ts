@@ -40,9 +40,9 @@ export const partyInvitationHandlers = {
   createPartyInvitations: async ({ invitations }, context) => {
     const { tx, actor, partyId } = context
     await requireManager(context)
-    // Anyone who has the returned address can become a user of the party and do everything that users can.
+    // Anyone who has the returned URL can become a user of the party and do everything that its users can do.
     requireCanGrant(actor, grantedScopes.membership())
-    // The lock keeps two concurrent requests from inviting one person twice.
+    // The lock prevents two concurrent requests from inviting the same person twice.
     await tx.lockParty(partyId)
     const invitees = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
     requireDistinctEmails(invitees)
@@ -50,9 +50,9 @@ export const partyInvitationHandlers = {
     const from = party?.displayName ?? ''
     const rows: PartyInvitationRow[] = []
     const failed: { email: string; error: string }[] = []
-    for (const one of invitees) {
-      const invited = await invite(context, { ...one, from })
-      if (typeof invited === 'string') failed.push({ email: one.email, error: invited })
+    for (const invitee of invitees) {
+      const invited = await invite(context, { ...invitee, from })
+      if (typeof invited === 'string') failed.push({ email: invitee.email, error: invited })
       else rows.push(invited)
     }
     return { data: await Promise.all(rows.map(view)), meta: { failed } }
@@ -73,21 +73,21 @@ export const partyInvitationHandlers = {
   },
 } satisfies HandlersOf<typeof partyInvitations>
 
-/** Rejects two invitations to one address. @throws 422 naming the second. */
+/** Refuses two invitations to the same address. @throws 422 with the path of the second invitation. */
 function requireDistinctEmails(invitees: readonly Invitee[]): void {
   const second = invitees.findIndex(({ email }, index) => invitees.findIndex((one) => one.email === email) < index)
   if (second === -1) return
   failAttribute(
     `invitations/${second}/email`,
-    `invitations.${second}.email is invited twice in this request. Name each address once.`,
+    `invitations.${second}.email repeats an address of this request. Send each address once.`,
   )
 }
 
 const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
 
 /**
- * Invites a person, or returns their pending invitation for the same role. Returns the reason as a text if they cannot
- * be invited.
+ * Invites a person, or returns the person's pending invitation for the same role. If the person cannot be invited,
+ * returns the reason as a string.
  */
 async function invite(
   context: Context,
@@ -95,25 +95,25 @@ async function invite(
 ): Promise<PartyInvitationRow | string> {
   const { tx, system, partyId, nowMs, causeAgentId } = context
   if ((await findUserByEmail(tx, email))?.partyId === partyId) {
-    return `${email} is already a member of the party. list_party_members lists all.`
+    return `${email} is already a member of the party. list_party_members lists all members.`
   }
   const pending = await pendingPartyInvitation(tx, { partyId, email })
   if (pending !== undefined && isPartyInvitationExpired(pending, nowMs)) {
     await answerPartyInvitation(tx, pending, { status: 'REVOKED', userId: null, updatedAtMs: nowMs })
   } else if (pending?.role === role) return pending
   else if (pending !== undefined) {
-    return `${email} is already invited as ${pending.role}. Revoke ${pending.id} to invite them as ${role}.`
+    return `${email} is already invited as ${pending.role}. To invite this person as ${role}, revoke ${pending.id} first.`
   }
   const id = newId('inv', system, nowMs)
   const { tokenHash } = await partyInvitationToken(tx, id)
-  const at = { createdAtMs: nowMs, updatedAtMs: nowMs }
+  const times = { createdAtMs: nowMs, updatedAtMs: nowMs }
   const row: PartyInvitationRow = {
     id,
     partyId,
     email,
     role,
     tokenHash,
-    ...at,
+    ...times,
     status: 'PENDING',
     userId: null,
     version: 1,
@@ -125,8 +125,8 @@ async function invite(
 }
 
 /**
- * Returns a function that renders invitations. Only callers who may grant membership see the address of the page where
- * the person joins.
+ * Returns a function that renders invitations. It shows the URL of the page for joining only if the invitation is open
+ * and the caller may grant membership.
  */
 async function viewsOf({
   tx,
@@ -151,7 +151,7 @@ export function partyInvitationView(row: PartyInvitationRow, url: string | null)
       status,
       url,
       expiresAt: timestamp(partyInvitationExpiryMs(row)),
-      // An answered invitation never changes again, so its last update is its acceptance.
+      // An accepted invitation never changes again, so it was accepted when it was last updated.
       acceptedAt: status === 'ACCEPTED' ? timestamp(updatedAtMs) : null,
       createdAt: timestamp(createdAtMs),
       updatedAt: timestamp(updatedAtMs),

@@ -2,7 +2,7 @@ import type { paymentRequests } from '../../../tools/payment-requests.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId } from '../../core/system.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
-import { page, pageRequest } from '../request/pagination.ts'
+import { type ListIdentity, page, pageRequest } from '../request/pagination.ts'
 import {
   isAllowedOnWallet,
   requireDefaultWalletPermission,
@@ -66,19 +66,19 @@ export const paymentRequestHandlers = {
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
-    // All reads come before the first write.
-    const [mail, show] = await Promise.all([readPayer(context, row), readRequestView(context, row)])
+    // All reads come before the first write, because a read after a write costs another round trip.
+    const [mail, render] = await Promise.all([readPayer(context, row), readRequestView(context, row)])
     await insertPaymentRequest(tx, row)
     await mail()
-    return show(row)
+    return render(row)
   },
 
   listPaymentRequests: async (input, context) => {
     const scope = walletListScope(context)
     const statuses = [
-      ...awaited,
-      ...(input.includeCompleted === 'true' ? paid : []),
-      ...(input.includeCanceled === 'true' ? unpaid : []),
+      ...pendingStatuses,
+      ...(input.includeCompleted === 'true' ? completedStatuses : []),
+      ...(input.includeCanceled === 'true' ? canceledStatuses : []),
     ]
     const list = { list: 'paymentRequests', ...scope, statuses: statuses.join() }
     const rows = await listSentRequests(context.tx, scope, statuses, pageRequest(input, list))
@@ -90,9 +90,9 @@ export const paymentRequestHandlers = {
     const scope = walletListScope(context)
     const list = { list: 'incomingPaymentRequests', ...scope }
     const page = pageRequest(input, list)
-    const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), awaited, page)
-    // A request that has just expired is stored as open until its sender's due effects are applied, so it is left out
-    // here.
+    const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), pendingStatuses, page)
+    // Leaves out requests that have expired but are still stored as open, because their senders' due effects have not
+    // been applied yet.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
 
@@ -106,15 +106,15 @@ export const paymentRequestHandlers = {
 
   declinePaymentRequest: async ({ paymentRequestId }, context) => {
     const request = await loadReceived(context, paymentRequestId)
-    const show = await readRequestView(context, request)
-    return show(await declineRequest(context, request))
+    const render = await readRequestView(context, request)
+    return render(await declineRequest(context, request))
   },
 
   cancelPaymentRequest: async ({ paymentRequestId }, context) => {
     const { tx, nowMs } = context
     const request = await loadSent(context, paymentRequestId)
-    const show = await readRequestView(context, request)
-    return show(await changePaymentRequest(tx, request, 'cancel', nowMs))
+    const render = await readRequestView(context, request)
+    return render(await changePaymentRequest(tx, request, 'cancel', nowMs))
   },
 
   simulatePaymentRequestFulfillment: async ({ paymentRequestId }, context) => {
@@ -124,27 +124,24 @@ export const paymentRequestHandlers = {
 
   simulatePaymentRequestDecline: async ({ paymentRequestId }, context) => {
     const request = await loadForSimulation(context, paymentRequestId)
-    const show = await readRequestView({ ...context, partyId: request.partyId }, request)
-    return show(await declineRequest(context, request))
+    const render = await readRequestView({ ...context, partyId: request.partyId }, request)
+    return render(await declineRequest(context, request))
   },
 } satisfies HandlersOf<typeof paymentRequests>
 
-/**
- * The statuses of three kinds of requests: those that wait for their payer, those that were paid (however the payment
- * ended), and those that were never paid.
- */
-const awaited = ['OPEN', 'PROCESSING'] as const
-const paid = ['COMPLETED', 'FAILED', 'RETURNED'] as const
-const unpaid = ['CANCELED', 'DECLINED', 'EXPIRED'] as const
+/** The statuses that every list includes: the request is open, or its payment is in progress. */
+const pendingStatuses = ['OPEN', 'PROCESSING'] as const
+/** The statuses that `includeCompleted` adds: a payment was made, even if the bank refused or returned it. */
+const completedStatuses = ['COMPLETED', 'FAILED', 'RETURNED'] as const
+/** The statuses that `includeCanceled` adds: the request ended without a payment. */
+const canceledStatuses = ['CANCELED', 'DECLINED', 'EXPIRED'] as const
 
-type ListName = Parameters<typeof pageRequest>[1]
-
-async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentRequestRow>, list: ListName) {
+async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentRequestRow>, list: ListIdentity) {
   const views = await Promise.all(rows.map(requestViews(context)))
   return page({ rows: views, lastId }, list, (one) => one)
 }
 
-/** Returns a request that the party sent. @throws 404, 403. */
+/** Returns a request that the party sent. @throws 404 for any other request, 403 without permission for the wallet. */
 async function loadSent(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequest(context.tx, context.partyId, id)
   return request === undefined ? throwNotFound(id) : requireSent(context, request)
@@ -155,7 +152,7 @@ async function requireSent({ tx, actor, operation, partyId }: Context, request: 
   return request
 }
 
-/** Returns a request that the party is asked to pay. @throws 404, 403. */
+/** Returns a request that the party is asked to pay. @throws 404, or 403 without permission for the default wallet. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequestOfAnyParty(context.tx, id)
   return request?.payerPartyId === context.partyId ? requireReceived(context, request) : throwNotFound(id)
@@ -168,8 +165,8 @@ async function requireReceived({ tx, actor, operation, partyId }: Context, reque
 }
 
 /**
- * Returns the payer whose received requests the caller may list: the caller's party, or the agent itself if the caller
- * is an agent that may not read the party's default wallet.
+ * Returns the payer whose requests the caller may list. The payer is the party, or only the calling agent if that agent
+ * may not read its party's default wallet.
  */
 async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor
@@ -187,9 +184,9 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
 }
 
 /**
- * Returns a request whose payer the caller may simulate. The caller's party sent it, or the calling agent did for a
- * customer.
- * @throws 404, 409.
+ * Returns a request that the caller's party sent, or that the calling agent sent for a customer. Requires that the
+ * caller may simulate the payer.
+ * @throws 404 for any other request, 409 if the payer is self-managed.
  */
 async function loadForSimulation(context: Context, id: string): Promise<PaymentRequestRow> {
   const { tx, actor } = context

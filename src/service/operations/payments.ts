@@ -80,7 +80,7 @@ export const paymentHandlers = {
   },
 } satisfies HandlersOf<typeof payments>
 
-/** Renders a payment for one of its parties. The recipient does not see the sender's notes or run. */
+/** Renders a payment for its sender or its recipient. The recipient does not see the sender's tags or run. */
 export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<typeof Payment> {
   const sent = row.partyId === viewerPartyId
   const agent = (id: string | null) => ({ data: id === null ? null : { type: 'agent' as const, id } })
@@ -122,24 +122,27 @@ async function loadSent({ tx, actor, operation, partyId }: Context, id: string):
   return payment
 }
 
-/** Returns a payment that the party received. Until the money arrives, only the sender sees the payment. */
+/** Returns a payment if the party received it. Until the money arrives, only the sender sees the payment. */
 async function loadReceived(context: Context, id: string): Promise<PaymentRow | undefined> {
   const { tx, actor, operation, partyId } = context
   const payment = await findPaymentOfAnyParty(tx, id)
   if (payment?.recipientPartyId !== partyId || payment.transactionId === null) return undefined
   const transaction = await findTransaction(tx, partyId, payment.transactionId)
   const walletId = transaction?.destinationWalletId
-  if (typeof walletId !== 'string') throw new Error(`Bug: the payment ${id} arrived nowhere.`)
+  if (typeof walletId !== 'string') throw new Error(`Bug: the received payment ${id} has no destination wallet.`)
   await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
   return payment
 }
 
-/** Returns a payment sent by the caller's party, or by the calling agent on behalf of a customer. @throws 404. */
+/**
+ * Returns a payment that the caller's party sent, or that the calling agent sent for a customer.
+ * @throws 404 for any other payment, 403 if the caller may not read the payment.
+ */
 async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRow> {
   const payment = await findPaymentOfAnyParty(tx, id)
   const isOwn = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !isOwn) fail('not_found', { detail: `There is no payment ${id}.` })
-  // The response contains the whole payment, so only callers who may read it can simulate its recipient.
+  // The response contains the whole payment, so only callers who may read it can simulate the recipient.
   await requireWalletPermission(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
   return payment
 }

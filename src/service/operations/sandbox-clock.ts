@@ -13,7 +13,7 @@ export const sandboxClockHandlers = {
     const { nowMs } = await readTimes(tx)
     const targetMs = target(nowMs, seconds, to)
     if (targetMs > lastMomentMs)
-      failAttribute(to === undefined ? 'seconds' : 'to', "The sandbox's clock cannot go beyond the year 9995.")
+      failAttribute(to === undefined ? 'seconds' : 'to', 'The sandbox clock cannot go beyond the year 9995.')
     await moveClock(tx, targetMs - nowMs)
     afterCommit.timeMoved = true
     return clockView(targetMs)
@@ -21,21 +21,21 @@ export const sandboxClockHandlers = {
 } satisfies HandlersOf<typeof sandboxClock>
 
 /**
- * The furthest that one call can move the clock: ten years, the same as the maximum of `seconds`. It limits how many
- * effects become due at once.
+ * The longest time by which one call can move the clock: about ten years, like the maximum of `seconds`. It limits how
+ * many effects become due at once.
  */
 const maxAdvanceMs = 316_224_000_000
 
 function target(nowMs: number, seconds: number | undefined, to: string | undefined): number {
   if ((seconds === undefined) === (to === undefined)) {
-    failAttribute('seconds', 'Exactly one is required: seconds (how far to move) or to (the new time).')
+    failAttribute('seconds', 'Send either seconds (how far to move the clock) or to (the new time), not both.')
   }
   if (to === undefined) return nowMs + (seconds ?? 0) * 1000
   const toMs = parseTimestamp(to)
   if (toMs <= nowMs)
-    failAttribute('to', `to must be later than the sandbox's time ${timestamp(nowMs)}, got ${show(to)}.`)
+    failAttribute('to', `to must be later than the current sandbox time ${timestamp(nowMs)}, got ${show(to)}.`)
   if (toMs - nowMs > maxAdvanceMs)
-    failAttribute('to', `to must be within ten years of ${timestamp(nowMs)}, got ${show(to)}.`)
+    failAttribute('to', `to must be at most ten years after ${timestamp(nowMs)}, got ${show(to)}.`)
   return toMs
 }
 

@@ -8,13 +8,13 @@ import { builtInRules } from '../rules/faults.ts'
 import { allFaults, deleteFaults, lockFaults, maxRules, putFault, type StoredRule } from '../store/faults.ts'
 
 export const sandboxFaultHandlers = {
-  setSandboxFault: async ({ id: named, ...input }, { tx, system, nowMs, actor }) => {
-    const id = named ?? newId('flt', system, nowMs)
+  setSandboxFault: async ({ id: givenId, ...input }, { tx, system, nowMs, actor }) => {
+    const id = givenId ?? newId('flt', system, nowMs)
     const rule = { id, ...input }
-    const wrong = wrongRule(rule)
-    if (wrong !== undefined) failAttribute(wrong.path, wrong.detail)
+    const problem = wrongRule(rule)
+    if (problem !== undefined) failAttribute(problem.path, problem.detail)
     const rules = await lockFaults(tx)
-    if (rules.length >= maxRules && !rules.some((one) => one.id === id)) {
+    if (rules.length >= maxRules && !rules.some((stored) => stored.id === id)) {
       fail('conflict', {
         detail: `There are already ${maxRules} rules, the most allowed. Remove some with clear_sandbox_faults.`,
       })
@@ -34,7 +34,7 @@ export const sandboxFaultHandlers = {
     const rules = await lockFaults(tx)
     const cleared = rules.filter(({ id }) => faultId === undefined || id === faultId)
     if (faultId !== undefined && cleared.length === 0) {
-      fail('not_found', { detail: `There is no rule ${faultId} to clear. list_sandbox_faults lists all.` })
+      fail('not_found', { detail: `There is no rule ${faultId} to clear. list_sandbox_faults lists all rules.` })
     }
     await deleteFaults(
       tx,

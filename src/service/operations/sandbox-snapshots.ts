@@ -29,7 +29,7 @@ export const sandboxSnapshotHandlers = {
   resetSandbox: async (_input, context) => {
     const { tx } = context
     const filled = await findSnapshot(tx, asFilled)
-    if (filled === undefined) throw new Error('Bug: the world was filled, and not kept for a reset.')
+    if (filled === undefined) throw new Error('Bug: the initial world was not saved for resets.')
     await restoreSnapshot(tx, filled)
     const world = await findWorld(tx)
     return startWorld(context, null, world?.startsAtMs ?? null)
@@ -42,7 +42,7 @@ export const sandboxSnapshotHandlers = {
     if (count > maxSnapshots) throwFull(`There are already ${maxSnapshots} snapshots, the most allowed.`)
     if (characters > maxSnapshotCharacters) {
       throwFull(
-        `With this one (${megabytes(saved.characters)} MiB), the snapshots would take ${megabytes(characters)} MiB; the most allowed is ${megabytes(maxSnapshotCharacters)} MiB.`,
+        `With this snapshot (${megabytes(saved.characters)} MiB), all snapshots would take ${megabytes(characters)} MiB; the most allowed is ${megabytes(maxSnapshotCharacters)} MiB.`,
       )
     }
     return snapshotView(saved)
@@ -66,11 +66,11 @@ export const sandboxSnapshotHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
-/** Starts another world with its own clock. Of the fault rules, only those configured at startup remain. */
+/** Begins a new epoch for the restored world, and sets its clock. Fault rules that operations set are removed. */
 async function startWorld({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
-  await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox was reset or restored before it was delivered.' })
+  await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox was reset or restored before the delivery.' })
   await forgetOldWorld(tx)
   afterCommit.timeMoved = true
   return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
@@ -79,7 +79,7 @@ async function startWorld({ tx, afterCommit }: Context, snapshot: string | null,
 async function loadSnapshot({ tx }: Context, name: string): Promise<SnapshotRow> {
   const snapshot = await findSnapshot(tx, name)
   if (snapshot === undefined) {
-    fail('not_found', { detail: `There is no snapshot ${name}. list_sandbox_snapshots lists all.` })
+    fail('not_found', { detail: `There is no snapshot ${name}. list_sandbox_snapshots lists all snapshots.` })
   }
   return snapshot
 }
