@@ -5,7 +5,7 @@ import { entriesOf, lastEntryOf, runOf, runsOf } from './stored-entries.ts'
 
 const day = 86_400
 
-onEachDatabase('runs and time', (database) => {
+onEachDatabase('run entries and the sandbox clock', (database) => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(database)
@@ -14,7 +14,7 @@ onEachDatabase('runs and time', (database) => {
   const advance = (seconds: number, instanceId: string) =>
     world.post('/simulations/clock/advance', { seconds }, { key: world.apiKey, instanceId })
 
-  test('a lapsing hold is in the run of its purchase, at its time, after the call that moved the clock', async () => {
+  test('the entry of an expired hold is in the run of its purchase, with the expiry as its time', async () => {
     const instanceId = 'lapsing'
     const cardId = await world.issueCard({}, { instanceId })
     const bought = await world.authorize(cardId, 1200, { instanceId })
@@ -32,8 +32,8 @@ onEachDatabase('runs and time', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 3, lastEntryId: lapsed?.id })
   })
 
-  test('an effect that falls due within a request of its party is not a posting of that request', async () => {
-    const instanceId = 'due within'
+  test('a due effect is recorded in the run of its purchase, not in the request that applies it', async () => {
+    const instanceId = 'earlier'
     const cardId = await world.issueCard({}, { instanceId })
     await world.authorize(cardId, 300, { instanceId })
     world.system.pass(40 * day * 1000)
@@ -43,8 +43,8 @@ onEachDatabase('runs and time', (database) => {
     expect((await lastEntryOf(world, instanceId)).operation).toBe('released')
   })
 
-  test('a refusal with an undone effect has no postings', async () => {
-    const instanceId = 'undone'
+  test('the entry of a declined purchase has no postings', async () => {
+    const instanceId = 'declining'
     const cardId = await world.issueCard({ maximumAmount: 500 }, { instanceId })
     expect((await world.authorize(cardId, 600, { instanceId })).json.data.attributes.status).toBe('declined')
     const last = await lastEntryOf(world, instanceId)
@@ -53,19 +53,19 @@ onEachDatabase('runs and time', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 2, refused: 1 })
   })
 
-  test('a waiting request is one entry, with its final answer and its request id', async () => {
+  test('a request that waits adds one entry, with its request id and the outcome of its final answer', async () => {
     const instanceId = 'waiting'
     const cardId = await world.issueCard({}, { instanceId })
     const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=5`, { instanceId })
     const answer = await waiting
-    const [, one, ...others] = await entriesOf(world, instanceId)
+    const [, entry, ...others] = await entriesOf(world, instanceId)
     expect(others).toEqual([])
-    expect(one).toMatchObject({ operation: 'get_agent_card', outcome: 'done' })
-    expect(one?.supportId).toBe(answer.headers.get('x-request-id'))
-    expect(one?.ms).toBeGreaterThanOrEqual(5000)
+    expect(entry).toMatchObject({ operation: 'get_agent_card', outcome: 'done' })
+    expect(entry?.supportId).toBe(answer.headers.get('x-request-id'))
+    expect(entry?.ms).toBeGreaterThanOrEqual(5000)
   })
 
-  test('a reset deletes all entries and is the first new one; entries from before it are not written later', async () => {
+  test('a reset deletes all entries and adds its own; unwritten entries of other processes are dropped', async () => {
     await world.get('/whoami', { instanceId: 'before' })
     await entriesOf(world, 'before')
     const unwritten = await anotherProcess(world, world.system)
@@ -85,7 +85,7 @@ onEachDatabase('runs and time', (database) => {
       atMs: Date.parse(reset.json.data.attributes.now),
     })
     await unwritten.drop()
-    // The reset moved time back. A process that has not noticed it adds its entries after the existing ones.
+    // The reset set the clock back. Entries of a process that starts later still come after the reset's entry.
     world.system.pass(1)
     const later = await anotherProcess(world, world.system)
     await later.get('/whoami', { instanceId: 'resetting' })
@@ -95,7 +95,7 @@ onEachDatabase('runs and time', (database) => {
     await later.drop()
   })
 
-  test('two processes write entries of the same runs simultaneously, and count each once', async () => {
+  test('two processes that write entries of the same runs simultaneously count each entry once', async () => {
     const other = await anotherProcess(world, world.system)
     const names = ['shared 1', 'shared 2', 'shared 3']
     const many = Array.from({ length: 30 }, (_, at) => String(names[at % names.length]))

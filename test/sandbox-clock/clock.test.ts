@@ -22,13 +22,13 @@ onEachDatabase('the sandbox clock', (database) => {
     await world.drop()
   })
 
-  const advance = (attributes: object, in_: World = world) => in_.post('/simulations/clock/advance', attributes)
+  const advance = (attributes: object, target: World = world) => target.post('/simulations/clock/advance', attributes)
   const now = async () => Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
   const cardStatus = async (id: string) => (await world.get(`/agent-cards/${id}`)).json.data.attributes.status
   const read = async (id: string) => (await world.get(`/card-transactions/${id}`)).json.data.attributes
   const balance = async () => (await world.get('/wallets')).json.data[0].attributes.balance
 
-  test('starts at real time and follows it', async () => {
+  test('the clock starts at real time and follows it', async () => {
     expect((await world.get('/simulations/clock')).json).toStrictEqual({
       data: { type: 'clock', id: 'clock', attributes: { now: '2026-01-15T12:00:00.000Z' } },
     })
@@ -36,7 +36,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + 1234)
   })
 
-  test('advances by seconds and to a time, and answers its new time', async () => {
+  test('a call can advance the clock by seconds or to a timestamp; the answer has the new time', async () => {
     expect((await advance({ seconds: 90 })).json).toStrictEqual({
       data: { type: 'clock', id: 'clock', attributes: { now: '2026-01-15T12:01:30.000Z' } },
     })
@@ -49,7 +49,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(Date.UTC(2026, 0, 31, 22) + 500)
   })
 
-  test('only moves forward', async () => {
+  test('the clock can only be moved forward', async () => {
     const pointer = { status: 422, source: { pointer: '/data/attributes/to' } }
     for (const to of [
       '2026-01-15T12:00:00Z',
@@ -64,7 +64,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + 1)
   })
 
-  test('moves at most ten years in one call', async () => {
+  test('one call can advance the clock by at most ten years', async () => {
     const tenYears = 10 * 366 * day
     const to = new Date(start + tenYears * second + 1).toISOString()
     expectRefusal(await advance({ to }), 'invalid_value', { status: 422, source: { pointer: '/data/attributes/to' } })
@@ -74,7 +74,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + tenYears * second)
   })
 
-  test('is one clock for every party and every credential', async () => {
+  test('all parties and credentials share one clock', async () => {
     const other = await addParty(world)
     for (const key of [world.agentKey, world.apiKey, other.agentKey, other.apiKey]) {
       expect((await world.post('/simulations/clock/advance', { seconds: 10 }, { key })).status).toBe(200)
@@ -82,19 +82,19 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(await now()).toBe(start + 40 * second)
   })
 
-  test('advances by each of many simultaneous calls', async () => {
+  test('each of many simultaneous calls advances the clock', async () => {
     await Promise.all(Array.from({ length: 30 }, () => advance({ seconds: 60 })))
     expect(await now()).toBe(start + 30 * 60 * second)
   })
 
-  test('is moved to a time by one of many simultaneous calls', async () => {
+  test('if many simultaneous calls move the clock to the same time, only one succeeds', async () => {
     const to = '2026-01-15T13:00:00.000Z'
     const answers = await Promise.all(Array.from({ length: 20 }, () => advance({ to })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])
     expect(await now()).toBe(Date.parse(to))
   })
 
-  test('expires cards', async () => {
+  test('a card expires when the clock reaches its expiry', async () => {
     const cardId = await world.issueCard({ expiresInMinutes: 5 })
     await advance({ seconds: 299 })
     expect(await cardStatus(cardId)).toBe('active')
@@ -103,7 +103,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect((await world.authorize(cardId, 1)).json.data.attributes.decline.code).toBe('single_use_card_expired')
   })
 
-  test('lets a hold lapse after 7 days, and not before', async () => {
+  test('a hold expires after 7 days, and not before', async () => {
     const { id } = (await world.authorize(await world.issueCard(), 1000)).json.data
     await advance({ seconds: week - 1 })
     expect(await read(id)).toMatchObject({ status: 'authorized', held: 1000 })
@@ -121,14 +121,14 @@ onEachDatabase('the sandbox clock', (database) => {
     expectRefusal(answer, 'card_purchase_simulation_not_allowed')
   })
 
-  test('lets a hold lapse when real time reaches it, whichever request comes first', async () => {
+  test('a hold also expires if only real time passes; the first request afterwards sees it released', async () => {
     const { id } = (await world.authorize(await world.issueCard(), 1000)).json.data
     world.system.pass(3 * week * second)
     expect((await balance()).available).toBe(250_000)
     expect((await read(id)).updatedAt).toBe(new Date(start + week * second).toISOString())
   })
 
-  test('does not let a hold lapse that was captured', async () => {
+  test('a partial capture ends the hold, so nothing changes when the hold would have expired', async () => {
     const { id } = (await world.authorize(await world.issueCard(), 1000)).json.data
     await advance({ seconds: week - 1 })
     await world.post(`/simulations/card-transactions/${id}/capture`, { amount: 400, currency: 'USD' })
@@ -137,7 +137,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect((await balance()).total).toBe(249_600)
   })
 
-  test('has the same result in one jump and in many steps', async () => {
+  test('one jump of the clock has the same result as many steps', async () => {
     const results: unknown[] = []
     for (const steps of [[9 * day], Array<number>(36).fill(day / 4), [week - 1, 1, 1, 2 * day - 1]]) {
       const newWorld = await createWorld(database)
@@ -160,8 +160,8 @@ onEachDatabase('the sandbox clock', (database) => {
     expect(results[2]).toEqual(results[0])
   })
 
-  // `due.test.ts` applies the same number of effects, and checks their transactions.
-  test.runIf(isDeep)('lets more holds lapse than fit into one batch', async () => {
+  // `due.test.ts` checks the transactions in which batches of effects are applied.
+  test.runIf(isDeep)('all holds expire, even if there are more than fit into one batch', async () => {
     const { agentKey: key, walletId } = await addParty(world, { fundsCents: 205 })
     const cards = await Promise.all(Array.from({ length: 205 }, () => world.issueCard({}, { key })))
     await Promise.all(cards.map((cardId) => world.authorize(cardId, 1, { key })))
@@ -170,7 +170,7 @@ onEachDatabase('the sandbox clock', (database) => {
     expect((await world.get(`/wallets/${walletId}`, { key })).json.data.attributes.balance.available).toBe(205)
   })
 
-  test('lets holds lapse once, however many requests notice it together', async () => {
+  test('a hold is released once, even if many simultaneous requests find it expired', async () => {
     const { id } = (await world.authorize(await world.issueCard(), 1000)).json.data
     world.system.pass(week * second)
     const answers = await Promise.all(Array.from({ length: 50 }, () => world.get(`/card-transactions/${id}`)))
@@ -187,7 +187,7 @@ onEachDatabase('the end of the sandbox clock', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('is the end of the year 9995', async () => {
+  test('the clock cannot be moved past the end of the year 9995', async () => {
     const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
     const pointer = { status: 422, source: { pointer: '/data/attributes/seconds' } }
     expectRefusal(await advance(4 * 3600), 'invalid_value', pointer)
@@ -195,7 +195,7 @@ onEachDatabase('the end of the sandbox clock', (database) => {
     expect(answer.json.data.attributes.now).toBe('9995-12-31T23:30:00.000Z')
   })
 
-  test('breaks no record that would last longer', async () => {
+  test('a card or hold that would expire after the latest permitted time causes no server error', async () => {
     const attributes = { merchant: { name: 'Books' }, maximumAmount: 1, currency: 'USD' }
     expect((await world.post('/agent-cards', attributes)).status).toBeLessThan(500)
     const cardId = await world.issueCard({ expiresInMinutes: 5 })
@@ -213,12 +213,12 @@ onEachDatabase('production', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('has keys of its own', () => {
+  test('production keys have production prefixes', () => {
     expect(world.agentKey).toMatch(/^ak_ntl_prod_/)
     expect(world.apiKey).toMatch(/^sk_ntl_prod_/)
   })
 
-  test('has no simulations', async () => {
+  test('production has no simulations', async () => {
     const cardId = await world.issueCard()
     const money = { amount: 1, currency: 'USD' }
     const routes = [

@@ -9,9 +9,9 @@ import { addParty, anotherProcess, createWorld, type OtherParty, type World } fr
 
 const day = 86_400
 const week = 7 * day
-/** More holds than one batch expires. */
+/** More holds than one batch can release. */
 const holds = 40
-const maxConcurrent = 32
+const batchLimit = 32
 
 onEachDatabase('the application of due effects', (database) => {
   let world: World
@@ -32,80 +32,81 @@ onEachDatabase('the application of due effects', (database) => {
     await Promise.all(cards.map((cardId) => world.authorize(cardId, 1, { key })))
   }
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
-  const available = async (in_ = world) => {
-    const answer = await in_.get(`/wallets/${holder.walletId}`, { key: holder.agentKey })
+  const available = async (target = world) => {
+    const answer = await target.get(`/wallets/${holder.walletId}`, { key: holder.agentKey })
     return answer.json.data.attributes.balance.available
   }
-  const entered = async ({ db }: Transaction, reason: Posting['reason']) => {
-    const query = db.selectFrom('ledgerEntries').select((of) => of.fn.countAll().as('count'))
+  const countPostings = async ({ db }: Transaction, reason: Posting['reason']) => {
+    const query = db.selectFrom('ledgerEntries').select((builder) => builder.fn.countAll().as('count'))
     return Number((await query.where('reason', '=', reason).executeTakeFirstOrThrow()).count) / 2
   }
 
   /**
-   * Records after each transaction of the service how many effects it applied. `then` may delay the transaction's end.
+   * Records how many due effects each transaction of the service applies, and waits for `afterBatch` after each
+   * transaction that applied any.
    */
-  const watch = (then: (events: number) => Promise<void> | void = () => {}, reason: Posting['reason'] = 'released') => {
-    const steps: number[] = []
+  const watch = (afterBatch: () => Promise<void> | void = () => {}, reason: Posting['reason'] = 'released') => {
+    const batchSizes: number[] = []
     const { store } = world
     const transaction = store.transaction.bind(store)
     store.transaction = async (work, options) => {
-      const before = await store.read((tx) => entered(tx, reason))
+      const before = await store.read((tx) => countPostings(tx, reason))
       const result = await transaction(work, options)
-      const events = (await store.read((tx) => entered(tx, reason))) - before
-      if (events > 0) {
-        steps.push(events)
-        await then(events)
+      const effects = (await store.read((tx) => countPostings(tx, reason))) - before
+      if (effects > 0) {
+        batchSizes.push(effects)
+        await afterBatch()
       }
       return result
     }
-    return { steps, unwatch: () => Object.assign(store, { transaction }) }
+    return { batchSizes, unwatch: () => Object.assign(store, { transaction }) }
   }
 
-  test('happens in batches, each in its own transaction', async () => {
+  test('due effects are applied in batches, each in its own transaction', async () => {
     await hold()
-    const { steps, unwatch } = watch()
+    const { batchSizes, unwatch } = watch()
     expect((await advance(week)).status).toBe(200)
     unwatch()
-    expect(steps.reduce((sum, events) => sum + events, 0)).toBe(holds)
-    expect(Math.max(...steps)).toBe(maxConcurrent)
+    expect(batchSizes.reduce((sum, effects) => sum + effects, 0)).toBe(holds)
+    expect(Math.max(...batchSizes)).toBe(batchLimit)
     expect(await available()).toBe(holds)
   })
 
-  test('happens in batches even if one subscription is charged for years', async () => {
+  test('years of due charges for one subscription are applied in batches', async () => {
     await merchant(world).active(weekly)
-    const { steps, unwatch } = watch(undefined, 'subscription_paid')
+    const { batchSizes, unwatch } = watch(undefined, 'subscription_paid')
     expect((await advance(3 * 366 * day)).status).toBe(200)
     unwatch()
-    // Payment 1 was paid in checkout.
-    expect(steps.reduce((sum, events) => sum + events, 0)).toBe(Math.floor((3 * 366) / 7))
-    expect(Math.max(...steps)).toBe(maxConcurrent)
+    // The first payment was made at the checkout.
+    expect(batchSizes.reduce((sum, effects) => sum + effects, 0)).toBe(Math.floor((3 * 366) / 7))
+    expect(Math.max(...batchSizes)).toBe(batchLimit)
   })
 
-  test('keeps no other party waiting: it is answered while the clock jumps', async () => {
+  test('requests of another party are answered while a clock jump applies due effects', async () => {
     await hold()
     const order: string[] = []
     const { unwatch } = watch(async () => {
       if (order.length > 0) return
-      order.push('asked')
+      order.push('another party asks')
       expect((await world.get('/wallets')).status).toBe(200)
       expect((await world.authorize(await world.issueCard(), 1)).status).toBe(200)
-      order.push('another party')
+      order.push('another party has its answers')
     })
     expect((await advance(week)).status).toBe(200)
-    order.push('the jump')
+    order.push('the jump ends')
     unwatch()
-    expect(order).toEqual(['asked', 'another party', 'the jump'])
+    expect(order).toEqual(['another party asks', 'another party has its answers', 'the jump ends'])
   })
 
-  test.each(['a request', 'the upkeep'])('continues with %s where a jump was interrupted', async (who) => {
+  test.each(['a request', 'the upkeep'])('%s applies the effects that an interrupted clock jump left', async (who) => {
     await hold()
-    const { steps, unwatch } = watch(() => {
-      if (steps.length === 1) throw new StoreBusyError('The process was killed.')
+    const { batchSizes, unwatch } = watch(() => {
+      if (batchSizes.length === 1) throw new StoreBusyError('The process was killed.')
     })
     await advance(week)
     unwatch()
     expect(world.alarms.splice(0).join()).toContain('some due effects are not applied yet')
-    expect(steps).toEqual([maxConcurrent])
+    expect(batchSizes).toEqual([batchLimit])
     const next = await anotherProcess(world, fakeSystem({ now: world.system.now() }))
     if (who === 'the upkeep') {
       await next.service.upkeep.once()
@@ -116,7 +117,7 @@ onEachDatabase('the application of due effects', (database) => {
     await next.drop()
   })
 
-  test('happens once, even if several processes do it together', async () => {
+  test('each due effect is applied once, even if several processes apply due effects simultaneously', async () => {
     await hold()
     const other = await anotherProcess(world, world.system)
     world.system.pass(week * 1000)
@@ -126,15 +127,15 @@ onEachDatabase('the application of due effects', (database) => {
     await other.drop()
   })
 
-  test('delays no answer even if another effect is always due', async () => {
+  test('a request is answered even if another effect falls due during each batch', async () => {
     for (let count = 0; count < 12; count++) {
       await hold(1)
       world.system.pass(1000)
     }
     world.system.pass((week - 12) * 1000)
-    const { steps, unwatch } = watch(() => world.system.pass(1000))
-    expect(await available()).toBe(holds - 12 + 1 + steps.length - 1)
-    expect(steps.length).toBeLessThan(6)
+    const { batchSizes, unwatch } = watch(() => world.system.pass(1000))
+    expect(await available()).toBe(holds - 12 + 1 + batchSizes.length - 1)
+    expect(batchSizes.length).toBeLessThan(6)
     unwatch()
   })
 })

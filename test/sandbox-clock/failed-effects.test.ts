@@ -16,7 +16,7 @@ import { createWorld } from '../support/world.ts'
 interface Kind {
   make: (on: Grounds) => Promise<string | undefined>
   column: string
-  /** A value that no other record has. The databases refuse different values, so it may depend on the dialect. */
+  /** The value that makes the effect fail. It may depend on the dialect, because the databases refuse other values. */
   broken: string | Readonly<Record<Store['dialect'], string>>
   jumpSeconds?: number
 }
@@ -28,7 +28,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
     make: async ({ world }) => (await buy(world, shopOf('ships-later'))).attributes.orderId,
     column: 'cardTransactionId',
     broken: 'ctx_gone',
-    // The jump is only a day, because within a year the hold expires and the shop cancels the order.
+    // A jump of only one day. Within a year, the hold would expire and the shop would cancel the order.
     jumpSeconds: 86_400,
   },
   bank: { make: byMaker(withdrawal), column: 'walletId', broken: 'wal_gone' },
@@ -46,7 +46,7 @@ const kinds: Readonly<Record<TimedKind, Kind>> = {
 const minuteMs = 60_000
 const yearSeconds = 366 * 86_400
 
-onEachDatabase('an effect that fails', (database) => {
+onEachDatabase('due effects that fail', (database) => {
   let on: Grounds
   beforeEach(async () => {
     on = await groundsIn(await createWorld(database))
@@ -81,52 +81,52 @@ onEachDatabase('an effect that fails', (database) => {
   const nowMs = async () => Date.parse((await on.world.get('/simulations/clock')).json.data.attributes.now)
 
   test.each(sampleOf(Object.keys(kinds) as TimedKind[], 2))(
-    'of the kind %s blocks nothing else, and is applied once its record is repaired',
+    'a failing effect of the kind %s blocks nothing else, and is applied once its record is repaired',
     async (kind) => {
       const { world } = on
-      const [ill = '', well = ''] = [await kinds[kind].make(on), await kinds[kind].make(on)]
-      const [before, sound] = [await events(ill), await read(kind, ill, kinds[kind].column)]
-      const dueMs = Number(await read(kind, well, duePlaces[kind].column))
+      const [failingId = '', healthyId = ''] = [await kinds[kind].make(on), await kinds[kind].make(on)]
+      const [before, validValue] = [await events(failingId), await read(kind, failingId, kinds[kind].column)]
+      const dueMs = Number(await read(kind, healthyId, duePlaces[kind].column))
       const { broken, jumpSeconds = yearSeconds } = kinds[kind]
-      await write(kind, ill, typeof broken === 'string' ? broken : sql.raw(broken[world.store.dialect]))
+      await write(kind, failingId, typeof broken === 'string' ? broken : sql.raw(broken[world.store.dialect]))
       const alarms = world.alarms.length
 
       await advance(Math.ceil((dueMs - (await nowMs())) / 1000) + 1)
-      expect(await events(ill)).toEqual(before)
-      expect((await events(well)).length).toBeGreaterThan(before.length)
+      expect(await events(failingId)).toEqual(before)
+      expect((await events(healthyId)).length).toBeGreaterThan(before.length)
       expect(await failed()).toMatchObject([
-        { kind, recordId: ill, attempts: 1, dueAtMs: dueMs, retryAtMs: (await nowMs()) + pauseAfter(1) },
+        { kind, recordId: failingId, attempts: 1, dueAtMs: dueMs, retryAtMs: (await nowMs()) + pauseAfter(1) },
       ])
       expect(world.alarms.slice(alarms).join()).toContain('a due effect failed and is set aside')
       expect((await world.get('/wallets')).status).toBe(200)
       await world.issueCard()
 
       const found = await inspectDatabase({ url: world.url, secrets: undefined, keyHash: '' })
-      expect(found).toMatchObject({ failedEffects: { count: 1, some: [{ kind, recordId: ill, attempts: 1 }] } })
+      expect(found).toMatchObject({ failedEffects: { count: 1, some: [{ kind, recordId: failingId, attempts: 1 }] } })
 
-      // The pauses between tries grow, and a clock jump causes a try.
+      // The pause doubles after each failure. A clock jump past its end causes the next attempt.
       world.system.pass(minuteMs)
       await world.service.upkeep.once()
       expect(await failed()).toMatchObject([{ attempts: 2, retryAtMs: (await nowMs()) + 2 * minuteMs }])
       await advance(jumpSeconds)
       expect(await failed()).toMatchObject([{ attempts: 3, dueAtMs: dueMs }])
 
-      await write(kind, ill, sound)
+      await write(kind, failingId, validValue)
       await advance(pauseAfter(3) / 1000)
       expect(await failed()).toEqual([])
-      expect(await events(ill)).toEqual(await events(well))
+      expect(await events(failingId)).toEqual(await events(healthyId))
       await proveBooks(world.store)
     },
   )
 
-  test('is forgotten if a request advances its record', async () => {
+  test('the failed expiry of a hold is deleted after a request releases the hold', async () => {
     const { world } = on
     const id = String(await kinds.hold.make(on))
-    const sound = await read('hold', id, 'walletId')
+    const validValue = await read('hold', id, 'walletId')
     await write('hold', id, 'wal_gone')
     await advance(7 * 86_400 + 1)
     expect(await failed()).toMatchObject([{ recordId: id, attempts: 1 }])
-    await write('hold', id, sound)
+    await write('hold', id, validValue)
     const sent = { key: world.apiKey }
     expect((await world.post(`/simulations/card-transactions/${id}/reverse`, {}, sent)).status).toBe(200)
     expect(await failed()).toHaveLength(1)
@@ -136,7 +136,7 @@ onEachDatabase('an effect that fails', (database) => {
     await proveBooks(world.store)
   })
 
-  test('is set aside even if a request applies it because something is always due', async () => {
+  test('a request succeeds even if effects keep falling due meanwhile and one of them fails', async () => {
     const { world } = on
     const ids: string[] = []
     for (let count = 0; count < 3; count++) {
@@ -163,7 +163,7 @@ onEachDatabase('an effect that fails', (database) => {
   })
 })
 
-test('the pauses grow up to a day', () => {
+test('after each failure of a due effect, the pause before the next attempt doubles, up to a day', () => {
   expect([1, 2, 3, 11, 12, 2000].map((attempts) => pauseAfter(attempts) / minuteMs)).toEqual([
     1, 2, 4, 1024, 1440, 1440,
   ])

@@ -14,9 +14,9 @@ const day = 24 * hour
 const card = { merchant: { name: 'Books' }, maximumAmount: 5000, currency: 'USD' }
 
 const now = async (world: World) => Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
-const pay = (world: World, idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
+const issueCard = (world: World, idempotencyKey: string) => world.post('/agent-cards', card, { idempotencyKey })
 const warnings = ({ logged }: World) => logged.filter((line) => line.includes("this machine's clock"))
-/** Returns a second machine. Its time passes with the first machine's, but its clock can be set separately. */
+/** Returns a second machine. Time passes on both together, but its own clock can also be set ahead or back. */
 function createNeighbor(system: FakeSystem): FakeSystem {
   let aheadMs = 0
   const setAhead = (ms: number) => {
@@ -43,10 +43,10 @@ afterEach(async () => {
   await world.drop()
 })
 
-describe('a machine with a wrong clock, next to another on one PostgreSQL', () => {
+describe('a machine with a wrong clock that shares a PostgreSQL database', () => {
   beforeEach(() => openWorld(postgres))
 
-  test('8 days ahead lets no key be forgotten and no hold lapse', async () => {
+  test('a machine whose clock is 8 days ahead forgets no idempotency key and releases no hold', async () => {
     const cardId = await world.issueCard()
     const first = await world.authorize(cardId, 1000, { idempotencyKey: 'once' })
     const wrong = await startProcess()
@@ -62,7 +62,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
   })
 
   test.each(sampleOf([8 * day, -8 * day, 61 * second, -61 * second], 3))(
-    '%i ms off is logged once and has no effect',
+    'a machine clock that is off by %i ms has no effect and is logged once',
     async (ms) => {
       const wrong = await startProcess()
       wrong.system.setAhead(ms)
@@ -77,7 +77,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
     },
   )
 
-  test('a few seconds off is not logged', async () => {
+  test('a machine clock that is off by less than a minute is not logged', async () => {
     const wrong = await startProcess()
     wrong.system.setAhead(59 * second)
     expect(await now(wrong)).toBe(await now(world))
@@ -85,7 +85,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
     expect(warnings(wrong)).toEqual([])
   })
 
-  test('does not end the tokens of others', async () => {
+  test('a machine whose clock is 8 days ahead does not end the tokens that another machine issued', async () => {
     const { key } = await exchangeToken(world)
     const wrong = await startProcess()
     wrong.system.setAhead(8 * day)
@@ -94,7 +94,7 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
     expect((await wrong.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('uses the time of a real server', async () => {
+  test('the time comes from the PostgreSQL server, not from the machine', async () => {
     const system = { ...realSystem, now: () => realSystem.now() + 8 * day }
     const { store, drop } = await postgres.create(system)
     const times = await store.transaction((tx) => readTimes(tx))
@@ -104,32 +104,32 @@ describe('a machine with a wrong clock, next to another on one PostgreSQL', () =
   })
 })
 
-describe("a database's clock that jumps on PostgreSQL", () => {
+describe('a PostgreSQL server whose clock jumps', () => {
   beforeEach(() => openWorld(postgres))
 
-  test('8 days ahead and back lets no key be forgotten', async () => {
+  test('a server clock that jumps 8 days ahead and back causes no idempotency key to be forgotten', async () => {
     let aheadMs = 0
     const system = fakeSystem()
     const server = { ...system, databaseNow: () => system.now() + aheadMs }
     const one = await startProcess(server)
-    const first = await pay(one, 'once')
+    const first = await issueCard(one, 'once')
     aheadMs = 8 * day
-    expectReplay(await pay(one, 'once'), first)
+    expectReplay(await issueCard(one, 'once'), first)
     await one.service.upkeep.once()
     const highest = await now(one)
     expect(highest).toBe(system.now() + 8 * day)
     aheadMs = 0
-    expectReplay(await pay(one, 'once'), first)
-    expectReplay(await pay(await startProcess(server), 'once'), first)
+    expectReplay(await issueCard(one, 'once'), first)
+    expectReplay(await issueCard(await startProcess(server), 'once'), first)
     system.pass(hour)
     expect(await now(one)).toBe(highest + hour)
   })
 })
 
-onEachDatabase('time', (database) => {
+onEachDatabase('the continuity of the sandbox clock', (database) => {
   beforeEach(() => openWorld(database))
 
-  test.each([-hour, -2 * second, hour])('does not follow a clock that is set by %i ms back', async (ms) => {
+  test.each([-hour, -2 * second, hour])('a machine clock change of %i ms is ignored', async (ms) => {
     const before = await now(world)
     world.system.setAhead(ms)
     expect(await now(world)).toBeGreaterThanOrEqual(before)
@@ -139,7 +139,7 @@ onEachDatabase('time', (database) => {
     expect(after - before).toBeLessThanOrEqual(hour)
   })
 
-  test('does not restart before the latest time that was seen', async () => {
+  test('after a restart, the sandbox clock continues from the stored time if the machine clock is behind', async () => {
     const before = await now(world)
     await world.service.upkeep.once()
     const machine = fakeSystem({ now: before - hour })
@@ -149,7 +149,7 @@ onEachDatabase('time', (database) => {
     expect(await now(later)).toBe(before + hour)
   })
 
-  test('does not restart before the latest recorded time, however its process ended', async () => {
+  test('without a stored time, the sandbox clock continues from the time of the last finished operation', async () => {
     await world.post('/simulations/clock/advance', { seconds: 5000 })
     await world.issueCard()
     const before = await now(world)
@@ -157,7 +157,7 @@ onEachDatabase('time', (database) => {
     expect(await now(later)).toBe(before)
   })
 
-  test('starts over with a new epoch only', async () => {
+  test('the sandbox clock can go back in a new epoch', async () => {
     const before = await now(world)
     await world.service.upkeep.once()
     await world.store.transaction((tx) => tx.db.updateTable('clock').set({ epoch: 2, highestMs: 0 }).execute())
@@ -165,19 +165,19 @@ onEachDatabase('time', (database) => {
     expect(await now(await startProcess(machine))).toBe(before - hour)
   })
 
-  test('continues while the machine sleeps, so that idempotency keys end meanwhile', async () => {
-    const first = await pay(world, 'once')
+  test('the sandbox clock continues while the machine sleeps, so idempotency keys expire meanwhile', async () => {
+    const first = await issueCard(world, 'once')
     const before = await now(world)
     world.system.suspend(3 * day)
     expect(await now(world)).toBe(before + 3 * day)
-    const again = await pay(world, 'once')
+    const again = await issueCard(world, 'once')
     expectFirst(again)
     expect(again.text).not.toBe(first.text)
     await world.service.upkeep.once()
     expect(warnings(world)).toEqual([])
   })
 
-  test('moves at the same pace however often it is read', async () => {
+  test('the sandbox clock keeps its pace even if it is read often', async () => {
     world.system.setAhead(-hour)
     const before = await now(world)
     for (let count = 0; count < 50; count++) {
@@ -188,24 +188,24 @@ onEachDatabase('time', (database) => {
   })
 })
 
-describe('the clock of a machine with a database of its own', () => {
+describe('the machine clock, with SQLite', () => {
   beforeEach(() => openWorld(sqlite))
 
-  test('3 days ahead and back makes no second card', async () => {
-    const first = await pay(world, 'once')
+  test('a retry issues no second card after the machine clock jumps 3 days ahead, or back again', async () => {
+    const first = await issueCard(world, 'once')
     const before = await now(world)
     world.system.setAhead(3 * day)
-    expectReplay(await pay(world, 'once'), first)
+    expectReplay(await issueCard(world, 'once'), first)
     await world.service.upkeep.once()
     expect(await now(world)).toBe(before)
     world.system.setAhead(0)
-    expectReplay(await pay(world, 'once'), first)
+    expectReplay(await issueCard(world, 'once'), first)
     expect((await world.get('/agent-cards')).json.data).toHaveLength(1)
     expect(warnings(world)).toHaveLength(1)
   })
 
-  test('3 days ahead at the start of one process, and right at the start of the next, makes no second card', async () => {
-    const first = await pay(world, 'once')
+  test('a retry issues no second card if the clock was 3 days ahead and is corrected before a restart', async () => {
+    const first = await issueCard(world, 'once')
     const ahead = await startProcess(fakeSystem({ now: world.system.now() + 3 * day }))
     await ahead.issueCard()
     await ahead.get('/agent-cards')
@@ -215,11 +215,11 @@ describe('the clock of a machine with a database of its own', () => {
     expect(await now(right)).toBe(world.system.now() + 3 * day)
     await right.service.upkeep.once()
     expect(warnings(right)).toHaveLength(1)
-    expectReplay(await pay(right, 'once'), first)
-    expectReplay(await pay(world, 'once'), first)
+    expectReplay(await issueCard(right, 'once'), first)
+    expectReplay(await issueCard(world, 'once'), first)
   })
 
-  test('is followed again after it is corrected while the machine sleeps', async () => {
+  test('the sandbox clock follows a machine clock that is corrected while the machine sleeps', async () => {
     world.system.setAhead(30 * second)
     const before = await now(world)
     world.system.suspend(day)
@@ -228,14 +228,14 @@ describe('the clock of a machine with a database of its own', () => {
   })
 })
 
-async function exchangeToken(of: World): Promise<{ key: string }> {
+async function exchangeToken(target: World): Promise<{ key: string }> {
   const body = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    subject_token: of.agentKey,
+    subject_token: target.agentKey,
     subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
   })
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
-  const response = await of.service.fetch(
+  const response = await target.service.fetch(
     new Request('http://sandbox.test/oauth/token', { method: 'POST', headers, body: body.toString() }),
   )
   return { key: ((await response.json()) as { access_token: string }).access_token }

@@ -5,11 +5,11 @@ import { merchant } from '../subscriptions/merchant.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type Sent, type World } from '../support/world.ts'
 
-onEachDatabase('the messages that a deployed service would send', (database) => {
+onEachDatabase('messages that the sandbox stores instead of sending', (database) => {
   let world: World
   let acting: Payer
   let owner: Sent
-  let people = 0
+  let addressCount = 0
 
   beforeAll(async () => {
     world = await createWorld(database)
@@ -18,12 +18,12 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
   })
   afterAll(() => world.drop())
 
-  const unknown = () => `unknown${people++}@example.com`
+  const newAddress = () => `unknown${addressCount++}@example.com`
   const list = async (query = '', sent: Sent = owner) => ok(await world.get(`/simulations/messages${query}`, sent)).json
   const messagesTo = async (to: string, sent?: Sent) => (await list(`?to=${encodeURIComponent(to)}`, sent)).data
 
-  test('a payment to a recipient without an account sends a message without its link', async () => {
-    const to = unknown()
+  test('a payment to someone without an account sends a message with a placeholder for the link', async () => {
+    const to = newAddress()
     const answer = ok(await acting.pay(1250, { type: 'email', value: to.toUpperCase() }))
     const { id, attributes } = answer.json.data
     const [message, ...others] = await messagesTo(to.toUpperCase())
@@ -45,45 +45,45 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     expect(JSON.stringify(message)).not.toContain(attributes.claimLink.split('/').at(-1))
   })
 
-  test('a phone number gets a text message; repeats, refusals and disabled notifications send nothing', async () => {
+  test('a payment sends one message even if repeated, and none if it fails or disables notifications', async () => {
     const value = '+14155550177'
     const key = 'the-same-payment'
     const body = { amount: 100, counterparty: { type: 'phone', value } }
     for (let time = 0; time < 2; time++) ok(await world.post('/payments', body, { idempotencyKey: key }))
     const huge = { amount: 99_999_999, counterparty: { type: 'phone', value } }
     expect((await world.post('/payments', huge)).status).toBeGreaterThanOrEqual(400)
-    expect((await messagesTo(value)).map(kindOf)).toEqual(['sms payment_claim'])
-    const silent = unknown()
+    expect((await messagesTo(value)).map(channelAndKind)).toEqual(['sms payment_claim'])
+    const silent = newAddress()
     ok(await acting.pay(100, { type: 'email', value: silent }, { disableNotifications: true }))
     expect(await messagesTo(silent)).toEqual([])
   })
 
-  test('a payment over a limit asks the owner to decide, and reaches nobody else before that', async () => {
+  test('a payment over a limit sends the owner a message, and its recipient one only after the approval', async () => {
     const { agentId, partyId } = await world.whoami(world.agentKey)
     await acting.setLimits('agents', agentId ?? '', { perTransaction: 500 })
-    const to = unknown()
+    const to = newAddress()
     const id = created(await acting.pay(600, { type: 'email', value: to }))
     const approval = await acting.approvalOf(id)
     await acting.setLimits('agents', agentId ?? '', null)
     const about = (await list()).data.filter(({ attributes }: Message) => attributes.resourceId === approval.id)
-    expect(about.map(kindOf)).toEqual(['email approval_required'])
+    expect(about.map(channelAndKind)).toEqual(['email approval_required'])
     expect(about[0].attributes.text).toContain('of $6.00 from Sandbox Organization is over a limit')
     expect(about[0].attributes.to).toBe(await ownersAddress(partyId))
     expect(await messagesTo(to)).toEqual([])
     const user = await acting.userToken(partyId)
     ok(await acting.approve(approval.id, { key: user.credential }))
-    expect((await messagesTo(to)).map(kindOf)).toEqual(['email payment_claim'])
+    expect((await messagesTo(to)).map(channelAndKind)).toEqual(['email payment_claim'])
   })
 
-  test('an invitation reaches its recipient, also by the address of a party, unless notifications are disabled', async () => {
+  test('a customer invitation to an address or a party is emailed unless notifications are disabled', async () => {
     const agents = [{ agentId: (await world.whoami(world.agentKey)).agentId, permissions: ['payments.read'] }]
     const invite = async (recipient: object, more: object = {}) => {
       const answer = await world.post('/customers/invitations', { recipients: [recipient], agents, ...more }, owner)
       expect(answer.status, answer.text).toBeLessThan(300)
       return answer.json.data[0].id as string
     }
-    const [one, silent, party] = [unknown(), unknown(), await addParty(world)]
-    const address = unknown()
+    const [one, silent, party] = [newAddress(), newAddress(), await addParty(world)]
+    const address = newAddress()
     await acting.setParty(party.partyId, { email: address })
     const id = await invite({ type: 'email', value: one })
     await invite({ type: 'email', value: silent }, { disableNotifications: true })
@@ -92,14 +92,13 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     expect(message.attributes).toMatchObject({ kind: 'customer_invitation', resourceId: id })
     expect(message.attributes.text).toMatch(/^Sandbox Organization asks you to let .* act for you\./)
     expect(await messagesTo(silent)).toEqual([])
-    expect((await messagesTo(address)).map(kindOf)).toEqual(['email customer_invitation'])
-    // The message is about a record of the inviting party, so the other party does not find it, although it is the
-    // recipient.
+    expect((await messagesTo(address)).map(channelAndKind)).toEqual(['email customer_invitation'])
+    // The invitation belongs to the inviting party, so only that party can list the message, not the recipient.
     expect((await list('', { key: party.apiKey })).data).toEqual([])
   })
 
-  test('payment requests and party invitations are mailed once each, without the link', async () => {
-    const [payerAt, knownAddress, member] = [unknown(), unknown(), unknown()]
+  test('each payment request and party invitation sends one email, with a placeholder for its link', async () => {
+    const [payerAddress, knownAddress, member] = [newAddress(), newAddress(), newAddress()]
     const party = await addParty(world)
     await acting.setParty(party.partyId, { email: knownAddress })
     const ask = async (payer: object) => {
@@ -107,15 +106,15 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
       expect(answer.status, answer.text).toBe(201)
       return answer.json.data
     }
-    const paymentRequest = await ask({ type: 'email', value: payerAt })
+    const paymentRequest = await ask({ type: 'email', value: payerAddress })
     await ask({ type: 'party_id', value: party.partyId })
     const invited = await world.post('/party-invitations', { invitations: [{ email: member, role: 'ADMIN' }] }, owner)
-    const [mail] = await messagesTo(payerAt)
+    const [mail] = await messagesTo(payerAddress)
     expect(mail.attributes).toMatchObject({ kind: 'payment_request', resourceId: paymentRequest.id })
     expect(mail.attributes.text).toBe(
       'Sandbox Organization asks you to pay $7.00. To pay or decline, open this link: [link]',
     )
-    expect((await messagesTo(knownAddress)).map(kindOf)).toEqual(['email payment_request'])
+    expect((await messagesTo(knownAddress)).map(channelAndKind)).toEqual(['email payment_request'])
     const [joining, ...others] = await messagesTo(member)
     expect(others).toEqual([])
     expect(joining.attributes).toMatchObject({
@@ -127,7 +126,7 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     for (const url of secrets) expect(JSON.stringify(await list())).not.toContain(url.split('/').at(-1))
   })
 
-  test('the payer gets one message about a canceled agreement, and none about a checkout that was never paid', async () => {
+  test('the payer gets one message when a paid subscription is canceled, and none if it was never paid', async () => {
     const shop = merchant(world)
     const [active, pending] = [await shop.active(), await shop.create()]
     for (const id of [active, active, pending]) await shop.cancel(id)
@@ -136,8 +135,8 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     expect(mails[0].attributes.text).toContain('No future payment will be charged')
   })
 
-  test('an agent sees those that it caused, the newest first, in pages', async () => {
-    const [byAgent, byParty] = [unknown(), unknown()]
+  test('an agent can list only the messages that it caused; a list is newest first and has pages', async () => {
+    const [byAgent, byParty] = [newAddress(), newAddress()]
     world.system.pass(1)
     ok(await acting.pay(100, { type: 'email', value: byParty }, {}, owner))
     world.system.pass(1)
@@ -150,18 +149,18 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     expect([...first.data, ...next.data].map(({ attributes }: Message) => attributes.to)).toEqual([byAgent, byParty])
   })
 
-  test('a name chosen by a user is on one line', async () => {
+  test('control characters in the name of a party do not reach the subject of a message', async () => {
     const { partyId } = await world.whoami()
     await acting.setParty(partyId, { displayName: 'Evil\nBcc: all\u202e' })
-    const to = unknown()
+    const to = newAddress()
     ok(await acting.pay(100, { type: 'email', value: to }))
     await acting.setParty(partyId, { displayName: 'Sandbox Organization' })
     const [{ attributes }] = await messagesTo(to)
     expect(attributes.subject).toMatch(/^[\P{C}]*$/u)
   })
 
-  test('they are kept for 30 days of real time, and deleted in batches', async () => {
-    const to = unknown()
+  test('messages are deleted after 30 days of real time', async () => {
+    const to = newAddress()
     ok(await acting.pay(100, { type: 'email', value: to }))
     expect((await messagesTo(to)).length).toBe(1)
     world.system.pass(messageKeptMs - 1000)
@@ -172,7 +171,7 @@ onEachDatabase('the messages that a deployed service would send', (database) => 
     expect((await list()).data).toEqual([])
   })
 
-  const kindOf = ({ attributes }: Message) => `${attributes.channel} ${attributes.kind}`
+  const channelAndKind = ({ attributes }: Message) => `${attributes.channel} ${attributes.kind}`
   const ownersAddress = (partyId: string) =>
     world.store.read(async ({ db }) => {
       const users = db.selectFrom('users').select('email').where('partyId', '=', partyId)

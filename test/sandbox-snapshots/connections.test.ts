@@ -17,16 +17,16 @@ const path = '/simulations/reset'
 const reset = async (world: World) => ok(await world.send('POST', path, { key: world.apiKey }))
 
 /**
- * Connections survive a reset. A caller that waits for a record that the reset removes gets an error that says so
+ * Connections survive a reset or restore. If it removes the record that a caller waits for, the caller gets an error
  * (docs/sandbox.md#reset-save-restore).
  */
-onEachDatabase('over a reset', (database) => {
-  test('an application stays signed in: its token works, can be refreshed, and keeps its identity', async () => {
+onEachDatabase('connections and waiting calls during a reset', (database) => {
+  test('an application stays signed in: its token works, can be refreshed, and has the same identity', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })
     const world = await createWorld(database, { system: dateSystem() })
     try {
       const ownConnection = await connect(world)
-      const added = await connect(world, { choice: { agent: 'new', name: 'Made on the way' } })
+      const added = await connect(world, { choice: { agent: 'new', name: 'Created during sign-in' } })
       const identity = async (key: string) => (await world.get('/whoami', { key })).json.data
       const before = await identity(ownConnection.tokens.access_token)
       expect((await identity(added.tokens.access_token)).attributes.agentId).not.toBe(before.attributes.agentId)
@@ -42,7 +42,7 @@ onEachDatabase('over a reset', (database) => {
       )
       const { access_token } = await processRefreshTokenResponse(server, client, answer)
       expect(await identity(access_token)).toEqual(before)
-      // The agent created since the snapshot is gone, and its credentials with it.
+      // The reset removed the agent that the second sign-in created, so its token no longer works.
       const refused = await world.get('/whoami', { key: added.tokens.access_token })
       expect([refused.status, refused.json.errors[0].code]).toEqual([401, 'unauthenticated'])
     } finally {
@@ -51,7 +51,7 @@ onEachDatabase('over a reset', (database) => {
     }
   })
 
-  test('an MCP session continues, and a host is notified of changes to watched resources', async () => {
+  test('an MCP session continues, and its host is still notified of changes to watched resources', async () => {
     const world = await createWorld(database)
     let listener: Listener | undefined
     const { service, store, system } = world
@@ -62,7 +62,7 @@ onEachDatabase('over a reset', (database) => {
     try {
       const cardId = await world.issueCard()
       ok(await world.post('/simulations/snapshots', { name: 'a-card' }))
-      // The restore removes these events, and later events reuse their numbers.
+      // The restore removes the events of these cards, and later events reuse their sequence numbers.
       for (let times = 0; times < 3; times++) await world.issueCard()
       const host = rawHost(`${listener.url}/mcp`, world.agentKey)
       await host.initialize()
@@ -85,14 +85,14 @@ onEachDatabase('over a reset', (database) => {
     }
   })
 
-  test.each(hosts)('a call that waits for a person is refused with advice, for $host', async (chosen) => {
+  test.each(hosts)('a call that awaits a decision is refused with advice after a reset: $host', async (chosen) => {
     const on = await createDecisionWorld(database)
     const { host, close } = await on.host(chosen)
     try {
       const { decision } = pendingOf(await host.callTool('create_payment', on.payment(4_200)))
       await reset(on.world)
-      // The decision's page has nothing left to decide.
-      await expect(on.decide(decision, 'yes')).rejects.toThrow('No form of the page')
+      // The decision's page no longer has a form.
+      await expect(on.decide(decision, 'yes')).rejects.toThrow('The page has no form')
       const refused = errorOf(await host.callTool('create_payment', { decision }))
       expect(refused.next).toMatch(/again without decision/)
     } finally {
@@ -112,7 +112,7 @@ onEachDatabase('over a reset', (database) => {
     await world.drop()
   })
 
-  test('a wait for a removed record is answered immediately', async () => {
+  test('a request that waits for a change gets 404 as soon as a reset removes the record', async () => {
     const cardId = await world.issueCard()
     const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=50`)
     await system.sleepers(1)

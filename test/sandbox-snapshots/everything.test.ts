@@ -11,20 +11,20 @@ import { worldRows } from './rows.ts'
 
 const operations = Object.entries<OperationDefinition>(catalogue) as [OperationKey, OperationDefinition][]
 /**
- * Returns whether an operation's records are part of the world. Webhooks belong to their receivers, and
- * applications and trusted issuers are connections, so these survive a restore.
+ * Returns whether an operation's records are part of the world. Webhooks, applications and trusted issuers connect
+ * outside programs to the service, so they are not part of the world and survive a restore.
  */
-const isOfWorld = ({ permission }: OperationDefinition) =>
+const isInWorld = ({ permission }: OperationDefinition) =>
   permission !== 'sandbox.manage' && !/^(webhooks|applications)\./.test(permission)
-const changing = operations.filter(([, operation]) => operation.effect !== 'read' && isOfWorld(operation))
-/** Reads of the whole world that need no id, except for the activity, which contains the restore itself. */
-const reading = operations.filter(
+const changes = operations.filter(([, operation]) => operation.effect !== 'read' && isInWorld(operation))
+/** The reads of the world that need no id, except `listActivity`, because a restore is itself an activity. */
+const reads = operations.filter(
   ([key, operation]) =>
-    operation.effect === 'read' && operation.params === undefined && isOfWorld(operation) && key !== 'listActivity',
+    operation.effect === 'read' && operation.params === undefined && isInWorld(operation) && key !== 'listActivity',
 )
 
-/** A restore undoes every change of every operation, in each row and in each byte of the answers. */
-describe.each(databases)('on $name a restore undoes', (database) => {
+/** Compares all rows and the exact answers of all reads, before the operation and after the restore. */
+describe.each(databases)('restoring a snapshot on $name', (database) => {
   let on: Grounds
 
   beforeAll(async () => {
@@ -34,10 +34,10 @@ describe.each(databases)('on $name a restore undoes', (database) => {
 
   const answers = async () => {
     const answersByPath: Record<string, string> = {}
-    for (const [key, operation] of reading) {
+    for (const [key, operation] of reads) {
       for (const who of ['agentKey', 'apiKey'] as const) {
         const answer = await send(on, operation, samples[key], { key: on.world[who], ids: {} })
-        // Leaves out the last use of the key, which this read itself changes.
+        // Leaves out request ids, and the last use of the key, which this read itself changes.
         answersByPath[`${key} ${who}`] = answer.text.replaceAll(
           /"(lastUsedAt|lastActiveAt)":("[^"]*"|null)|req_\w+/g,
           '',
@@ -47,8 +47,8 @@ describe.each(databases)('on $name a restore undoes', (database) => {
     return answersByPath
   }
 
-  const cases = database === sqlite ? sampleOf(changing, 20) : sampleOf(changing, 60, 7)
-  test.each(cases)('%s', async (key, operation) => {
+  const cases = database === sqlite ? sampleOf(changes, 20) : sampleOf(changes, 60, 7)
+  test.each(cases)('a restore undoes every change that %s made', async (key, operation) => {
     const sample = samples[key]
     const { own, granted } = on.places
     const ids = await sample.make(on, sample.reach === 'connected' && sample.ownParty === undefined ? granted : own)

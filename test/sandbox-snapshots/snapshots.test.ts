@@ -22,17 +22,17 @@ onEachDatabase('snapshots of the sandbox', (database) => {
   const restore = (name: string) => world.send('POST', `/simulations/snapshots/${name}/restore`)
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
   const now = async () => (await world.get('/simulations/clock')).json.data.attributes.now as string
-  const listed = async (): Promise<string[]> =>
+  const listedOperations = async (): Promise<string[]> =>
     (await world.get('/activity', { key: world.apiKey })).json.data.map(
       ({ attributes }: { attributes: { operation: string } }) => attributes.operation,
     )
-  const isWhole = async () => {
+  const expectIntact = async () => {
     const { partyId } = await world.whoami()
     expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
     await proveBooks(world.store)
   }
 
-  test('a reset restores every row of the world, and is its first activity', async () => {
+  test('a reset restores every row of the world, and adds itself as the first activity', async () => {
     const before = await worldRows(world.store)
     await world.authorize(await world.issueCard(), 1250)
     await advance(86_400)
@@ -40,16 +40,16 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const attributes = { now: new Date(world.system.now()).toISOString(), snapshot: null }
     expect([answer.status, answer.json.data]).toEqual([200, { type: 'sandbox', id: 'sandbox', attributes }])
     expect(await worldRows(world.store)).toEqual(before)
-    expect(await listed()).toEqual(['reset_sandbox'])
+    expect(await listedOperations()).toEqual(['reset_sandbox'])
     expect(await now()).toBe(attributes.now)
-    await isWhole()
-    // The world's keys keep working, and used idempotency keys are free.
+    await expectIntact()
+    // The keys of the world still work, and used idempotency keys can be used again.
     await world.authorize(await world.issueCard(), 1250)
     expect((await reset(world.agentKey)).status).toBe(200)
     expect(await worldRows(world.store)).toEqual(before)
   })
 
-  test('a snapshot can be restored repeatedly, with its time', async () => {
+  test('a snapshot can be restored repeatedly, and the clock continues from the time of the snapshot', async () => {
     const cardId = await world.issueCard()
     await advance(60)
     const before = await worldRows(world.store)
@@ -65,19 +65,18 @@ onEachDatabase('snapshots of the sandbox', (database) => {
       expect(answer.json.data.attributes).toEqual({ now: snapshot.json.data.attributes.now, snapshot: 'a-card' })
       expect(await worldRows(world.store)).toEqual(before)
       expect((await world.get(`/agent-cards/${cardId}`)).json.data.attributes.status).toBe('active')
-      await isWhole()
+      await expectIntact()
     }
-    expect((await listed())[0]).toBe('restore_sandbox')
-    // Time continues from the snapshot's.
+    expect((await listedOperations())[0]).toBe('restore_sandbox')
     world.system.pass(5_000)
     expect(Date.parse(await now())).toBe(Date.parse(snapshot.json.data.attributes.now) + 5_000)
   })
 
-  test('a world with a start time starts at it again', async () => {
+  test('a reset of a world with a start time sets the clock to that time', async () => {
     const startsAtMs = Date.parse('2031-05-01T09:00:00Z')
     await world.store.transaction(async (tx) => {
-      const held = await findWorld(tx)
-      if (held !== undefined) await putWorld(tx, { ...held, startsAtMs })
+      const current = await findWorld(tx)
+      if (current !== undefined) await putWorld(tx, { ...current, startsAtMs })
     })
     world.system.pass(1_000)
     expect((await reset()).json.data.attributes.now).toBe('2031-05-01T09:00:00.000Z')
@@ -85,22 +84,22 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await now()).toBe('2031-05-01T09:00:01.000Z')
   })
 
-  test('requests to the earlier world are forgotten', async () => {
+  test('a reset deletes the records of earlier requests, so idempotency keys can be used again', async () => {
     const sent = { idempotencyKey: 'the same' }
     const first = await world.issueCard({}, sent)
     await reset()
     for (const table of forgottenTables) {
-      // The reset itself is the first entry of a run after it (test/runs/time.test.ts).
+      // These tables contain the entry of the reset itself (test/runs/time.test.ts).
       if (['runs', 'runEntries', 'runMinutes'].includes(table)) continue
       expect(await world.store.transaction(({ db }) => db.selectFrom(table).selectAll().execute()), table).toEqual([])
     }
-    // The key is free again, even for another request.
+    // The idempotency key can be used again, even for a different request.
     const second = await world.issueCard({ maximumAmount: 100 }, sent)
     expect(second).not.toBe(first)
     expect((await world.get(`/agent-cards/${first}`)).status).toBe(404)
   })
 
-  test('effects due in an earlier world do not happen in another', async () => {
+  test('an effect that was due before a restore does not happen until it is due in the restored world', async () => {
     const purchase = (await world.authorize(await world.issueCard(), 1250)).json.data.id as string
     await save('held')
     await advance(8 * 86_400)
@@ -109,10 +108,10 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await world.get(`/card-transactions/${purchase}`)).json.data.attributes.status).toBe('authorized')
     await advance(8 * 86_400)
     expect((await world.get(`/card-transactions/${purchase}`)).json.data.attributes.status).toBe('reversed')
-    await isWhole()
+    await expectIntact()
   })
 
-  test('the last use of a key in an earlier world does not count in this one', async () => {
+  test('the uses of a key before a reset no longer count after it', async () => {
     const lastUse = async () =>
       (await world.get('/agent-keys', { key: world.apiKey })).json.data[0].attributes.lastUsedAt as string | null
     await advance(3600)
@@ -123,7 +122,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect(await lastUse()).toBeNull()
   })
 
-  test('a name can be saved again; snapshots are listed, newest first, and deleted', async () => {
+  test('a snapshot replaces one of the same name; snapshots are listed newest first and can be deleted', async () => {
     await save('one')
     world.system.pass(1_000)
     await save('two')
@@ -156,7 +155,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     ).toHaveLength(2)
   })
 
-  test('the number of snapshots is limited, and the refusal has advice', async () => {
+  test('the number, the total size and the names of snapshots are limited', async () => {
     await save('first')
     await world.store.transaction(async ({ db }) => {
       const { id: _, ...row } = await db
@@ -193,7 +192,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await world.send('POST', '/simulations/snapshots/(as%20filled)/restore')).status).toBe(400)
   })
 
-  test('does not exist in production', async () => {
+  test('production has no snapshots and no reset', async () => {
     const production = await createWorld(database, { environment: 'production' })
     for (const { method, path } of Object.values(sandboxSnapshots)) {
       const answer = await production.send(method, path.replace('{name}', 'one'), { key: production.apiKey })
@@ -202,7 +201,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     await production.drop()
   })
 
-  test('keys with another secret from startup, and new root keys, do not break snapshots', async () => {
+  test('a restore works after a restart with another agent key, and after the root keys are rotated', async () => {
     const cardId = await world.issueCard()
     await save('before')
     const { agentKey } = await world.service.seed({ apiKey: undefined, agentKey: 'another-secret-0123456789abcdef' })
@@ -217,7 +216,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('another process is in the same world immediately', async () => {
+  test('a reset in one process takes effect in another process immediately', async () => {
     const other = await anotherProcess(world, world.system)
     const cardId = await world.issueCard()
     expect((await other.get(`/agent-cards/${cardId}`)).status).toBe(200)

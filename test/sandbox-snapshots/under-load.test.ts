@@ -8,10 +8,10 @@ import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
 const [clients, times] = isDeep ? [64, 30] : [8, 6]
 
-/** The names in two states of one world, which differ in two tables. A request that sees both names saw a mixture. */
+/** The names of two snapshots. In each, the agent and wallet have its name, so different names reveal a mixture. */
 const names = ['left', 'right'] as const
 
-describe.each(databasesForLong)('while the sandbox goes back and forth on $name', (database) => {
+describe.each(databasesForLong)('concurrent requests while two snapshots are restored in turn on $name', (database) => {
   let world: World
   let processes: World[]
 
@@ -33,34 +33,34 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
     await world.drop()
   })
 
-  /** Sends each client's requests one after another until `over` returns true. Returns the answers. */
+  /** Lets each client send one request after another until `isOver` returns true. Returns the different answers. */
   async function sendUntil(
-    ask: (round: number, of: World) => Promise<string>,
-    over: () => boolean,
+    ask: (round: number, target: World) => Promise<string>,
+    isOver: () => boolean,
   ): Promise<Set<string>> {
     const answers = new Set<string>()
     const client = async (number: number) => {
-      const of = processes[number % processes.length] ?? world
-      for (let round = number; !over(); round++) answers.add(await ask(round, of))
+      const target = processes[number % processes.length] ?? world
+      for (let round = number; !isOver(); round++) answers.add(await ask(round, target))
     }
     await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
     return answers
   }
 
-  async function backAndForth(ask: (round: number, of: World) => Promise<string>): Promise<Set<string>> {
+  async function restoreRepeatedly(ask: (round: number, target: World) => Promise<string>): Promise<Set<string>> {
     let isOver = false
     const clientAnswers = sendUntil(ask, () => isOver)
     const between = new Set<string>()
     for (let time = 0; time < times; time++) {
-      const [of, path] = [
+      const [target, path] = [
         processes[time % 3 === 0 ? 1 : 0] ?? world,
         `/simulations/snapshots/${names[time % 2]}/restore`,
       ]
-      const answer = await of.send('POST', path, { key: world.apiKey })
-      // A busy database may refuse a request, which then changed nothing.
+      const answer = await target.send('POST', path, { key: world.apiKey })
+      // A busy database may refuse the restore, which then has no effect.
       expect([200, 503], answer.text).toContain(answer.status)
-      // Reads after each restore, so that both states are seen even if the clients get few turns.
-      between.add(await ask(time, of))
+      // Sends a request after each restore, so that both worlds are seen even if the clients send few requests.
+      between.add(await ask(time, target))
     }
     isOver = true
     return new Set([...between, ...(await clientAnswers)])
@@ -72,18 +72,17 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
   const agent = async ({ db }: Transaction) =>
     (await db.selectFrom('agents').select('name').where('name', 'in', names).executeTakeFirst())?.name
 
-  test('every read and change sees one world', async () => {
+  test('every read and every transaction sees only one of the two worlds', async () => {
     const both = async (tx: Transaction) => {
       const before = await wallet(tx)
       await nextTurn()
       return `${before} ${await agent(tx)}`
     }
-    // A busy database may refuse a request, which then changed nothing.
     const unlessBusy = (error: unknown) => {
       if (error instanceof StoreBusyError) return 'busy'
       throw error
     }
-    const answers = await backAndForth((round, { store }) => {
+    const answers = await restoreRepeatedly((round, { store }) => {
       if (round % 2 === 0) return store.read(both).catch(unlessBusy)
       return store.transaction(both, round % 4 === 1 ? { kind: 'both' } : {}).catch(unlessBusy)
     })
@@ -92,21 +91,21 @@ describe.each(databasesForLong)('while the sandbox goes back and forth on $name'
     expect([...answers].filter((names) => !['left left', 'right right'].includes(names))).toEqual([])
   })
 
-  test('every request is answered, none by a failure, and the books are right', async () => {
+  test('every request gets one of the expected answers, and the books are consistent', async () => {
     let keys = 0
-    const statuses = await backAndForth(async (round, of) => {
+    const statuses = await restoreRepeatedly(async (round, target) => {
       const sent = () => ({ idempotencyKey: `own key ${keys++}` })
-      const cardId = await of.post(
+      const issued = await target.post(
         '/agent-cards',
         { merchant: { name: 'Books' }, maximumAmount: 500, currency: 'USD' },
         sent(),
       )
-      if (cardId.status !== 200) return `issue ${cardId.status}`
-      const { id } = cardId.json.data
-      const answer = await (round % 2 === 0 ? of.authorize(id, 100, sent()) : of.get(`/agent-cards/${id}`))
+      if (issued.status !== 200) return `issue ${issued.status}`
+      const { id } = issued.json.data
+      const answer = await (round % 2 === 0 ? target.authorize(id, 100, sent()) : target.get(`/agent-cards/${id}`))
       return `${round % 2 === 0 ? 'authorize' : 'read'} ${answer.status}`
     })
-    // The card exists in the world, or it doesn't; nothing else may happen.
+    // A restore may remove the card (404), and a busy database may refuse a request (503).
     const legal = ['issue 503', 'authorize 200', 'authorize 404', 'authorize 503', 'read 200', 'read 404', 'read 503']
     expect([...statuses].filter((status) => !legal.includes(status))).toEqual([])
     expect([...statuses].some((status) => status.startsWith('authorize'))).toBe(true)

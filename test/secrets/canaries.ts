@@ -1,33 +1,32 @@
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { secretFields } from '../../src/core/secret-fields.ts'
 
-/** The secrets that flows received, to be searched for in all other output. */
+/** The secrets that the flows sent or received. The tests search for them in all other output. */
 export interface Canaries {
-  /** Adds a secret. */
   add(kind: string, value: string): void
   /** Adds the secrets in an operation's answer. */
-  takeFrom(operation: OperationDefinition, data: unknown): void
+  addFrom(operation: OperationDefinition, data: unknown): void
   readonly values: ReadonlyMap<string, string>
-  /** Returns `kind in place` for each secret that a place contains. */
+  /** Returns one string for each secret found in a place, such as `password in the log`. */
   hitsIn(places: Readonly<Record<string, string>>): string[]
 }
 
-/** The length of the shortest secret to search for. Shorter texts occur by chance. */
-const shortestCanary = 10
+/** The minimum length of a secret. Shorter strings also occur in other output by chance. */
+const minLength = 10
 
 export function createCanaries(): Canaries {
   const values = new Map<string, string>()
   const add = (kind: string, value: string) => {
-    if (value.length < shortestCanary) throw new Error(`${kind} is too short to be looked for.`)
+    if (value.length < minLength) throw new Error(`${kind} is too short to search for.`)
     values.set(value, kind)
   }
   return {
     add,
-    takeFrom: (operation, data) => {
+    addFrom: (operation, data) => {
       for (const item of [data].flat() as { attributes?: Record<string, unknown> }[]) {
         for (const field of secretFields(operation)) {
           const value = item?.attributes?.[field]
-          // Three digits alone occur in any text, so the field's name is searched for with them.
+          // Any output may contain three digits by chance, so the search includes the field's name.
           if (typeof value === 'string' && field === 'cvv') add(`${operation.name}.cvv`, `"cvv":"${value}"`)
           else if (typeof value === 'string') add(`${operation.name}.${field}`, secretPart(value))
         }
@@ -35,7 +34,7 @@ export function createCanaries(): Canaries {
     },
     values,
     hitsIn: (places) => {
-      // JSON within JSON escapes its quotes, once or several times.
+      // Removes backslashes, because JSON that contains JSON has escaped quotes.
       const plain = Object.entries(places).map(([place, text]) => [place, text.replaceAll('\\', '')] as const)
       return [...values].flatMap(([value, kind]) =>
         plain.filter(([, text]) => text.includes(value)).map(([place]) => `${kind} in ${place}`),
@@ -44,7 +43,7 @@ export function createCanaries(): Canaries {
   }
 }
 
-/** Returns the secret part of a text. In an address, it is the last value of the query or the end of the path. */
+/** Returns the secret part of a string: in a URL, the last query value or, without a query, the end of the path. */
 function secretPart(value: string): string {
   if (!/^https?:/.test(value)) return value
   const { pathname, searchParams } = new URL(value)

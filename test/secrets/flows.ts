@@ -17,18 +17,18 @@ import { type Canaries, createCanaries } from './canaries.ts'
 export interface Flows {
   on: Grounds
   canaries: Canaries
-  /** The answers by place, which must contain no secret. */
+  /** Answers that must contain no secret, by kind. */
   outputs: Record<string, string>
-  /** Sends every operation over REST, and each command a second time with the same key. */
+  /** Calls every operation over REST twice, with the same idempotency key. */
   callOverRest(): Promise<void>
-  /** Calls every operation as a tool from hosts of both eras, with progress and a person who agrees to everything. */
+  /** Calls every operation as a tool over MCP 2025 and MCP 2026, with progress and a person who always agrees. */
   callOverMcp(): Promise<void>
   close(): Promise<void>
 }
 
 const operations = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
 
-/** Settings that offer every tool, ask every question, and reveal card numbers. */
+/** Settings that offer every tool, always ask for confirmation, and reveal card numbers. */
 const settings = {
   PAYMENTS_TOOLSETS: 'all',
   PAYMENTS_CONFIRM: 'always',
@@ -42,9 +42,9 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
   const canaries = createCanaries()
   const outputs: Record<string, string> = {
     'errors over REST': '',
-    'answers over MCP without secrets of their own': '',
+    'MCP answers without secret fields': '',
   }
-  const say = (where: string, text: string) => {
+  const addOutput = (where: string, text: string) => {
     outputs[where] += `${text}\n`
   }
   canaries.add('the seeded API key', world.apiKey)
@@ -59,8 +59,8 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
       for (const time of ['first', 'again']) {
         const { status, text, json } = await send(on, operation, sample, { key: credential, ids, idempotencyKey })
         if (time === 'first' && status !== permittedStatus(operation, sample)) throw new Error(`${key}: ${text}`)
-        if (status >= 400) say('errors over REST', text)
-        else canaries.takeFrom(operation, json.data)
+        if (status >= 400) addOutput('errors over REST', text)
+        else canaries.addFrom(operation, json.data)
       }
     }
   }
@@ -72,16 +72,16 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     const log = { debug: line, info: line, warn: line, error: line }
     let url = ''
     const publicUrl = () => url
-    // Real sleeps, because a fake sleep advances the clock, and a call that waits for a person would end at once.
-    const waiting = { ...system, sleep: realSystem.sleep }
+    // Sleeps in real time. A fake sleep advances the clock, which would end a wait for a person at once.
+    const realSleepSystem = { ...system, sleep: realSystem.sleep }
     const config = loadConfig({ env: settings, flags: {} })
-    const site = await createSite({ config, service, store, publicUrl, system: waiting, log })
+    const site = await createSite({ config, service, store, publicUrl, system: realSleepSystem, log })
     listener = await listen({ fetch: site.fetch, host: '127.0.0.1', port: 0, system: realSystem, log })
     url = listener.url
-    // Outside the deep run, each database gets the hosts of one era.
+    // Outside the deep run, each database is tested with only one of the two hosts.
     for (const { host, sdk, open } of sampleOf([hosts[0], hosts[3]], 2, database.name === 'sqlite' ? 0 : 1)) {
       for (const credential of [world.agentKey, world.apiKey]) {
-        const client = open(agreeing)
+        const client = open(agreeingPerson)
         await client.connect(transportTo(sdk, `${url}/mcp`, credential))
         for (const [key, operation] of operations) {
           const sample = samples[key]
@@ -94,9 +94,9 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
             onprogress: (report) => void progress.push(JSON.stringify(report)),
           })
           const text = JSON.stringify([result, progress])
-          canaries.takeFrom(operation, result.structuredContent?.data)
+          canaries.addFrom(operation, result.structuredContent?.data)
           if (!containsSecret(operation, result.structuredContent?.data))
-            say('answers over MCP without secrets of their own', `${host} ${text}`)
+            addOutput('MCP answers without secret fields', `${host} ${text}`)
         }
         await client.close()
       }
@@ -117,8 +117,8 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
   }
 }
 
-const agreeing: Person = {
-  // The person can answer a form here; a link would need a page.
+const agreeingPerson: Person = {
+  // The host offers only forms. To answer a link, the person would have to open a page.
   modes: { form: {} },
   answer: ({ requestedSchema }) => {
     const names = Object.keys(requestedSchema?.properties ?? {})
@@ -126,7 +126,7 @@ const agreeing: Person = {
   },
 }
 
-/** Returns the place whose records an operation uses. For a connection, this is the place of the customer. */
+/** Returns the party whose records an operation uses: the caller, or a customer if the operation needs one. */
 const placeOf = ({ reach }: Sample, { places }: Grounds) => (reach === 'connected' ? places.granted : places.own)
 
 const takes = ({ params, query, attributes }: OperationDefinition, name: string) =>

@@ -10,11 +10,11 @@ import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { disguisedNumbers, secretNames, secretTexts } from './samples.ts'
 
-/** Whole ids, UUIDs and SHA-256 hashes. They may contain the digits of a sample by chance, but no sample is as long. */
+/** Matches ids, UUIDs and SHA-256 hashes, which may contain a secret's digits by chance. It matches no secret. */
 const idOrHash = /(?<![\da-f])(?:[\da-f]{64}|[\da-f]{32}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?![\da-f])/g
 
-/** Sends each sample in every place of a request or call that is refused, so that no record contains it. */
-onEachDatabase('a secret that a caller sends', (database) => {
+/** Sends each secret in many parts of requests and tool calls. All are refused, so no record may contain the secret. */
+onEachDatabase('secrets in refused requests', (database) => {
   let world: World
   let connection: Connected
   beforeAll(async () => {
@@ -31,10 +31,10 @@ onEachDatabase('a secret that a caller sends', (database) => {
     await world.drop()
   })
 
-  const nowhere = async (secret: string, output: string) => {
+  const expectNowhere = async (secret: string, output: string) => {
     await world.service.runLog.flush()
     const rows = JSON.stringify([...(await readAllTables(world.store))]).replaceAll('\\', '')
-    for (const [place, text] of Object.entries({ said: output, rows, log: world.logged.join('\n') })) {
+    for (const [place, text] of Object.entries({ answers: output, rows, log: world.logged.join('\n') })) {
       expect(text.replace(idOrHash, '').includes(secret) ? place : 'nowhere').toBe('nowhere')
     }
   }
@@ -59,31 +59,31 @@ onEachDatabase('a secret that a caller sends', (database) => {
   }
 
   // `maskers.test.ts` passes all samples through each masker.
-  test.each(sampleOf(secretTexts, 3))('is shown and stored nowhere: $name', async ({ text, secret }) => {
+  test.each(sampleOf(secretTexts, 3))('a secret is neither shown nor stored: $name', async ({ text, secret }) => {
     const { answers, calls, unknownTool } = await sendEverywhere(text)
-    await nowhere(
+    await expectNowhere(
       secret,
       JSON.stringify([answers.map((answer) => answer.text), calls, unknownTool]).replaceAll('\\', ''),
     )
   })
 
-  // The message of an error still quotes a disguised number to the caller who sent it.
-  test.each(disguisedNumbers)('is stored nowhere and in no pointer: $name', async ({ text, secret }) => {
+  // Error messages may still quote a disguised number to the caller who sent it.
+  test.each(disguisedNumbers)('a disguised number is not in records or pointers: $name', async ({ text, secret }) => {
     const { answers } = await sendEverywhere(text)
-    await nowhere(secret, JSON.stringify(answers.map(({ json }) => json.errors[0].source)))
+    await expectNowhere(secret, JSON.stringify(answers.map(({ json }) => json.errors[0].source)))
   })
 
-  test('is not stored in a field with the name of a secret', async () => {
+  test('the value of a field that is named like a secret is neither shown nor stored', async () => {
     const fields = Object.fromEntries(secretNames.map((name, at) => [name, `q7-value-${at}`]))
     const answers = [await world.post('/agent-cards', { ...fields, deep: [fields] })]
     expect(answers[0]?.status).toBe(400)
     const called = await connection.host.callTool('issue_agent_card', { ...fields, deep: [fields] })
     expect(called.isError).toBe(true)
-    await nowhere('q7-value', JSON.stringify([answers[0]?.text, called]))
+    await expectNowhere('q7-value', JSON.stringify([answers[0]?.text, called]))
   })
 })
 
-test('the server log has no secret, in a message, in a field or under a name', () => {
+test('the server log contains no secret from a message or a field, and no value of a field named like a secret', () => {
   const body = `import { createLogger } from './src/config/log.ts'
     import { secretNames, secretTexts } from './test/secrets/samples.ts'
     const log = createLogger({ level: 'info' })
@@ -97,7 +97,7 @@ test('the server log has no secret, in a message, in a field or under a name', (
   const lines = stderr.split('\n').filter((line) => line !== '')
   expect(lines).toHaveLength(secretTexts.length + secretNames.length)
   for (const [at, { secret }] of secretTexts.entries()) {
-    // The line's time contains digits.
+    // The timestamp of the line may contain the digits of a secret by chance.
     const { time: _, ...line } = JSON.parse(lines[at] ?? '') as Record<string, unknown>
     expect(JSON.stringify(line)).not.toContain(secret)
   }
