@@ -193,7 +193,7 @@ onEachDatabase('the card number page', (database) => {
     const { path, cardId } = await createPage({ merchant: { name: planted } })
     await site.world.authorize(cardId, 100)
     const { page, shown } = await viewNumber(path)
-    expect(page.text).toContain('Used for its one purchase')
+    expect(page.text).toContain('Used for its only purchase')
     for (const { text } of [page, shown]) {
       expect(text).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt;\ufffd&quot;&#39;&lt;/bdi&gt;</bdi>')
       expect(text).not.toMatch(/<img|\u202e/)
@@ -271,7 +271,7 @@ describe.runIf(isDeep)('the card number page at 320 pixels, without JavaScript',
         - definition: 01 / 2026
         - term: Security code
         - definition: "123"
-        - paragraph: Enter it into the payment form of A bookshop with a name of some length yourself. Don’t share it with anyone else, or with an agent in a conversation.
+        - paragraph: Enter these details into the payment form of A bookshop with a name of some length yourself. Don’t share them with anyone else, and don’t write them in a conversation with an agent.
         - region "The card":
           - heading "The card" [level=2]
           - term: Merchant

@@ -25,9 +25,9 @@ import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
 
 interface PagesDependencies extends Dependencies, PageDependencies {
-  /** The facts about the deployment that the page at the root address shows. */
+  /** The facts about the deployment that the home page shows. */
   about: About
-  /** The applications' authorization requests that wait for a person's decision. */
+  /** The authorization requests of applications that wait for a person's decision. */
   interactions: Interactions
 }
 
@@ -36,7 +36,7 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
   mountDocs(app, dependencies)
-  // The pages of checkouts and payment requests share one counter of declined cards.
+  // Checkout pages and payment request pages count declined cards together.
   const declines = new DeclinesByAddress(dependencies.system)
   mountCheckout(app, dependencies, declines)
   mountPaymentRequests(app, dependencies, declines)

@@ -21,14 +21,14 @@ import { payingWallet, receivingWallet, send } from './move-money.ts'
 type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
 
 /**
- * Pays a request that is addressed to the party acted on. A payment that exceeds a limit waits for approval. The
- * request's status follows that of its payment (docs/service.md#payment-requests).
- * @throws 409 `conflict` if the request is not open, or the money cannot move now.
+ * Pays a payment request on behalf of its payer. If the payment exceeds a limit, it waits for approval. The status of
+ * the request follows the status of the payment (docs/service.md#payment-requests).
+ * @throws 409 `conflict` if the request is not open, or if the money cannot be moved now.
  */
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
   const isBank = source.type === 'external_account'
-  // Before any bank is debited, this checks that the recipient can be paid.
+  // This checks that the recipient can be paid, before the bank account is debited.
   if (isBank)
     await receivingWallet(context, {
       recipientPartyId: request.partyId,
@@ -49,8 +49,9 @@ export async function payRequest(context: Context, request: PaymentRequestRow, s
 }
 
 /**
- * Pays a request by card. No wallet of the payer is used, and no limit applies. An unknown payer becomes a party.
- * @throws 409 `conflict` if the request is not open, or its wallet accepts no money now.
+ * Pays a payment request by card. The payer's wallet is not debited, and no limit applies. If the payer is not a party
+ * yet, this creates the party.
+ * @throws 409 `conflict` if the request is not open, or if the requester's wallet cannot receive money now.
  */
 export async function payRequestByCard(context: ChangeContext, request: PaymentRequestRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
@@ -93,7 +94,7 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
   return paid
 }
 
-/** Declines the request for its payer. @throws 409 `conflict` if it is not open. */
+/** Declines the request on behalf of its payer. @throws 409 `conflict` if it is not open. */
 export function declineRequest({ tx, nowMs }: ChangeContext, request: PaymentRequestRow): Promise<PaymentRequestRow> {
   return changePaymentRequest(tx, asOf(request, nowMs), 'decline', nowMs)
 }
@@ -103,12 +104,12 @@ function requirePayable(request: PaymentRequestRow, nowMs: number): void {
   nextRequestStatus(asOf(request, nowMs).status, 'begin')
 }
 
-/** Returns the payer's default wallet, which determines the payment's party. */
+/** Returns the payer's default wallet. The payment is recorded for this wallet and its party. */
 async function payersWallet(context: ChangeContext, request: PaymentRequestRow): Promise<WalletRow> {
   const { payerPartyId, payerValue, partyId, id } = request
   const wallet =
     payerPartyId === null ? await walletOfAddress(context, payerValue) : await defaultWallet(context.tx, payerPartyId)
   if (wallet === undefined) throw new Error(`Bug: the payer of ${id} has no wallet.`)
-  if (wallet.partyId === partyId) fail('conflict', { detail: 'The payment request is to the party that sent it.' })
+  if (wallet.partyId === partyId) fail('conflict', { detail: 'A party cannot pay its own payment request.' })
   return wallet
 }

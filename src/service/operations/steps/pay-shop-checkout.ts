@@ -13,23 +13,23 @@ import { insertShopOrder, type ShopOrderRecord } from '../../store/shop-orders.t
 import { cardDetails } from '../agent-cards.ts'
 import { authorizeCard } from './authorize-card.ts'
 
-/** The payer at a shop, and the time of the payment. */
+/** The context of a payment at a shop, with the agent and the run that pay, if any. */
 export interface Payer extends ChangeContext {
   agentId: string | null
   instanceId: string | null
-  /** Throws if the payer may not use cards on the wallet of this card. */
+  /** Throws if the payer may not use cards on this card's wallet. */
   requireMayUse(card: AgentCardRow): Promise<void>
 }
 
-/** The card details typed into the shop's form, and the amount that the buyer agrees to. */
+/** The card details that the buyer typed into the shop's form, and the amount that the buyer agreed to. */
 export interface TypedPayment extends TypedCard {
   amount: number
 }
 
 /**
  * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines).
- * Afterwards the shop acts at planned times by the service's clock.
- * @throws 409 for a checkout that is not open, 422 for an amount other than its total.
+ * The shop's later steps, such as shipping, are scheduled on the sandbox clock.
+ * @throws 409 if the checkout is not open, 422 if the amount differs from its total.
  */
 export async function payCheckout(
   payer: Payer,
@@ -42,15 +42,15 @@ export async function payCheckout(
   requireTotal(checkout.cart, amount)
   const declined = (code: ShopDeclineCode) => decline(payer, shop, checkout, code)
   if (!shop.takesCards) return declined('card_not_accepted')
-  const of = { partyId: checkout.partyId, agentId: checkout.agentId }
-  const card = await cardAtMerchant(payer.tx, { ...of, merchantName: shop.name.trim(), nowMs })
+  const buyer = { partyId: checkout.partyId, agentId: checkout.agentId }
+  const card = await cardAtMerchant(payer.tx, { ...buyer, merchantName: shop.name.trim(), nowMs })
   if (card === undefined)
-    return declined((await hasUsableCard(payer.tx, { ...of, nowMs })) ? 'other_merchant' : 'no_card')
+    return declined((await hasUsableCard(payer.tx, { ...buyer, nowMs })) ? 'other_merchant' : 'no_card')
   await payer.requireMayUse(card)
   if (!isCard(typed, cardDetails(card))) return declined('wrong_card_details')
   const { agentId, instanceId } = payer
   const charge = { merchantName: shop.name, amountCents: amount, agentId, instanceId }
-  const payable = await findPayableCard(payer.tx, { ...of, agentId: null }, card.id, null)
+  const payable = await findPayableCard(payer.tx, { ...buyer, agentId: null }, card.id, null)
   if (payable === undefined) throw new Error(`Bug: the card ${card.id} is gone.`)
   const authorized = await authorizeCard(payer, payable, charge)
   if ('untried' in authorized) return declined(authorized.untried)
@@ -77,7 +77,7 @@ async function placeOrder(
   { id: checkoutId, partyId, agentId, cart }: ShopCheckoutRecord,
   { purchase, wallet, card }: Paid & { card: AgentCardRow },
 ): Promise<Ordered> {
-  const state = orderStateOf(shop, cart, nowMs)
+  const state = initialOrderState(shop, cart, nowMs)
   const order: ShopOrderRecord = {
     id: newId('sor', system, nowMs),
     partyId,
@@ -94,17 +94,17 @@ async function placeOrder(
     updatedAtMs: nowMs,
   }
   await insertShopOrder(tx, order)
-  // This runs the steps that are already due: a shop that ships immediately also captures immediately.
+  // Runs the steps that are already due. For example, a shop that ships without delay captures the payment now.
   const limit = Number.POSITIVE_INFINITY
   return (
     await actUntil({ tx, system }, { order, purchase, wallet, card: { ...card, usedAtMs: nowMs } }, { nowMs, limit })
   ).ordered
 }
 
-/** Returns the shop's planned actions, fixed when the order is placed. */
-function orderStateOf(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
+/** Returns the initial state of an order, including the shop's plan, which later changes to the shop do not affect. */
+function initialOrderState(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
   const { says, captures, returns } = shop
-  const goesOn = cart.extras.find(({ selected, subscription }) => selected && subscription !== null)
+  const extra = cart.extras.find(({ selected, subscription }) => selected && subscription !== null)
   const sold = cart.lines.map(({ productId }) => shop.products.find(({ id }) => id === productId))
   return {
     cart,
@@ -123,13 +123,13 @@ function orderStateOf(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], no
     refundsAtMs: null,
     returnReason: null,
     subscription:
-      goesOn?.subscription == null
+      extra?.subscription == null
         ? null
         : {
-            description: goesOn.name,
-            amountCents: goesOn.subscription.amountCents,
+            description: extra.name,
+            amountCents: extra.subscription.amountCents,
             status: 'trial',
-            chargesAtMs: nowMs + goesOn.subscription.afterMs,
+            chargesAtMs: nowMs + extra.subscription.afterMs,
           },
     next: null,
   }

@@ -15,14 +15,14 @@ import { defaultWallet } from '../../store/wallets.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 import { type EventRecord, withRecords } from './event-views.ts'
 
-/** Returns the event types that the credential may receive at all (docs/events.md#who-may-read-which-events). */
+/** Returns the event types that the credential may read (docs/events.md#who-may-read-which-events). */
 export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
   return eventTypes.filter((type) => allows(actor, eventKinds[wordOf(type)].permission))
 }
 
 /**
  * Requires permission to read events of this type.
- * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading the events' records.
+ * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading records of this kind.
  */
 export async function requireReadable({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
   const { permission } = eventKinds[wordOf(type)]
@@ -32,14 +32,14 @@ export async function requireReadable({ tx, actor, partyId, operation }: Context
 }
 
 /**
- * The limits per page: how many reads it takes, how many sequence numbers one read covers, and how many events one read
- * returns for an agent. If they end a page early, its cursor leads to the rest.
+ * The limits per page: the number of queries, the sequence numbers that one query searches, and the events that one
+ * query loads for an agent. If a limit ends a page early, the page's cursor continues from there.
  */
-const limits = { reads: 5, numbers: 10_000, ofAgent: 200 }
+const limits = { queries: 5, sequenceNumbers: 10_000, eventsForAgent: 200 }
 
 type EventQuery = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeMs'>
 
-/** Returns the newest events that the caller may read, each with its record. */
+/** Returns a page of the events that the caller may read, newest first, each with its record. */
 export async function readEvents(context: Context, query: EventQuery, page: PageRequest): Promise<PageOf<EventRecord>> {
   const { tx, actor, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
@@ -49,9 +49,9 @@ export async function readEvents(context: Context, query: EventQuery, page: Page
   const cursorSequence = page.beforeId === null ? undefined : sequenceIn(partyId, page.beforeId)
   let before = Math.min(cursorSequence ?? Number.POSITIVE_INFINITY, ends.last + 1)
   const cursor = (sequence: number) => idOf({ partyId, sequence, recordedAtMs: 0 })
-  const limit = actor.agentId === null ? page.limit + 1 : limits.ofAgent
-  for (let read = 0; read < limits.reads && before > ends.first; read++) {
-    const from = Math.max(ends.first, before - limits.numbers)
+  const limit = actor.agentId === null ? page.limit + 1 : limits.eventsForAgent
+  for (let queries = 0; queries < limits.queries && before > ends.first; queries++) {
+    const from = Math.max(ends.first, before - limits.sequenceNumbers)
     const found = await listEvents(tx, { partyId, from, before, ...query, limit })
     for (const record of await readableRecords(context, found)) {
       const last = rows.at(-1)
@@ -63,7 +63,7 @@ export async function readEvents(context: Context, query: EventQuery, page: Page
   return { rows, lastId: before > ends.first ? cursor(before) : null }
 }
 
-/** Returns an event of the party that the request is for, if the caller may read it. */
+/** Returns an event of the party that the API request is about; undefined if the caller may not read it. */
 export async function readEvent(context: Context, id: string): Promise<EventRecord | undefined> {
   const { tx, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
@@ -74,21 +74,19 @@ export async function readEvent(context: Context, id: string): Promise<EventReco
   return found
 }
 
-/**
- * Keeps the events that the caller may read. Permission to read an event follows from permission to read its record.
- */
+/** Returns the events that the caller may read, with their records. Whoever may read a record may read its events. */
 async function readableRecords(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
   const { tx, actor, partyId } = context
   const answers = new Map<string, Promise<boolean>>()
   const mayRead = async (record: EventRecord) => {
     const { permission, agents } = eventKinds[wordOf(record.event.type)]
     if (agents === 'own' && actor.agentId !== null && record.event.agentId !== actor.agentId) return false
-    const isOfWallet = agents !== 'all' && actor.agentId !== null
-    const walletId = isOfWallet ? await walletOf(context, record) : undefined
-    if (agents === 'wallets' && isOfWallet && walletId === undefined) return false
+    const dependsOnWallet = agents !== 'all' && actor.agentId !== null
+    const walletId = dependsOnWallet ? await walletOf(context, record) : undefined
+    if (agents === 'wallets' && dependsOnWallet && walletId === undefined) return false
     const key = `${permission} ${walletId}`
-    const isWhole = walletId === undefined && partyId === actor.partyId
-    if (isWhole) return allows(actor, permission)
+    const isPartyWide = walletId === undefined && partyId === actor.partyId
+    if (isPartyWide) return allows(actor, permission)
     const answer = answers.get(key) ?? isAllowedOnWallet(tx, actor, permission, { id: walletId ?? '', partyId })
     answers.set(key, answer)
     return answer
@@ -98,24 +96,24 @@ async function readableRecords(context: Context, events: readonly EventRow[]): P
   return found
 }
 
-/** Returns the wallet that an event concerns, if it is one of the event's party. */
+/** Returns the id of the wallet that an event concerns; undefined if the event's party has no such wallet. */
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
-  const of = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
+  const fields = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
     Partial<Pick<ShopOrderRow, 'cardTransactionId'>> &
     Partial<Pick<PaymentRequestRow, 'payerAgentId'>>
-  if (of.cardTransactionId !== undefined)
-    return (await findCardTransaction(tx, { partyId, agentId: null }, of.cardTransactionId))?.walletId
-  if (of.partyId === partyId) return of.walletId
+  if (fields.cardTransactionId !== undefined)
+    return (await findCardTransaction(tx, { partyId, agentId: null }, fields.cardTransactionId))?.walletId
+  if (fields.partyId === partyId) return fields.walletId
   if (wordOf(event.type) === 'payment_request') {
-    // An event about a payment request may be read with permission on the party's default wallet, like the request
-    // itself.
+    // To read a payment request and its events, an agent needs permission on the party's default wallet. If the request
+    // is addressed to the agent itself, permission on any wallet is enough.
     const { agentId } = actor
-    if (of.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
+    if (fields.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
   }
-  // The record is another party's payment, so the wallet is the one that received the money.
+  // The record is another party's payment to this party, so the wallet is the one that received the money.
   const transaction =
-    typeof of.transactionId === 'string' ? await findTransaction(tx, partyId, of.transactionId) : undefined
+    typeof fields.transactionId === 'string' ? await findTransaction(tx, partyId, fields.transactionId) : undefined
   return transaction?.destinationWalletId ?? undefined
 }

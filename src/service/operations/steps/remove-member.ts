@@ -10,9 +10,9 @@ import { hasOtherOwner, revokeUser } from '../../store/users.ts'
 import { requireManager } from './require-manager.ts'
 
 /**
- * Removes a person from their party, together with their sessions, tokens and connected applications. Keys that they
- * created belong to the party and stay.
- * @throws 403 `forbidden` if an administrator removes an owner, 409 `conflict` for the last owner.
+ * Removes a member from the party, and ends the member's sessions, tokens and connected applications. API keys that the
+ * member created belong to the party and stay valid.
+ * @throws 403 `forbidden` if the caller may not remove this member, 409 `conflict` if the member is the last owner.
  */
 export async function removeMember(context: Context, member: UserRow): Promise<void> {
   const { tx, actor, partyId, nowMs } = context

@@ -4,14 +4,14 @@ import { lockSecondFactor, saveSecondFactor } from '../../store/second-factors.t
 import { findUserByEmail, markVerified } from '../../store/users.ts'
 
 /**
- * The outcome of a reset. `none` means that the user has no authenticator app; `unknown`, that no user signs in by that
- * address.
+ * The outcome of a reset. `none` means that the user has no authenticator app; `unknown` means that no user has this
+ * e-mail address.
  */
 export type ResetResult = 'reset' | 'none' | 'unknown'
 
 /**
- * Removes a user's authenticator app so that they can set up another. Only the command line calls it, for operators
- * with access to the database. They have no credential, so the activity records a visitor.
+ * Removes a user's authenticator app so that the user can set up another one. Only a command for operators calls this
+ * function. The operator has no credential, so the activity log records the actor as a visitor.
  */
 export function resetSecondFactor(dependencies: Dependencies, email: string): Promise<ResetResult> {
   return runChange<ResetResult>(dependencies, async ({ tx }) => {

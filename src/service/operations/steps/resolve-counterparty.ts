@@ -3,7 +3,7 @@ import { findAgentOfAnyParty } from '../../store/agents.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty, findPartyByAddress, findPartyByHandle } from '../../store/parties.ts'
 
-/** The recipient of a payment: a party, one of its agents, or an address whose owner has yet to claim it. */
+/** The recipient of a payment: a party, one of its agents, or an address whose owner must claim the payment. */
 export interface Recipient {
   recipientPartyId: string | null
   recipientAgentId: string | null
@@ -16,9 +16,9 @@ export interface Counterparty {
 }
 
 /**
- * Resolves a counterparty to a recipient.
- * @param attribute The name of the attribute, and what the counterparty must be able to do.
- * @throws 422 with the pointer to its value if the value is malformed or matches nobody.
+ * Resolves a counterparty to a recipient. `attribute` and `ability` are for error messages: the name of the attribute,
+ * and what the counterparty must be able to do.
+ * @throws 422 with a pointer to the value if the value is malformed or matches nobody.
  */
 export async function resolveCounterparty(
   tx: Transaction,
@@ -31,7 +31,7 @@ export async function resolveCounterparty(
   return (await finders[type](tx, value)) ?? failValue(`matches nobody who can ${ability}: ${show(value)}`)
 }
 
-/** Returns a value in the form in which it is stored and compared: e-mail addresses and handles are in lower case. */
+/** Returns a value as it is stored and compared: e-mail addresses and handles in lower case. */
 export function normalized({ type, value }: Counterparty): string {
   return type === 'email' || type === 'handle' ? value.toLowerCase() : value
 }
@@ -39,8 +39,8 @@ export function normalized({ type, value }: Counterparty): string {
 type Found = Recipient | undefined
 
 /**
- * The lookup for each type. The owner of an unknown e-mail address or phone number may join later. All other
- * counterparties must exist.
+ * The lookup for each type of counterparty. E-mail addresses and phone numbers may be unknown, because their owners may
+ * join later. All other counterparties must exist.
  */
 const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Found>> = {
   email: (tx, value) => byAddress(tx, 'email', value.toLowerCase()),

@@ -7,7 +7,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { detachEverywhere } from '../../store/wallet-agents.ts'
 
-/** Retires an agent for good and revokes everything it could act with. Its handle becomes free for another agent. */
+/** Retires an agent permanently and revokes all its access. Afterwards another agent can take its handle. */
 export async function retireAgent(
   { tx, nowMs }: { tx: Transaction; nowMs: number },
   agent: AgentRow,

@@ -13,7 +13,7 @@ import { newChallenge } from '../../tokens/mfa-challenges.ts'
 import { accountMask } from '../transfers.ts'
 import type { BankAccount } from './bank-transfers.ts'
 
-/** A payment that waits for a decision, with the facts that the deciding person sees. */
+/** An approval and its payment, with the facts that the deciding person sees. */
 export interface ApprovalReview {
   id: string
   status: ApprovalRow['status']
@@ -32,7 +32,8 @@ export interface ApprovalReview {
   resolvedAtMs: number | null
   denialReason: string | null
   /**
-   * The user's second-factor verification; null if the amount requires none. `untilMs` is null until the user verifies.
+   * The user's second-factor verification; null if the amount requires none. `untilMs` is the time when the verification
+   * expires; null if the user must verify first.
    */
   check: { untilMs: number | null } | null
 }
@@ -41,15 +42,15 @@ export type Payee =
   | { kind: 'party' | 'claimant'; name: string }
   | { kind: 'agent'; name: string; owner: string }
   | { kind: 'account'; name: string; account: string }
-  /** The party's own linked bank account, which is credited or debited. */
+  /** The paying party's own linked bank account, which a deposit debits and a withdrawal credits. */
   | { kind: 'deposit' | 'withdrawal'; name: string; account: string }
 
-/** Access to approvals for users of the paying party. */
+/** The functions with which a user of the paying party reviews approvals. */
 export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
   /** Returns the newest pending approvals of the user's party, up to `limit`. */
   waiting(user: UserRow, limit: number): Promise<ApprovalReview[]>
-  /** Returns the last part of the address of the page where the user verifies. */
+  /** Creates a challenge: the last part of the address of the page where the user verifies with a second factor. */
   challenge(user: UserRow): Promise<string>
 }
 
@@ -77,7 +78,7 @@ async function viewOf(
   nowMs: number,
 ): Promise<ApprovalReview> {
   const payment = await findPayment(tx, approval.partyId, approval.paymentId)
-  if (payment === undefined) throw new Error(`Bug: the approval ${approval.id} is of no payment.`)
+  if (payment === undefined) throw new Error(`Bug: the payment of the approval ${approval.id} is gone.`)
   const untilMs = mfaVerifiedAtMs === null ? null : mfaVerifiedAtMs + mfaLifetimeMs
   const checked = { untilMs: untilMs !== null && nowMs <= untilMs ? untilMs : null }
   return {
@@ -110,11 +111,11 @@ async function payeeOf(tx: Transaction, payment: PaymentRow): Promise<Payee> {
 
 async function initiatorOf(tx: Transaction, payment: PaymentRow): Promise<ApprovalReview['initiator']> {
   const agent = payment.agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: payment.agentId })
-  const isAnothers = agent !== undefined && agent.partyId !== payment.partyId
+  const isOfOtherParty = agent !== undefined && agent.partyId !== payment.partyId
   return {
     kind: payment.actorType,
     agent: agent?.name ?? null,
-    owner: isAnothers ? await nameOf(tx, agent.partyId) : null,
+    owner: isOfOtherParty ? await nameOf(tx, agent.partyId) : null,
   }
 }
 

@@ -22,15 +22,15 @@ type Reads = Pick<Store, 'read'>
 
 const batch = 500
 
-/**
- * The changes that a run made, from the activity log: the record ids, the first and last row, and the changes made for
- * customers.
- */
+/** The changes that a run made, according to the activity log. */
 export interface Changes {
+  /** The number of changes found. */
   rows: number
+  /** Whether these are all changes of the run. */
   complete: boolean
   first: ActivityRow | undefined
   last: ActivityRow | undefined
+  /** The ids of all resources that the changes involved. */
   ids: ReadonlySet<string>
   byCustomer: ReadonlyMap<string, CustomerChanges>
 }
@@ -48,15 +48,15 @@ export async function changesOfRun(store: Reads, run: RunRow, maxCount: number):
   let first: ActivityRow | undefined
   let last: ActivityRow | undefined
   for (let rows = 0; ; ) {
-    // One extra row shows whether there are more.
-    const [behind, limit] = [last?.sequence ?? 0, Math.min(batch, maxCount + 1 - rows)]
-    const found = await store.read((tx) => actsOfRun(tx, run, behind, limit))
+    // Reads one row beyond the maximum, to find out whether there are more.
+    const [after, limit] = [last?.sequence ?? 0, Math.min(batch, maxCount + 1 - rows)]
+    const found = await store.read((tx) => actsOfRun(tx, run, after, limit))
     const isMore = rows + found.length > maxCount
     const page = isMore ? found.slice(0, -1) : found
     for (const row of page) {
-      const named = JSON.parse(row.resourceIds) as string[]
-      for (const id of named) ids.add(id)
-      if (row.customerPartyId !== null) addChange(byCustomer, row.customerPartyId, row, named)
+      const resourceIds = JSON.parse(row.resourceIds) as string[]
+      for (const id of resourceIds) ids.add(id)
+      if (row.customerPartyId !== null) addChange(byCustomer, row.customerPartyId, row, resourceIds)
     }
     first ??= page[0]
     last = page.at(-1) ?? last
@@ -66,8 +66,8 @@ export async function changesOfRun(store: Reads, run: RunRow, maxCount: number):
 }
 
 function addChange(byCustomer: Map<string, CustomerChanges>, partyId: string, row: ActivityRow, ids: string[]): void {
-  const none = { done: 0, refused: 0, ids: new Set<string>(), agentIds: new Set<string>() }
-  const changes = byCustomer.get(partyId) ?? none
+  const empty = { done: 0, refused: 0, ids: new Set<string>(), agentIds: new Set<string>() }
+  const changes = byCustomer.get(partyId) ?? empty
   byCustomer.set(partyId, changes)
   if (row.status >= 400) changes.refused++
   else changes.done++
@@ -111,15 +111,15 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   }
 }
 
-/** Masks the merchant's name, because reports are given to others, and a typed name may contain a card number. */
+/** Masks the merchant's name, because reports are shared, and someone may have typed a card number into the name. */
 const masked = <R extends { merchantName: string }>(row: R): R => ({
   ...row,
   merchantName: maskForeignText(row.merchantName),
 })
 
 /**
- * Summarizes the changes made for each customer: their number, and the cards and payments that this party's agents
- * requested. The outcomes belong to the customer and are left out.
+ * Summarizes the run's changes for each customer: the number of changes, and the cards and payments that this party's
+ * agents requested. Purchases and payment statuses are left out, because they are the customer's data.
  */
 export async function changesForCustomers(
   store: Reads,

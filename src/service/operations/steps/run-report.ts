@@ -22,21 +22,21 @@ import { findUser } from '../../store/users.ts'
 import { byId, changesForCustomers, changesOfRun, recordsOfRun } from './run-records.ts'
 import { tally } from './run-tally.ts'
 
-/** The maximum number of a run's entries and changes that its report covers. */
+/** The maximum numbers of run entries and changes that one report covers. */
 export interface Bounds {
   entries: number
   changes: number
 }
 
 /**
- * Each use has its own bounds. A page must render quickly, a download may block the service only briefly, and a command
- * may take longer.
+ * The bounds for each form of the report. A page must render quickly, a download may block the service only briefly,
+ * and a command may take longer.
  */
-export const boundsOfPage: Bounds = { entries: 2000, changes: 2000 }
-export const boundsOfDownload: Bounds = { entries: 50_000, changes: 5_000 }
-export const boundsOfCommand: Bounds = { entries: 1_000_000, changes: 100_000 }
+export const pageBounds: Bounds = { entries: 2000, changes: 2000 }
+export const downloadBounds: Bounds = { entries: 50_000, changes: 5_000 }
+export const commandBounds: Bounds = { entries: 1_000_000, changes: 100_000 }
 
-/** Builds the report of a run. Reads in small steps and writes nothing. */
+/** Builds the report of a run. It uses many short reads instead of one long transaction, and writes nothing. */
 export async function runReport(
   store: Pick<Store, 'read'>,
   run: RunRow,
@@ -92,14 +92,14 @@ export async function runReport(
 
 type ReportedPayment = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: string; isOwn: boolean }
 
-/** Renders a payment or payment request with its status and whether this run created it. */
+/** Returns the fields of a payment or payment request that the report shows. */
 function reportedPayment({ id, status, amountCents, description, isOwn }: ReportedPayment) {
   return { id, status, amountCents, description: description === null ? null : maskForeignText(description), isOwn }
 }
 
 /**
- * Returns the section of the party's hash chain from the run's first change to its last, including other runs' changes
- * in between.
+ * Returns the part of the party's hash chain from the run's first change to its last change, including the changes that
+ * other runs made in between.
  */
 function chainOf(first: ActivityRow | undefined, last: ActivityRow | undefined): RunReport['chain'] {
   if (first === undefined || last === undefined) return { rows: 0, first: null, last: null }
@@ -107,7 +107,7 @@ function chainOf(first: ActivityRow | undefined, last: ActivityRow | undefined):
   return { rows: last.sequence - first.sequence + 1, first: place(first), last: place(last) }
 }
 
-/** Returns an approval with its decider, as recorded in the activity log. */
+/** Returns an approval with the user or key that decided it, according to the activity log. */
 async function reportedApproval(store: Pick<Store, 'read'>, approval: ApprovalRow): Promise<ReportApproval> {
   const { id, partyId, paymentId, status, resolvedAtMs } = approval
   const acts = resolvedAtMs === null ? [] : await store.read((tx) => actsAbout(tx, partyId, id, 50))

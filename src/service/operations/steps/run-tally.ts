@@ -6,7 +6,7 @@ import { runEntriesAfter } from '../../store/runs.ts'
 import type { RunEntryRow, RunRow } from '../../store/schema/runs.ts'
 
 const batch = 500
-/** The most questions listed in a report. People read all of them. */
+/** The maximum number of questions in a report. The limit keeps the list short enough for a person to read. */
 const maxQuestions = 500
 
 class Tally {
@@ -33,11 +33,11 @@ export async function tally(store: Pick<Store, 'read'>, run: RunRow, maxCount: n
   const scope = { partyId: run.partyId, runId: run.id }
   let afterId = ''
   for (;;) {
-    // One extra row shows whether there are more.
+    // Reads one row beyond the maximum, to find out whether there are more.
     const limit = Math.min(batch, maxCount + 1 - sums.entries)
     const found = await store.read((tx) => runEntriesAfter(tx, scope, { afterId, limit }))
     const isMore = sums.entries + found.length > maxCount
-    for (const entry of isMore ? found.slice(0, -1) : found) sums.take(entry)
+    for (const entry of isMore ? found.slice(0, -1) : found) sums.add(entry)
     afterId = found.at(-1)?.id ?? afterId
     if (isMore || found.length < limit) return { ...sums.figures(), complete: !isMore }
   }
@@ -53,7 +53,7 @@ class RunTally {
   readonly #questions: RunReport['questions'] = []
   readonly #postings = { count: 0, sumCents: 0, unbalanced: 0 }
 
-  take(entry: RunEntryRow): void {
+  add(entry: RunEntryRow): void {
     const { operation, outcome, kind, code, fault } = entry
     this.entries++
     if (kind === 'call') this.#calls++

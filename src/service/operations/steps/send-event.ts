@@ -11,29 +11,32 @@ import { eventIds } from '../../tokens/event-ids.ts'
 
 type Sending = Pick<Context, 'tx' | 'system'>
 
-/** Sends an event to the given webhooks, even if they received it before. */
-export async function sendTo({ tx, system }: Sending, event: EventRow, to: readonly WebhookRow[]): Promise<void> {
+/** Queues an event for delivery to the given webhooks, even if they have already received it. */
+export async function sendTo({ tx, system }: Sending, event: EventRow, webhooks: readonly WebhookRow[]): Promise<void> {
   const [ids, nowMs] = await Promise.all([eventIds(tx), realNow(tx)])
   const eventId = ids.idOf(event)
   await insertDeliveries(
     tx,
-    to.map((webhook) => newDelivery(system, webhook, { event, eventId, nowMs })),
+    webhooks.map((webhook) => newDelivery(system, webhook, { event, eventId, nowMs })),
   )
-  for (const { partyId, id } of to) await makeDue(tx, { partyId, id, nowMs })
+  for (const { partyId, id } of webhooks) await makeDue(tx, { partyId, id, nowMs })
 }
 
-/** Resends an event to every webhook that subscribes to it. @throws 409 if none does. */
+/**
+ * Resends an event to every enabled webhook that subscribes to its type. A test event goes only to the tested webhook.
+ * @throws 409 `conflict` if there is no such webhook.
+ */
 export async function sendAgain(sending: Sending, event: EventRow): Promise<void> {
   const scope = { partyId: event.partyId, status: 'ENABLED' } as const
   const { rows } = await listWebhooks(sending.tx, scope, { limit: maxWebhooks, beforeId: null })
-  const wanting = rows.filter(({ id, enabledEvents }) => {
+  const subscribers = rows.filter(({ id, enabledEvents }) => {
     return event.type === 'webhook.test'
       ? id === event.resourceId
       : wants(JSON.parse(enabledEvents) as string[], event.type)
   })
-  if (wanting.length === 0) {
-    const detail = `No ENABLED webhook subscribes to ${event.type}. Create one with create_webhook, or change one with update_webhook.`
+  if (subscribers.length === 0) {
+    const detail = `No ENABLED webhook subscribes to ${event.type}. Create one with create_webhook, or change an existing webhook with update_webhook.`
     fail('conflict', { detail })
   }
-  await sendTo(sending, event, wanting)
+  await sendTo(sending, event, subscribers)
 }

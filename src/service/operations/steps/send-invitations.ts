@@ -19,7 +19,7 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { hashOfToken, invitationToken } from './answer-invitations.ts'
 import { addressOf } from './mail-people.ts'
 
-/** The most invitations that one request may create. This limits the work of a request. */
+/** The maximum number of invitations that one request may create. It limits the work that a request causes. */
 const maxInvitations = 100
 
 /** An agent, and the permissions and limits to request for it. */
@@ -36,24 +36,25 @@ interface Terms {
   expiresAtMs: number
 }
 
-/** A recipient, and the address to notify. If there is no address, no message is sent. */
+/** A recipient, and the address to which the invitation is sent. Without an address, no message is sent. */
 interface Invited {
   recipient: Recipient
   to: string | undefined
 }
 
 /**
- * Refuses to request permissions that the caller lacks. Otherwise an agent of the party could do more than the caller's
- * credential allows.
- * @throws 403.
+ * Requires that the caller has all permissions that it asks customers to grant to its agents. Otherwise an agent could
+ * get permissions that the caller itself lacks.
+ * @throws 403 `forbidden` if the caller lacks one of the permissions.
  */
 export function requireMayAskFor({ actor }: Context, requests: readonly Pick<AgentRequest, 'permissions'>[]): void {
   for (const { permissions } of requests) requireCanGrant(actor, grantedScopes.holdings(permissions))
 }
 
 /**
- * Invites each recipient for each agent, except for recipients who are unreachable or already connected.
- * @throws 403, 422.
+ * Creates an invitation for each recipient and agent, unless the recipient cannot be invited or has already connected
+ * the agent.
+ * @throws 403 if the caller lacks a requested permission, 422 if there would be too many invitations.
  */
 export async function inviteAll(
   context: Context,
@@ -65,7 +66,7 @@ export async function inviteAll(
   if (recipients.length * requests.length > maxInvitations) {
     failAttribute(
       'recipients',
-      `recipients times agents must be at most ${maxInvitations}, got ${recipients.length * requests.length}.`,
+      `One request can create at most ${maxInvitations} invitations, one for each recipient and agent. This request has ${recipients.length * requests.length}.`,
     )
   }
   const failedRecipients: { recipient: Recipient; reason: string }[] = []
@@ -91,10 +92,10 @@ export async function inviteAll(
   return { invitations, failedRecipients, alreadyConnected }
 }
 
-/** Returns when the invitations expire. @throws 422 naming `expiresAt`. */
+/** Returns the time when the invitations expire. @throws 422 if the requested time is too early or too late. */
 export function expiry(requestedExpiry: string | undefined, nowMs: number, defaultDays: number): number {
-  const askedMs = requestedExpiry === undefined ? undefined : parseTimestamp(requestedExpiry)
-  const expiresAtMs = invitationExpiry(askedMs, nowMs, defaultDays)
+  const requestedMs = requestedExpiry === undefined ? undefined : parseTimestamp(requestedExpiry)
+  const expiresAtMs = invitationExpiry(requestedMs, nowMs, defaultDays)
   if (expiresAtMs !== undefined) return expiresAtMs
   return failAttribute(
     'expiresAt',
@@ -103,8 +104,8 @@ export function expiry(requestedExpiry: string | undefined, nowMs: number, defau
 }
 
 /**
- * Loads the agents that customers are invited to connect. An agent may invite only for itself.
- * @throws 403, 404, 409, 422 naming the wrong agent.
+ * Loads the agents that customers are invited to connect. An agent can invite customers only for itself.
+ * @throws 403 if an agent lists another agent, 404 for an unknown agent, 409 for an inactive one, 422 for a duplicate.
  */
 export async function loadAgents(
   { tx, actor }: Context,
@@ -115,9 +116,9 @@ export async function loadAgents(
   for (const [index, id] of ids.entries()) {
     const source = { pointer: `/data/attributes/${pathOf(index)}` }
     if (actor.agentId !== null && id !== actor.agentId) {
-      fail('forbidden', { detail: 'An agent can invite for itself only.', source })
+      fail('forbidden', { detail: 'An agent can invite customers only for itself.', source })
     }
-    if (ids.indexOf(id) < index) failAttribute(pathOf(index), `${id} is named twice. Name each agent once.`)
+    if (ids.indexOf(id) < index) failAttribute(pathOf(index), `${id} appears twice. List each agent once.`)
     const agent = await findAgent(tx, actor.partyId, id)
     if (agent === undefined) fail('not_found', { detail: `There is no agent ${id}.`, source })
     if (agent.status !== 'ACTIVE') fail('conflict', { detail: `The agent ${id} is ${agent.status}.`, source })
@@ -163,11 +164,11 @@ async function invite(
     const facts = { from: developer.displayName, agent: agent.name }
     await keepMessage(context, { kind: 'customer_invitation', to, about, ...facts })
   }
-  const of = { agentName: agent.name, agentHandle: agent.handle, agentStatus: agent.status }
-  return { ...row, developerName: developer.displayName, ...of }
+  const agentFields = { agentName: agent.name, agentHandle: agent.handle, agentStatus: agent.status }
+  return { ...row, developerName: developer.displayName, ...agentFields }
 }
 
-/** Returns the normalized recipients without duplicates. @throws 422 naming an invalid value. */
+/** Returns the normalized recipients without duplicates. @throws 422 for the first invalid value. */
 export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
   const recipients = new Map<string, Recipient>()
   for (const [index, { type, value }] of sent.entries()) {
@@ -180,7 +181,7 @@ export function uniqueRecipients(sent: readonly Recipient[]): Recipient[] {
   return [...recipients.values()]
 }
 
-/** Returns the reason why a recipient cannot be invited; null if there is none. */
+/** Returns the reason why a recipient cannot be invited; null if the recipient can be invited. */
 function unreachableReason(recipient: Recipient, party: PartyRow | undefined, ownPartyId: string): string | null {
   if (party?.id === ownPartyId) return 'The recipient is your own account.'
   if (recipient.type === 'party_id' && party === undefined) return 'There is no party with this id.'

@@ -15,8 +15,8 @@ import { requestText } from '../../tokens/record-texts.ts'
 type RequestResource = z.output<typeof PaymentRequest>
 
 /**
- * Returns the hash of the token in the address of a new request's page. The token itself is derived from a key, not
- * stored.
+ * Returns the hash of the token in the address of a new payment request's page. The token itself is not stored, because
+ * it can always be derived from the key again.
  */
 export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
   return hashOfRequestToken((await tx.shared(rootKeys)).sign(requestText(requestId)))
@@ -26,13 +26,13 @@ export function hashOfRequestToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that builds the address of a request's page, where its payer pays or declines. */
+/** Returns a function that builds the address of the page where the payer pays or declines a request. */
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Tries each key, until the token derived from it has the stored hash.
+    // Tries each key until one produces the token that has the stored hash.
     const token = await find(requestText(id), (one) => hashOfRequestToken(one) === tokenHash)
-    if (token === undefined) throw new Error(`Bug: no key made the token of the payment request ${id}.`)
+    if (token === undefined) throw new Error(`Bug: no key produces the token of the payment request ${id}.`)
     return `${publicUrl()}/request/${token}`
   }
 }
@@ -41,13 +41,13 @@ interface Viewing {
   tx: Transaction
   nowMs: number
   publicUrl: () => string
-  /** The viewing party: the requester or the payer. */
+  /** The party that views the request: the requester or the payer. */
   partyId: string
 }
 
 /**
  * Returns a function that renders requests. It loads each party, agent and wallet only once, even if several requests
- * share it.
+ * refer to it.
  */
 export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Promise<RequestResource> {
   const load = loadRenderer(viewing)
@@ -55,8 +55,8 @@ export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Prom
 }
 
 /**
- * Loads everything needed to render a request, before the request changes. Returns a function that renders its later
- * state.
+ * Loads the records that are shown with a request, before the request changes. Returns a function that renders the
+ * changed request.
  */
 export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
   return loadRenderer(viewing)(row)
@@ -77,12 +77,12 @@ function loadRenderer({ tx, nowMs, publicUrl, partyId: viewer }: Viewing): (row:
       isSender ? walletOf(walletId, partyId) : undefined,
     ])
     const initiator = agent === undefined ? requester : await partyOf(agent.partyId)
-    const people = { requester, agent, initiator, walletName: wallet?.displayName ?? null, isSender }
-    return (row) => viewOf(asOf(row, nowMs), { ...people, url })
+    const related = { requester, agent, initiator, walletName: wallet?.displayName ?? null, isSender }
+    return (row) => viewOf(asOf(row, nowMs), { ...related, url })
   }
 }
 
-/** Returns a lookup that queries each id once. */
+/** Wraps a lookup so that it queries the database only once for each id. */
 function findOnce<Found>(find: (id: string, partyId: string) => Promise<Found>) {
   const found = new Map<string, Promise<Found>>()
   return (id: string, partyId = '') => {
@@ -92,18 +92,18 @@ function findOnce<Found>(find: (id: string, partyId: string) => Promise<Found>) 
   }
 }
 
-interface Parties {
+interface RelatedData {
   requester: PartyRow | undefined
   initiator: PartyRow | undefined
   agent: AgentRow | undefined
   walletName: string | null
-  /** False for the payer, who does not see the requester's notes, run or wallet. */
+  /** Whether the requester is viewing. The payer does not see the request's tags, run or wallet. */
   isSender: boolean
   url: string
 }
 
-function viewOf(row: PaymentRequestRow, around: Parties): RequestResource {
-  const { requester, initiator, agent, walletName, isSender, url } = around
+function viewOf(row: PaymentRequestRow, related: RelatedData): RequestResource {
+  const { requester, initiator, agent, walletName, isSender, url } = related
   const party = (id: string | null) => ({ data: id === null ? null : { type: 'party' as const, id } })
   const payerOfType = (type: PaymentRequestRow['payerType']) => (row.payerType === type ? row.payerValue : null)
   return {

@@ -7,15 +7,15 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 
 /** How long a handle is reserved for the party that gave it up (docs/service.md#handles). */
 const heldMs = 14 * 24 * 60 * 60_000
-/** The most handles reserved for one party, so that repeated renaming cannot block many names. */
+/** The maximum number of handles reserved for one party. A party cannot block many handles by renaming itself often. */
 const maxHeld = 10
 
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle that belongs to another party or is reserved for another party. If that party has `@name`,
- * `@name-agent` is refused too, because its agents' handles have this form.
- * @throws 409 `conflict`.
+ * Refuses a handle that belongs to or is reserved for another party. If the other party has `@name`, every handle that
+ * begins with `@name-` is refused too, because the handles of its agents have this form.
+ * @throws 409 `conflict` with the given error options.
  */
 export async function requireFreeHandle(
   { tx, nowMs }: ChangeContext,
@@ -25,14 +25,15 @@ export async function requireFreeHandle(
 ): Promise<void> {
   await tx.lock(`handle @${handle}`)
   const dashes = [...handle.matchAll(/-/g)].map(({ index }) => index)
-  const words = [handle, ...dashes.map((index) => handle.slice(0, index))]
-  const taken = await Promise.all([areTaken(tx, words, partyId), areReserved(tx, words, { partyId, nowMs })])
+  const prefixes = [handle, ...dashes.map((index) => handle.slice(0, index))]
+  const taken = await Promise.all([areTaken(tx, prefixes, partyId), areReserved(tx, prefixes, { partyId, nowMs })])
   if (taken.includes(true)) fail('conflict', options)
 }
 
 /**
- * Changes the handles of a party and its agents. The old handle stays reserved for the party, which may take it back.
- * @throws 409 `conflict` if the new handle of the party or of one of its agents belongs to another party.
+ * Changes the handles of a party and its agents. The party's old handle stays reserved for the party, which can take it
+ * back.
+ * @throws 409 `conflict` if a new handle is taken, or if too many handles are reserved for the party.
  */
 export async function takeHandle(context: ChangeContext, before: PartyRow, handle: string): Promise<PartyRow> {
   const { tx, nowMs } = context
@@ -42,7 +43,7 @@ export async function takeHandle(context: ChangeContext, before: PartyRow, handl
   await unreserve(tx, handle)
   if (before.handle !== null) {
     if ((await countHeldHandles(tx, partyId, nowMs)) >= maxHeld) {
-      const detail = `The party released ${maxHeld} handles in the last 14 days, the maximum. Take one of them back, or wait.`
+      const detail = `The party released ${maxHeld} handles in the last 14 days, which is the maximum. Take one of them back, or wait.`
       fail('conflict', { detail, source })
     }
     await releaseHandle(tx, { handle: before.handle, partyId, untilMs: nowMs + heldMs }, nowMs)
@@ -59,7 +60,7 @@ async function takeHandlesOfAgents({ tx }: ChangeContext, partyId: string, handl
   )
   const taken = others.find((agent) => agent.partyId !== partyId)
   if (taken !== undefined) {
-    const detail = `An agent of the party would become ${taken.handle}, which is taken. Choose another handle.`
+    const detail = `An agent of the party would get the handle ${taken.handle}, which is taken. Choose another handle.`
     fail('conflict', { detail, source })
   }
   if (slugs.length > 0) await renameAgents(tx, partyId, handle)

@@ -5,8 +5,8 @@ import { addressProblem, mayBeHere } from '../../request/webhook-addresses.ts'
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
 /**
- * Returns a webhook's address without its fragment, as it is stored.
- * @throws 422 naming `url` if nothing could ever be delivered to it.
+ * Returns a webhook's URL as it is stored: without its fragment.
+ * @throws 422 for `url` if the service does not deliver events to such an address.
  */
 export function webhookUrl(
   url: string,
@@ -21,7 +21,7 @@ export function webhookUrl(
   )
 }
 
-/** Returns the address without its credentials and query, so that an error never shows a password. */
+/** Removes the credentials and the query from a URL, so that an error message does not show passwords. */
 function withoutSecrets(rawUrl: string): string {
   const url = URL.parse(rawUrl)
   return url === null ? rawUrl : `${url.protocol}//${url.host}${url.pathname}`
@@ -33,7 +33,7 @@ function acceptedUrls(environment: Environment, mayStayHere: boolean): string {
     environment === 'sandbox' && !mayStayHere
       ? ' To receive events on your own machine, run payments-mcp listen --forward-to ADDRESS there.'
       : ''
-  return `It accepts https at a public host name or address, without user name and password${localText}.${forward}`
+  return `It accepts https at a public host name or IP address, without a user name or password${localText}.${forward}`
 }
 
 function withoutFragment(url: URL): string {
@@ -41,7 +41,7 @@ function withoutFragment(url: URL): string {
   return url.href
 }
 
-/** Returns the enabled event types without duplicates. @throws 422 naming the first unknown type. */
+/** Returns the enabled event types without duplicates. @throws 422 for the first unknown type. */
 export function enabledTypes(types: readonly string[]): string[] {
   const at = types.findIndex((type) => type !== '*' && !isEventType(type))
   if (at === -1) return [...new Set(types)]
@@ -49,6 +49,6 @@ export function enabledTypes(types: readonly string[]): string[] {
   const similar = closestWords(unknown, [...eventTypes], 3).join(', ')
   return failAttribute(
     `enabledEvents/${at}`,
-    `enabledEvents must contain types of events, got ${show(unknown)}. Similar types: ${similar}; * means all. docs/events.md lists the types.`,
+    `enabledEvents must contain event types, got ${show(unknown)}. Similar types: ${similar}; * means all. docs/events.md lists the types.`,
   )
 }

@@ -16,20 +16,18 @@ import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
-import { approvalPage, longestReason } from './view.ts'
+import { approvalPage, maxReasonLength } from './view.ts'
 
 interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews
 }
 
-/**
- * The size limit of a form in bytes. The longest reason fits, because a form encodes a character in at most nine bytes.
- */
+/** The size limit of a form, in bytes. It fits the longest reason: a form needs at most nine bytes for a character. */
 const maxBytes = 8 * 1024
 
 /**
- * Mounts the page where a person approves or denies a payment in review. The page needs a signed-in person, so a model
- * cannot decide.
+ * Mounts the page where a person approves or denies a payment. The person must be signed in, so that a model cannot
+ * decide.
  */
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
@@ -50,7 +48,7 @@ const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent
   const decision = sent.get('decision')
   if (decision !== 'approve' && decision !== 'deny') return refuseForeignForm(c, c.req.path)
   const reason = foreignText(sent.get('reason') ?? '').trim()
-  if (decision === 'deny' && reason.length > longestReason) {
+  if (decision === 'deny' && reason.length > maxReasonLength) {
     return show(c, { signedIn, review, reason, problem: problems.long, wrongReason: true, status: 422 })
   }
   const reply = await decide(pages, signedIn, { id: review.id, decision, reason })
@@ -81,20 +79,23 @@ interface Refused {
   reply: Reply
 }
 
-const states = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
+const outcomes = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
-/** Explains why the decision had no effect: someone else may have decided first, or the person clicked twice. */
+/**
+ * Shows why the decision had no effect, for example because someone else decided first. After a double click, shows the
+ * outcome of the first click instead.
+ */
 async function showRefusal(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)
-  if (review.status === states[decision]) return leadTo(c, c.req.path)
+  if (review.status === outcomes[decision]) return leadTo(c, c.req.path)
   const problem = review.status === 'pending' ? `Nothing was done. ${detailOf(reply)}` : problems.late
   return show(c, { signedIn, review, reason, problem, status: statusOf(reply) })
 }
 
 const problems = {
-  long: `Nothing was done. Shorten the reason to at most ${longestReason} characters.`,
-  late: 'This was already decided. Your answer had no effect.',
+  long: `Nothing was done. Shorten the reason to at most ${maxReasonLength} characters.`,
+  late: 'This payment was already approved, denied or canceled. Your answer had no effect.',
 } as const
 
 interface PageState {

@@ -5,8 +5,8 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
 import { askForProof } from '../frame/proof.ts'
 
-/** The longest reason that the service accepts. */
-export const longestReason = 500
+/** The maximum length of a reason, in characters. */
+export const maxReasonLength = 500
 
 interface ApprovalForm extends PageForm {
   /** The name of the person who decides. */
@@ -19,13 +19,13 @@ interface PageState {
   form: ApprovalForm
   /** Whether this session may approve. */
   mayAgree: boolean
-  /** The reason why the submitted answer had no effect. */
+  /** The reason why the submitted decision had no effect; null if there is none. */
   problem: string | null
-  /** Whether the entered reason is invalid. */
+  /** Whether the entered reason is too long. */
   wrongReason: boolean
 }
 
-/** Renders the page where a person approves or denies a payment. It has no script: the browser sends the form. */
+/** Renders the page where a person approves or denies a payment. The page works without JavaScript. */
 export function approvalPage(words: ApprovalWords, state: PageState): Html {
   const { problem } = state
   const { heading, outcome, asks, check } = words
@@ -46,9 +46,9 @@ function decisionForm({ form: { action, token, user, reason }, mayAgree, wrongRe
 <input type="hidden" name="formToken" value="${token}">
 <div class="field">
 <label for="reason">Reason for denying (optional)</label>
-<textarea id="reason" name="reason" rows="2" maxlength="${longestReason}" aria-describedby="told${wrongReason ? ' problem' : ''}" ${wrong}>
+<textarea id="reason" name="reason" rows="2" maxlength="${maxReasonLength}" aria-describedby="reason-readers${wrongReason ? ' problem' : ''}" ${wrong}>
 ${reason}</textarea>
-<p class="aside" id="told">The requester can read it.</p>
+<p class="aside" id="reason-readers">The requester can read it.</p>
 </div>
 <p>Deciding as <bdi>${user}</bdi>.</p>
 <div class="choices">

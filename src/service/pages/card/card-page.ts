@@ -11,7 +11,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { CardPageRow } from '../../store/schema/card-pages.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** A page that shows a card's number once, with its state and its card. */
+/** The state of a page that shows a card's number once, and the facts about the card. */
 export interface CardPage {
   /** `ready` means that the page can still show the number. */
   state: 'ready' | 'shown' | 'expired'
@@ -26,11 +26,11 @@ export interface CardPage {
   }
 }
 
-/** Opens the pages that show a card's number. A visitor must be signed in and know the token in the page's address. */
+/** Access to the pages that show a card's number. Visitors must be signed in and know the token in the address. */
 export interface CardPages {
-  /** Returns the page only to users of the card's party and of its agent's party; undefined to everyone else. */
+  /** Returns the page if the user belongs to the card's party or to the agent's party; otherwise undefined. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
-  /** Returns the card's details to the first caller before the page expires. For later calls, `details` is null. */
+  /** Returns the card's details on the first call if the page has not expired. Otherwise, `details` is null. */
   show(token: string, user: UserRow): Promise<CardContent | undefined>
 }
 
@@ -38,19 +38,19 @@ export function createCardPages(dependencies: Dependencies): CardPages {
   return {
     open: (token, user) =>
       runSettled(dependencies, async (context) => {
-        const opened = await openedAt(context, token, user)
+        const opened = await findOpened(context, token, user)
         return opened && viewOf(opened)
       }),
     show: (token, user) =>
       runChange<CardContent | undefined>(dependencies, async (context) => {
-        const opened = await openedAt(context, token, user)
+        const opened = await findOpened(context, token, user)
         if (opened === undefined) return unchanged(undefined)
         const { row, card } = opened
         const page = await viewOf(opened)
         if (page.state !== 'ready') return unchanged({ page, details: null })
         const isFirst = await markCardPageShown(context.tx, row.tokenHash, context.nowMs)
         if (!isFirst) return unchanged({ page: { ...page, state: 'shown' }, details: null })
-        // The activity of both the card's party and the user's party records who saw the number.
+        // The user's party records who saw the number. For a customer's card, the entry names the customer.
         const customerPartyId = row.partyId === user.partyId ? null : row.partyId
         const act = actOfUser(user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
         return { result: { page, details: cardDetails(card) }, acts: [act] }
@@ -68,8 +68,8 @@ interface Opened extends ChangeContext {
   card: Awaited<ReturnType<typeof cardOf>>
 }
 
-/** Returns the page with its card; undefined if the token is unknown or the user belongs to neither party. */
-async function openedAt(context: ChangeContext, token: string, user: UserRow): Promise<Opened | undefined> {
+/** Returns the page with its card; undefined if the token is unknown or the user belongs to neither of its parties. */
+async function findOpened(context: ChangeContext, token: string, user: UserRow): Promise<Opened | undefined> {
   const row = await findCardPage(context.tx, sha256(token))
   if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined
   return { ...context, row, card: await cardOf(context.tx, row) }

@@ -23,17 +23,17 @@ export function mountCardPages(app: Hono, dependencies: PageDependencies): void 
 }
 
 const openPage: Show<CardDependencies> = async (c, pages, signedIn) => {
-  const page = await useToken(c, (token) => pages.cardPages.open(token, signedIn.user))
+  const page = await withToken(c, (token) => pages.cardPages.open(token, signedIn.user))
   return page === undefined ? notFound(c, signedIn) : answer(c, signedIn, page)
 }
 
 const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
-  const content = await useToken(c, (token) => pages.cardPages.show(token, signedIn.user))
+  const content = await withToken(c, (token) => pages.cardPages.show(token, signedIn.user))
   if (content === undefined) return notFound(c, signedIn)
   const { page, details } = content
   if (details === null) return answer(c, signedIn, page)
-  pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a person was shown the number of a card')
-  // The number is in the response to the form itself. A separate page could be opened twice.
+  pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a card number was shown to a person')
+  // The response to the form contains the number itself, because a separate page could be opened twice.
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details)), 200, headers)
 }
 
@@ -43,7 +43,7 @@ function answer(c: Context, { formToken }: SignedIn, page: CardPage) {
 }
 
 function notFound(c: Context, signedIn: SignedIn) {
-  const text = 'There is no card to show you at this address. Check the link, or ask your agent for a new one.'
+  const text = 'There is no card to show you at this address. Check the link, or ask your agent for a new link.'
   return c.html(notYoursPage(text, signedIn, c.req.path), 404, headers)
 }
 
@@ -51,7 +51,7 @@ function purposeOf(c: Context): string {
   return `card page ${c.req.param('token')}`
 }
 
-async function useToken<T>(c: Context, use: (token: string) => Promise<T | undefined>): Promise<T | undefined> {
+async function withToken<T>(c: Context, use: (token: string) => Promise<T | undefined>): Promise<T | undefined> {
   const token = c.req.param('token') ?? ''
   return /^[\w-]{43}$/.test(token) ? use(token) : undefined
 }

@@ -3,7 +3,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { CardWords, DetailsWords } from './words.ts'
 
-/** Renders the page without the number. It has no script: the browser sends the form. */
+/** Renders the page without the number. The page works without JavaScript. */
 export function cardPage(words: CardWords, form: PageForm): Html {
   return page(
     words.heading,
@@ -22,7 +22,7 @@ ${
   )
 }
 
-/** Renders the page with the number, which is shown once. */
+/** Renders the page with the number. */
 export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
   return page(
     'Your card’s number',
@@ -32,7 +32,7 @@ export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
 <div><dt>Expires (month / year)</dt><dd class="code">${details.expires}</dd></div>
 <div><dt>Security code</dt><dd class="code">${details.cvv}</dd></div>
 </dl>
-<p>Enter it into the payment form of <bdi>${words.merchant}</bdi> yourself. Don’t share it with anyone else, or with an agent in a conversation.</p>
+<p>Enter these details into the payment form of <bdi>${words.merchant}</bdi> yourself. Don’t share them with anyone else, and don’t write them in a conversation with an agent.</p>
 <section aria-labelledby="card">
 <h2 id="card">The card</h2>
 ${facts(words)}

@@ -3,7 +3,7 @@ import type { CardDetails } from '../../operations/agent-cards.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 import type { CardPage } from './card-page.ts'
 
-/** The texts of a card's page. Plain text, not HTML. */
+/** The words on a card's page, as plain text, not HTML. */
 export interface CardWords {
   heading: string
   lines: string[]
@@ -28,28 +28,28 @@ export function cardWords({ state, expiresAtMs, card }: CardPage): CardWords {
   }
 }
 
-const again = 'To see it again, ask your agent for a new link.'
+const retry = 'To see the number, ask your agent for a new link.'
 
 const states = {
   ready: (until) => ({
     heading: 'Your card’s number',
     lines: [`You can view it once, until ${until}. Open the merchant’s payment form first.`],
   }),
-  shown: () => ({ heading: 'The number was already shown', lines: [`This page shows the number only once. ${again}`] }),
+  shown: () => ({ heading: 'The number was already shown', lines: [`This page shows the number only once. ${retry}`] }),
   expired: (until) => ({
     heading: 'This page has expired',
-    lines: [`It expired on ${until} without showing the number. ${again}`],
+    lines: [`It expired on ${until} without showing the number. ${retry}`],
   }),
 } as const satisfies Record<CardPage['state'], (until: string) => { heading: string; lines: string[] }>
 
 const statuses = {
   active: 'Active',
   frozen: 'Frozen: it can’t be used until it is unfrozen',
-  used: 'Used for its one purchase',
+  used: 'Used for its only purchase',
   expired: 'Expired',
 } as const satisfies Record<CardPage['card']['status'], string>
 
-/** A card's details in the format that merchants' payment forms expect. */
+/** A card's details in the format that payment forms expect. */
 export interface DetailsWords {
   /** The digits in groups of four. */
   number: string[]

@@ -1,6 +1,6 @@
 import type { Environment } from '../../../../core/operation.ts'
 import { nextTurn, timestamp } from '../../../../core/system.ts'
-import { boundsOfCommand, boundsOfDownload, boundsOfPage, runReport } from '../../../operations/steps/run-report.ts'
+import { commandBounds, downloadBounds, pageBounds, runReport } from '../../../operations/steps/run-report.ts'
 import { settleDue } from '../../../request/due-effects.ts'
 import { activityAfter } from '../../../store/activity.ts'
 import { readTimes } from '../../../store/clock.ts'
@@ -34,7 +34,7 @@ interface How {
   of: keyof typeof bounds
 }
 
-const bounds = { page: boundsOfPage, download: boundsOfDownload, command: boundsOfCommand }
+const bounds = { page: pageBounds, download: downloadBounds, command: commandBounds }
 
 export async function makeReport(store: Reads, run: RunRow, { environment, of }: How): Promise<MadeReport> {
   const { nowMs } = await store.read(readTimes)
