@@ -42,8 +42,8 @@ export type PaymentResult = {
    * not from the payer.
    */
   manageToken: string | null
-  /** The subscription's id if this decline made the checkout refuse cards for a while; otherwise null. */
-  waits: string | null
+  /** The subscription's id if this decline paused the checkout; otherwise null. */
+  pausedSubscriptionId: string | null
 }
 
 /** The secret that opens a subscription without a credential. */
@@ -60,7 +60,7 @@ export interface Checkout {
   /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** Returns the checkout session that a secret opens. @throws 404 `not_found` for an unknown secret. */
-  session(by: Opener): Promise<CheckoutSession>
+  session(opener: Opener): Promise<CheckoutSession>
   /**
    * Makes the first payment. If it was already made, returns `paid` again without charging a card.
    * @throws 404, 409 if the checkout has ended, 422 for an invalid field, 429.
@@ -105,7 +105,8 @@ export function createCheckout(dependencies: Dependencies): Checkout {
         },
         merchantOf({ manageToken }),
       ),
-    session: (by) => runSettled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, by)), merchantOf(by)),
+    session: (opener) =>
+      runSettled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, opener)), merchantOf(opener)),
     pay: (clientSecret, entry, payerKey) =>
       runChange(
         dependencies,
@@ -119,8 +120,8 @@ export function createCheckout(dependencies: Dependencies): Checkout {
   }
 }
 
-function merchantOf(by: Opener): FindParty {
-  return async (tx) => (await findBy(tx, by))?.partyId
+function merchantOf(opener: Opener): FindParty {
+  return async (tx) => (await findBy(tx, opener))?.partyId
 }
 
 async function stop({ tx, system, nowMs }: ChangeContext, manageToken: string): Promise<Changed<CheckoutSession>> {
@@ -131,18 +132,18 @@ async function stop({ tx, system, nowMs }: ChangeContext, manageToken: string): 
   return { result: await sessionOf(tx, after), acts: [actOfVisitor(before, { operation: 'stop_subscription' })] }
 }
 
-async function openedBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord> {
-  return (await findBy(tx, by)) ?? fail('not_found', unknown)
+async function openedBy(tx: Transaction, opener: Opener): Promise<SubscriptionRecord> {
+  return (await findBy(tx, opener)) ?? fail('not_found', unknownCheckout)
 }
 
-const unknown = { detail: 'There is no such checkout. Ask the merchant for a new link.' }
+const unknownCheckout = { detail: 'There is no such checkout. Ask the merchant for a new link.' }
 
-async function findBy(tx: Transaction, by: Opener): Promise<SubscriptionRecord | undefined> {
-  if ('manageToken' in by) {
-    const id = await subscriptionOfToken(tx, by.manageToken)
+async function findBy(tx: Transaction, opener: Opener): Promise<SubscriptionRecord | undefined> {
+  if ('manageToken' in opener) {
+    const id = await subscriptionOfToken(tx, opener.manageToken)
     return id === undefined ? undefined : findSubscriptionOfAnyParty(tx, { id })
   }
-  const intent = await intentOfSecret(tx, by.clientSecret)
+  const intent = await intentOfSecret(tx, opener.clientSecret)
   return intent === undefined ? undefined : findSubscriptionOfAnyParty(tx, { paymentIntentId: intent })
 }
 
@@ -153,7 +154,7 @@ const resultDetails = {
     'The bank did not accept the agreement to future payments. The checkout has ended; nothing was paid.',
 } as const satisfies Record<PaymentResult['result'], string>
 
-interface Paying extends ChangeContext {
+interface PayContext extends ChangeContext {
   /**
    * A random key that the payer's browser creates for this checkout. A repeated request with the same key comes from
    * the same browser.
@@ -161,8 +162,8 @@ interface Paying extends ChangeContext {
   payerKey: string | undefined
 }
 
-async function pay(paying: Paying, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
-  const { tx, system, nowMs, payerKey } = paying
+async function pay(context: PayContext, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
+  const { tx, system, nowMs, payerKey } = context
   const payer = payerKey === undefined ? null : sha256(payerKey)
   // A double click or a second tab can send a payment that is already made. It must not be charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
@@ -185,8 +186,9 @@ async function answerOf(
   isPayer: boolean,
 ): Promise<PaymentResult> {
   const manageToken = isPayer ? (await checkoutSecrets(tx)).manageToken(record) : null
-  const waits = result === 'declined' && record.billing.checkoutWaitsUntilMs ? record.id : null
-  return { result, detail: resultDetails[result], session: await sessionOf(tx, record), manageToken, waits }
+  const pausedSubscriptionId = result === 'declined' && record.billing.checkoutWaitsUntilMs ? record.id : null
+  const session = await sessionOf(tx, record)
+  return { result, detail: resultDetails[result], session, manageToken, pausedSubscriptionId }
 }
 
 async function sessionOf(tx: Transaction, { terms, billing, ...record }: SubscriptionRecord): Promise<CheckoutSession> {

@@ -8,7 +8,7 @@ export const maxCheckoutBytes = 16 * 1024
 
 const clientSecret = z.string().max(200)
 const manageToken = z.string().max(200)
-const typed = z.string().max(100)
+const short = z.string().max(100)
 
 /**
  * The attributes that the pages' scripts send for each action. Requests have the same envelope as the API's, so that
@@ -16,7 +16,7 @@ const typed = z.string().max(100)
  */
 export const checkoutAttributes = {
   session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
-  pay: z.strictObject({ clientSecret, number: typed, expiry: typed, cvv: typed, payerKey: typed.optional() }),
+  pay: z.strictObject({ clientSecret, number: short, expiry: short, cvv: short, payerKey: short.optional() }),
   stop: z.strictObject({ manageToken }),
 } as const
 

@@ -77,15 +77,15 @@ async function answer(c: Context, pages: CheckoutDependencies, action: CheckoutA
 const actions = {
   session: async (pages, { contentType, body }) => {
     const { clientSecret, manageToken } = parseCheckout('session', contentType, body)
-    const by = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
-    return view(pages, await pages.checkout.session(by))
+    const opener = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
+    return view(pages, await pages.checkout.session(opener))
   },
   pay: async (pages, { contentType, body, address }) => {
     const { clientSecret, payerKey, ...card } = parseCheckout('pay', contentType, body)
     pages.declines.requireFew(address)
-    const { result, detail, manageToken, session, waits } = await pages.checkout.pay(clientSecret, card, payerKey)
-    if (result === 'declined') warnOfTries(pages, { address, waits })
-    return { result, detail, manageToken, ...(await view(pages, session)) }
+    const { session, pausedSubscriptionId, ...outcome } = await pages.checkout.pay(clientSecret, card, payerKey)
+    if (outcome.result === 'declined') warnOfDeclines(pages, address, pausedSubscriptionId)
+    return { ...outcome, ...(await view(pages, session)) }
   },
   stop: async (pages, { contentType, body }) => {
     const { manageToken } = parseCheckout('stop', contentType, body)
@@ -103,11 +103,12 @@ const actions = {
  * Logs a warning when a checkout or a client address reaches its limit of declined cards, because somebody may be
  * testing stolen cards.
  */
-function warnOfTries(
+function warnOfDeclines(
   { declines, log }: CheckoutDependencies,
-  { address, waits }: { address: string | undefined; waits: string | null },
+  address: string | undefined,
+  subscriptionId: string | null,
 ) {
-  if (waits !== null) log.warn({ subscriptionId: waits, address }, 'the checkout is paused: too many declined cards')
+  if (subscriptionId !== null) log.warn({ subscriptionId, address }, 'the checkout is paused: too many declined cards')
   if (declines.count(address)) log.warn({ address }, 'the address is paused: too many declined cards')
 }
 

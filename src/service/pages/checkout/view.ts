@@ -86,11 +86,13 @@ const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css']
 /**
  * Renders a field without a `name`. If the script does not run, the browser then submits the form without card data.
  */
-function field(of: { id: string; label: string; autocomplete: string; placeholder: string }): Html {
+type Field = Record<'id' | 'label' | 'autocomplete' | 'placeholder', string>
+
+function field({ id, label, autocomplete, placeholder }: Field): Html {
   return html`<div class="field">
-<label for="${of.id}">${of.label}</label>
-<input id="${of.id}" inputmode="numeric" autocomplete="${of.autocomplete}" placeholder="${of.placeholder}" maxlength="40" spellcheck="false" required aria-describedby="${of.id}-error">
-<p class="problem" id="${of.id}-error"></p>
+<label for="${id}">${label}</label>
+<input id="${id}" inputmode="numeric" autocomplete="${autocomplete}" placeholder="${placeholder}" maxlength="40" spellcheck="false" required aria-describedby="${id}-error">
+<p class="problem" id="${id}-error"></p>
 </div>`
 }
 

@@ -47,7 +47,7 @@ export interface Invitation {
   formToken: string
 }
 
-interface Sent {
+interface SentForm {
   formToken: string
   decision: Decision
   /** The signed-in user. */
@@ -68,7 +68,7 @@ export interface Connect {
    * @throws 403 `forbidden` for a form from another page, or if the visitor may not answer; 409 `conflict` if a party
    * would accept its own invitation.
    */
-  answer(token: string, sent: Sent): Promise<Invitation | undefined>
+  answer(token: string, sent: SentForm): Promise<Invitation | undefined>
 }
 
 export function createConnect(dependencies: Dependencies): Connect {
@@ -97,7 +97,7 @@ async function invitationAt({ tx }: Pick<ChangeContext, 'tx'>, token: string): P
 async function answer(
   context: ChangeContext,
   token: string,
-  { formToken, decision, user }: Sent,
+  { formToken, decision, user }: SentForm,
 ): Promise<Changed<Invitation | undefined>> {
   const { tx } = context
   const found = await invitationAt(context, token)

@@ -20,13 +20,13 @@ export function linkPage(link: OpenedLink, action: string | null) {
 function request(link: OpenedLink, developer: string, action: string | null) {
   const { agents, expiresAtMs, formToken } = link
   return html`${agents.map(
-    (one, index) => html`<section aria-labelledby="agent-${index}">
-<h2 id="agent-${index}">If you accept, <bdi>${foreignName(one.agent, 'an agent without a name', 200)}</bdi> may</h2>
+    (proposed, index) => html`<section aria-labelledby="agent-${index}">
+<h2 id="agent-${index}">If you accept, <bdi>${foreignName(proposed.agent, 'an agent without a name', 200)}</bdi> may</h2>
 <ul>
-${one.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
+${proposed.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
 </ul>
 <dl>
-<div><dt>Limit</dt><dd>${limitWords(one)}</dd></div>
+<div><dt>Limit</dt><dd>${limitWords(proposed)}</dd></div>
 </dl>
 </section>`,
   )}

@@ -124,6 +124,6 @@ function formText({ id }: InvitationLinkRecord, partyId: string): string {
 /** Returns the id of the customer that the form creates; undefined if the form is not from this link's page. */
 async function customerOf({ tx }: ChangeContext, link: InvitationLinkRecord, formToken: string) {
   const [partyId = '', signature = '', ...more] = formToken.split('.')
-  const isItsOwn = more.length === 0 && (await isSignatureOf(tx, formText(link, partyId), signature))
-  return isItsOwn ? partyId : undefined
+  const isSigned = more.length === 0 && (await isSignatureOf(tx, formText(link, partyId), signature))
+  return isSigned ? partyId : undefined
 }

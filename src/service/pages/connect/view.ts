@@ -17,7 +17,7 @@ ${message === null ? '' : html`<div><dt>Message</dt><dd><bdi>${message}</bdi></d
   return askingPage({ title, developer, outcome, facts, request: request(words, visitor) })
 }
 
-interface Asking {
+interface AskingPage {
   title: string
   developer: string
   /** The outcome of the invitation; null while it is open. */
@@ -27,7 +27,7 @@ interface Asking {
 }
 
 /** Renders a page where a developer asks a person to connect. */
-export function askingPage({ title, developer, outcome, facts, request }: Asking): Html {
+export function askingPage({ title, developer, outcome, facts, request }: AskingPage): Html {
   const main = html`<h1>${outcome === null ? html`<bdi>${developer}</bdi> asks to connect` : outcome.heading}</h1>
 ${outcome === null ? '' : html`<p role="status">${outcome.line}</p>`}
 <dl>
@@ -50,13 +50,13 @@ ${words.permissions.map((text) => html`<li>${text}</li>`)}
 <div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> revoke it</dd></div>
 <div><dt>Answer by</dt><dd>${words.expires}</dd></div>
 </dl>
-${form === null ? signInNote(account === null, path) : answerForm(words, form)}
+${form === null ? signInNote(account !== null, path) : answerForm(words, form)}
 ${account === null ? '' : accountSection(account, 'Sign in as a different user', path)}`
 }
 
 /** Renders a note for a visitor who cannot answer. It explains who can. */
-export function signInNote(isNobody: boolean, path: string): Html {
-  if (!isNobody) return html`<p class="aside">This is for someone else. Only the invited account can answer.</p>`
+export function signInNote(isSignedIn: boolean, path: string): Html {
+  if (isSignedIn) return html`<p class="aside">This is for someone else. Only the invited account can answer.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`
 }
 

@@ -43,7 +43,7 @@ const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sen
   const action = sent.get('action')
   if (action !== 'narrow' && action !== 'revoke') return refuseForeignForm(c, address)
   const scopes = sent.getAll('scope')
-  if (action === 'narrow' && scopes.length === 0) return leadTo(c, placeOf('none_kept'))
+  if (action === 'narrow' && scopes.length === 0) return leadTo(c, addressAfter('none_kept'))
   try {
     if (action === 'narrow') await pages.connections.narrow(signedIn.user, grantId, scopes)
     else await pages.connections.revoke(signedIn.user, grantId)
@@ -52,7 +52,7 @@ const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sen
     throw error
   }
   pages.log.info({ connection: action, grantId }, 'changed')
-  return leadTo(c, placeOf(action === 'narrow' ? 'narrowed' : 'revoked'))
+  return leadTo(c, addressAfter(action === 'narrow' ? 'narrowed' : 'revoked'))
 }
 
 function grantIdOf(c: Context): string {
@@ -63,7 +63,7 @@ function purposeOf(grantId: string): string {
   return `connection ${grantId}`
 }
 
-function placeOf(done: Done): string {
+function addressAfter(done: Done): string {
   return `${address}?done=${done}`
 }
 

@@ -3,7 +3,7 @@ import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { ConnectionWords, StatusWords } from './words.ts'
 
-interface ConnectionsShown {
+interface ConnectionsPage {
   connections: readonly (ConnectionWords & { formToken: string })[]
   /** Whether the person may register applications and trust identity providers. */
   mayRegister: boolean
@@ -11,8 +11,8 @@ interface ConnectionsShown {
   status: StatusWords | null
 }
 
-/** Renders the page of a person's connected applications. It has no script: the browser sends the forms. */
-export function connectionsPage(state: ConnectionsShown): Html {
+/** Renders the page of a person's connected applications. The page has no script. */
+export function connectionsPage(state: ConnectionsPage): Html {
   const { connections, mayRegister, status } = state
   const heading = 'Connected applications'
   const main = html`<h1>${heading}</h1>
@@ -30,15 +30,15 @@ const registering = html`<section aria-labelledby="registering">
 </ul>
 </section>`
 
-function connectionSection(connection: ConnectionsShown['connections'][number], index: number): Html {
+function connectionSection(connection: ConnectionsPage['connections'][number], index: number): Html {
   const { grantId, application, actsAs, spending, permissions, since, lastUsed, formToken } = connection
   const { name } = application
-  const of = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
-  const from = html`<span class="unseen"> <bdi>${name}</bdi></span>`
+  const ofApplication = html`<span class="unseen"> of <bdi>${name}</bdi></span>`
+  const unseenName = html`<span class="unseen"> <bdi>${name}</bdi></span>`
   return html`<section>
 <h2><bdi>${name}</bdi></h2>
 <dl>
-<div><dt>Application</dt><dd>${standingText(connection)}</dd></div>
+<div><dt>Application</dt><dd>${registrationText(connection)}</dd></div>
 <div><dt>Acts as</dt><dd>${actsAs === null ? 'You' : html`<bdi>${actsAs}</bdi>`}</dd></div>
 ${spending === null ? '' : html`<div><dt>Spending</dt><dd>${spending}</dd></div>`}
 <div><dt>Connected</dt><dd>${since}</dd></div>
@@ -61,8 +61,8 @@ ${permissions.map(
 </fieldset>`
 }
 <div class="choices">
-${permissions.length === 0 ? '' : html`<button type="submit" name="action" value="narrow" class="quiet">Save permissions${of}</button>`}
-<button type="submit" name="action" value="revoke" class="danger">Disconnect${from}</button>
+${permissions.length === 0 ? '' : html`<button type="submit" name="action" value="narrow" class="quiet">Save permissions${ofApplication}</button>`}
+<button type="submit" name="action" value="revoke" class="danger">Disconnect${unseenName}</button>
 </div>
 </form>
 </section>
@@ -70,7 +70,7 @@ ${permissions.length === 0 ? '' : html`<button type="submit" name="action" value
 }
 
 /** Describes how the application was registered or verified. */
-function standingText({ application: { host }, signsInItself, identityProvider }: ConnectionWords): Html | string {
+function registrationText({ application: { host }, signsInItself, identityProvider }: ConnectionWords): Html | string {
   if (identityProvider !== null) return html`Registered here; its agents sign in through <bdi>${identityProvider}</bdi>`
   if (signsInItself) return 'Registered here; signs in by itself'
   return host === null ? 'Its name is not verified' : html`Verified as <strong>${host}</strong>`

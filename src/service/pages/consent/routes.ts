@@ -63,7 +63,7 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
     log.info({ consent: 'allowed', clientId: request.client.id, grantId: allowed.id }, 'decided')
     return addPageHeaders(await interactions.allow(c.req.raw, signedIn.user, request, allowed))
   } catch (error) {
-    if (!(error instanceof Failure) || !isShown(error.status)) throw error
+    if (!(error instanceof Failure) || !isShownOnForm(error.status)) throw error
     return show(c, { ...state, problem: { field: 'agent', text: error.message } }, error.status)
   }
 }
@@ -80,7 +80,7 @@ function entryOf(sent: URLSearchParams): ConsentEntry {
   return { agent: text('agent'), name: text('agentName'), description: text('agentDescription') }
 }
 
-function isShown(status: number): status is 403 | 409 | 422 {
+function isShownOnForm(status: number): status is 403 | 409 | 422 {
   return [403, 409, 422].includes(status)
 }
 

@@ -12,7 +12,7 @@ import {
   newAgent,
 } from './words.ts'
 
-interface ConsentShown {
+interface ConsentPage {
   words: ConsentWords
   /** The form's target: the page's own path. */
   action: string
@@ -28,7 +28,7 @@ interface ConsentShown {
  * Renders the page that asks whether an application may act for the person, and as which agent. It has no script: the
  * browser sends the form.
  */
-export function consentPage(state: ConsentShown): Html {
+export function consentPage(state: ConsentPage): Html {
   const { words, action, account, problem } = state
   const { name, host } = words.application
   const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
@@ -49,7 +49,7 @@ ${texts.length === 0 ? html`<p>${actsAsUser ? 'See who you are' : 'See who you a
 </section>`
 }
 
-function answerForm(state: ConsentShown): Html {
+function answerForm(state: ConsentPage): Html {
   const { words, action, formToken, problem } = state
   return html`<form method="post" action="${action}" novalidate>
 <input type="hidden" name="formToken" value="${formToken}">
@@ -63,8 +63,8 @@ ${words.actsAsUser ? actsAsUser(state) : agentChoice(state)}
 </form>`
 }
 
-/** Renders the form for a session without proof, which can only deny the request. */
-function denialForm({ action, formToken }: ConsentShown): Html {
+/** Renders the form for a session that began with a one-click sign-in. Such a session can only deny the request. */
+function denialForm({ action, formToken }: ConsentPage): Html {
   return html`${askForProof('allow it', action)}
 <form method="post" action="${action}">
 <input type="hidden" name="formToken" value="${formToken}">
@@ -72,11 +72,11 @@ function denialForm({ action, formToken }: ConsentShown): Html {
 </form>`
 }
 
-function actsAsUser({ words, account }: ConsentShown): Html {
-  return html`<p class="warning" id="as-user"><strong>It acts as you, <bdi>${account.user}</bdi>, not as an agent.</strong> There is no agent to choose and your role can’t create one, so within these permissions <bdi>${words.application.name}</bdi> may do everything that you may do.</p>`
+function actsAsUser({ words, account }: ConsentPage): Html {
+  return html`<p class="warning" id="as-user"><strong>The application acts as you, <bdi>${account.user}</bdi>, not as an agent.</strong> There is no agent to choose and your role can’t create one, so within these permissions <bdi>${words.application.name}</bdi> may do everything that you may do.</p>`
 }
 
-function agentChoice(state: ConsentShown): Html {
+function agentChoice(state: ConsentPage): Html {
   const { words, entry, problem } = state
   const described = problem?.field === 'agent' ? html`aria-describedby="problem"` : ''
   // If there are no agents yet, there is no choice to offer.
@@ -111,7 +111,7 @@ function agentOption(
 `
 }
 
-function newOption(state: ConsentShown): Html {
+function newOption(state: ConsentPage): Html {
   return html`<div class="option box">
 <input type="radio" id="agent-new" name="agent" value="${newAgent}" ${state.entry.agent === newAgent ? html`checked` : ''}>
 <div>
@@ -121,7 +121,7 @@ ${newAgentFields(state)}
 </div>`
 }
 
-function newAgentFields({ words, entry, problem }: ConsentShown): Html {
+function newAgentFields({ words, entry, problem }: ConsentPage): Html {
   const mark = (field: ConsentProblem['field']) =>
     problem?.field === field ? html`aria-invalid="true" aria-describedby="problem" autofocus` : ''
   return html`<div class="chosen-only stack">
