@@ -72,7 +72,7 @@ describe('paying at a checkout', () => {
     ]) {
       expect(mainText).toContain(words)
     }
-    await tab.form.getByText('By paying you agree that').waitFor()
+    await tab.form.getByText('By paying, you agree that').waitFor()
     // The form hides its own copy of the terms, because the page around it shows them.
     await expect.poll(() => tab.form.getByRole('region', { name: 'What you pay' }).isVisible()).toBe(false)
     await pay(tab, approved)
@@ -225,7 +225,7 @@ describe('paying at a checkout', () => {
     await tab.form.getByLabel('Card number').waitFor()
     site.world.system.pass(day)
     await heading(tab, 'This subscription has ended').waitFor()
-    await tab.page.getByText('the time to pay the first payment ran out').waitFor()
+    await tab.page.getByText('the first payment was not made in time').waitFor()
   })
 
   test('the payer can try again after the service was unreachable', async () => {

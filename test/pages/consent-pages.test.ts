@@ -165,7 +165,7 @@ onEachDatabase('the consent pages', (database) => {
     const user = await site.addUser({ partyId })
     const visitor = await visitorAs(user)
     const { text } = await visitor.open(here())
-    expect(text).toContain('It acts as you, <bdi>Max Member</bdi>, not as an agent.')
+    expect(text).toContain('The application acts as you, <bdi>Max Member</bdi>, not as an agent.')
     expect(text).not.toContain('type="radio"')
     // The form offers no agents, so this choice of an agent has no effect.
     expect(await visitor.send(here(), { decision: 'allow', agent: agentId })).toMatchObject({ status: 303 })

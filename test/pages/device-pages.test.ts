@@ -20,9 +20,9 @@ test.each([
   ['AlreadyUsedError', 'alert', 'was used already'],
   ['AbortedError', 'status', 'Stopped.'],
   ['AccessDenied', 'status', 'Denied.'],
-  ['InvalidRequest', 'alert', 'no longer current'],
-  ['constructor', 'alert', 'no longer current'],
-  [hostile, 'alert', 'no longer current'],
+  ['InvalidRequest', 'alert', 'out of date'],
+  ['constructor', 'alert', 'out of date'],
+  [hostile, 'alert', 'out of date'],
 ])('the page asks for the code again and says why: %s', (name, role, words) => {
   const page = devicePages.enterCode(form, name, undefined)
   expect(page).toMatch(new RegExp(`id="problem" role="${role}">[^<]*${words}`))
@@ -57,7 +57,7 @@ test('the last page confirms the connection, and links to the page where the per
 
 test.each([
   ['invalid_redirect_uri', 'redirect address is not registered'],
-  ['invalid_client', 'is not known here'],
+  ['invalid_client', 'does not know the application'],
   ['something_new', 'a request that can’t be answered'],
   ['toString', 'a request that can’t be answered'],
 ])('the error page explains what went wrong: %s', (code, words) => {

@@ -149,15 +149,15 @@ test('a screen reader announces the facts, choices and buttons of the consent pa
       - definition:
         - text: Verified as
         - strong: assistant.example
-        - text: . The name above is its own choice.
+        - text: . The application chose the name above.
       - term: Returns to
       - definition: This computer
       - term: Signed in as
       - definition:
         - text: Max Member (max@example.com)
         - button "Not you?"
-      - region "If you allow it, it may":
-        - heading "If you allow it, it may" [level=2]
+      - region "If you allow this, the application may":
+        - heading "If you allow this, the application may" [level=2]
         - list:
           - listitem: See wallets, balances, payments, subscriptions and the activity
           - listitem: Issue cards for single purchases, and use them
@@ -170,7 +170,7 @@ test('a screen reader announces the facts, choices and buttons of the consent pa
         - radio "Create a new agent"
         - text: Create a new agent
       - paragraph:
-        - text: You can revoke it at any time under
+        - text: You can revoke the access at any time under
         - link "connected applications":
           - /url: /connections
         - text: .

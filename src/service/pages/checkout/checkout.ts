@@ -28,7 +28,7 @@ export interface CheckoutSession {
   amount: number
   taxAmount: number
   currency: 'USD'
-  /** The time after which the first payment can no longer be paid. */
+  /** The deadline for the first payment; null once that payment is made or the subscription is canceled. */
   expiresAt: string | null
   nextDueAt: string | null
 }
@@ -38,23 +38,23 @@ export type PaymentResult = {
   detail: string
   session: CheckoutSession
   /**
-   * The token with which the payer can later stop the payments. It is null if nothing is paid yet or if the request is
-   * not from the payer.
+   * The token with which the payer can later stop the payments. It is null if the first payment is not made yet, or if
+   * the request is not from the payer.
    */
   manageToken: string | null
   /** The subscription's id if this decline paused the checkout; otherwise null. */
   pausedSubscriptionId: string | null
 }
 
-/** The secret that opens a subscription without a credential. */
+/** A secret that gives access to a subscription without a credential. */
 export type Opener = { clientSecret: string } | { manageToken: string }
 
 /** The payer's operations on a subscription. The payer needs no credential, only a secret from the checkout. */
 export interface Checkout {
-  /** Returns the present time of the service's clock. */
+  /** Returns the current time of the sandbox clock. */
   now(): Promise<number>
   /**
-   * Opens the page at `checkoutUrl`. `clientSecret` is null once the first payment is paid or can no longer be paid.
+   * Opens the page at `checkoutUrl`. `clientSecret` is null once the first payment is made or can no longer be made.
    */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
   /** Opens the page where the payer stops the payments. */
@@ -63,10 +63,14 @@ export interface Checkout {
   session(opener: Opener): Promise<CheckoutSession>
   /**
    * Makes the first payment. If it was already made, returns `paid` again without charging a card.
-   * @throws 404, 409 if the checkout has ended, 422 for an invalid field, 429.
+   * @throws 404 for an unknown secret, 409 if the checkout has ended, 422 for an invalid field, 429 while
+   * the checkout is paused after too many declined cards.
    */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
-  /** Cancels the subscription for the payer, so that no more payments are taken. @throws 404, 409. */
+  /**
+   * Cancels the subscription for the payer, so that no more payments are taken.
+   * @throws 404 for an unknown token, 409 if the subscription is completed.
+   */
   stop(manageToken: string): Promise<CheckoutSession>
 }
 
@@ -156,8 +160,8 @@ const resultDetails = {
 
 interface PayContext extends ChangeContext {
   /**
-   * A random key that the payer's browser creates for this checkout. A repeated request with the same key comes from
-   * the same browser.
+   * A random key that the payer's browser creates for this checkout. Requests with the same key come from the same
+   * browser.
    */
   payerKey: string | undefined
 }
@@ -165,7 +169,7 @@ interface PayContext extends ChangeContext {
 async function pay(context: PayContext, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = context
   const payer = payerKey === undefined ? null : sha256(payerKey)
-  // A double click or a second tab can send a payment that is already made. It must not be charged twice.
+  // A double click or a second tab can send the payment again. It must not be charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
     return unchanged(await answerOf(tx, 'paid', before, isPayer))

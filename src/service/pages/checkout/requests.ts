@@ -11,8 +11,8 @@ const manageToken = z.string().max(200)
 const short = z.string().max(100)
 
 /**
- * The attributes that the pages' scripts send for each action. Requests have the same envelope as the API's, so that
- * the pointers in errors name these fields.
+ * The attributes that the pages' scripts send for each action. Requests have the same envelope as API requests, so that
+ * the pointers in errors have the same form too.
  */
 export const checkoutAttributes = {
   session: z.strictObject({ clientSecret: clientSecret.optional(), manageToken: manageToken.optional() }),
@@ -25,7 +25,7 @@ export type CheckoutAction = keyof typeof checkoutAttributes
 /**
  * Parses the attributes of a request. It accepts only JSON, because a form on another site can't send JSON. Errors
  * never repeat the input.
- * @throws 400 for a malformed request, 422 for an attribute that is missing or is not a short text.
+ * @throws 400 for a malformed request, 422 for an attribute that is missing or is not a short string.
  */
 export function parseCheckout<Action extends CheckoutAction>(
   action: Action,
@@ -42,7 +42,7 @@ export function parseCheckout<Action extends CheckoutAction>(
   const path = (issue?.path ?? []).map(String)
   const field = path.length === 3 && issue?.code !== 'unrecognized_keys' ? path[2] : undefined
   const source = { pointer: jsonPointer(path) }
-  if (field !== undefined) fail('invalid_value', { detail: `${field} must be a short text.`, source, status: 422 })
-  const detail = `The body must be {"data": {"attributes": {…}}} with exactly: ${Object.keys(attributes.shape).join(', ')}.`
+  if (field !== undefined) fail('invalid_value', { detail: `${field} must be a short string.`, source, status: 422 })
+  const detail = `The body must be {"data": {"attributes": {…}}}. It accepts only these attributes: ${Object.keys(attributes.shape).join(', ')}.`
   return fail('invalid_value', { detail, source })
 }

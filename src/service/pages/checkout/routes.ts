@@ -21,9 +21,9 @@ interface CheckoutDependencies extends PageDependencies {
 }
 
 /**
- * Mounts the payer's side: the page at `checkoutUrl`, the card form, the library that embeds the form, and the routes
- * that their scripts call. Anyone who has a checkout's client secret can pay. The payer then gets a second secret,
- * which can stop the payments. There are no cookies.
+ * Mounts the payer's pages: the page at `checkoutUrl`, the page where the payer stops the payments, the card form, and
+ * the routes that their scripts call. Anyone who has a checkout's client secret can pay. After paying, the payer gets a
+ * second secret, which can stop the payments. No cookies are used.
  */
 export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
   const { environment } = dependencies
@@ -36,7 +36,7 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   }
   serve('GET /checkout/manage/:manageToken', showManagePage)
   serve('GET /checkout/:subscriptionId/:pageToken', showPage)
-  // An id is not a secret, so this address opens nothing. It does not even reveal whether the subscription exists.
+  // An id is not a secret, so this address shows no checkout. It does not even reveal whether the subscription exists.
   serve('GET /checkout/:subscriptionId', notFound)
 }
 

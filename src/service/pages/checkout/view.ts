@@ -4,14 +4,17 @@ import { type Html, pageDocument } from '../frame/document.ts'
 import { type CheckoutWords, testCardWords } from './words.ts'
 
 /**
- * The secret that the page's script sends: `clientSecret` until the first payment is paid, `manageToken` afterwards.
+ * The secret that the page's script sends: `clientSecret` until the first payment is made, `manageToken` afterwards.
  */
 export interface CheckoutSecrets {
   clientSecret?: string | null
   manageToken?: string
 }
 
-/** Renders the page at `checkoutUrl`, before or after payment. Its script fills `#form` and updates `#outcome`. */
+/**
+ * Renders the page at `checkoutUrl`, or the page where the payer stops the payments. The script fills `#form` and
+ * updates `#outcome`.
+ */
 export function checkoutPage(words: CheckoutWords, secrets: CheckoutSecrets): Html {
   const { clientSecret = null, manageToken = null } = secrets
   const { state, title, merchant, description, price, tax, schedule, expires, outcome, mayStop } = words
@@ -29,7 +32,7 @@ export function checkoutPage(words: CheckoutWords, secrets: CheckoutSecrets): Ht
 </dl>
 </section>
 <section id="outcome" role="status">${outcome === null ? '' : html`<h2>${outcome.heading}</h2>${outcome.lines.map((line) => html`<p>${line}</p>`)}`}</section>
-<p id="manage" class="aside" ${mayStop && manageToken !== null ? '' : 'hidden'}>Keep the address of this page: with it you can stop future payments at any time.</p>
+<p id="manage" class="aside" ${mayStop && manageToken !== null ? '' : 'hidden'}>Keep the address of this page. You can use it to stop future payments at any time.</p>
 <button id="stop" class="quiet" type="button" ${mayStop && manageToken !== null ? '' : 'hidden'}>Stop future payments</button>
 <p id="problem" class="problem" role="alert"></p>
 ${
@@ -40,7 +43,7 @@ ${
 }
 <dialog aria-labelledby="stop-heading">
 <h2 id="stop-heading">Stop all future payments?</h2>
-<p>Nothing more will be charged to your card by <bdi>${merchant}</bdi>. This can’t be undone.</p>
+<p><bdi>${merchant}</bdi> will not charge your card again. This can’t be undone.</p>
 <div class="choices">
 <button id="stop-no" class="quiet" type="button">Keep them</button>
 <button id="stop-yes" class="danger" type="button">Stop them</button>
@@ -51,8 +54,8 @@ ${
 }
 
 /**
- * Renders the card form that the library shows in a frame. The form names the purchase, so that the embedding page
- * can't misrepresent it.
+ * Renders the card form that the library shows in a frame. The form itself states the merchant, the purpose and
+ * the price, so that the embedding page can't misrepresent them.
  */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
@@ -83,11 +86,11 @@ ${sandbox ? testCardList() : ''}
 
 const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css'] as const
 
-/**
- * Renders a field without a `name`. If the script does not run, the browser then submits the form without card data.
- */
 type Field = Record<'id' | 'label' | 'autocomplete' | 'placeholder', string>
 
+/**
+ * Renders a field. It has no `name`, so if the script does not run, the browser submits the form without card data.
+ */
 function field({ id, label, autocomplete, placeholder }: Field): Html {
   return html`<div class="field">
 <label for="${id}">${label}</label>
@@ -99,7 +102,7 @@ function field({ id, label, autocomplete, placeholder }: Field): Html {
 function testCardList(): Html {
   return html`<details>
 <summary>Test cards</summary>
-<p class="aside">Pick one to fill the form in. Never enter a real card here.</p>
+<p class="aside">Pick one to fill in the form. Never enter a real card here.</p>
 <ul class="list">
 ${Object.entries(testCards).map(
   ([

@@ -30,12 +30,12 @@ export interface CheckoutWords {
 
 /**
  * Returns the texts of a checkout. For an unpaid checkout, the dates assume that the payer pays now.
- * @param nowMs The present time of the service's clock.
+ * @param nowMs The current time of the sandbox clock.
  */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {
   const { status, terms } = session
   const merchant = foreignName(session.merchant, 'A merchant without a name', 200)
-  const description = foreignName(terms.description, 'Without a description', 200)
+  const description = foreignName(terms.description, 'A subscription without a description', 200)
   const price = dollars(session.amount)
   const state = status === 'pending' ? 'open' : status === 'canceled' || status === 'completed' ? 'over' : 'paid'
   const outcome = outcomes[status](session, isolatedText(merchant))
@@ -47,7 +47,7 @@ export function checkoutWords(session: CheckoutSession, nowMs: number): Checkout
     price,
     tax: session.taxAmount === 0 ? null : `includes ${dollars(session.taxAmount)} tax`,
     schedule: scheduleWords(terms, state === 'open' ? nowMs : null),
-    agreement: `By paying you agree that ${isolatedText(merchant)} charges this card ${futureCharges(terms, nowMs)}`,
+    agreement: `By paying, you agree that ${isolatedText(merchant)} may charge this card ${futureCharges(terms, nowMs)}`,
     expires: session.expiresAt === null ? null : momentOf(parseTimestamp(session.expiresAt)),
     button: `Agree and pay ${price}`,
     outcome,
@@ -86,25 +86,25 @@ const outcomes = {
   canceled: (_, merchant) => ({
     heading: 'This subscription has ended',
     lines: [
-      'It was canceled, or the time to pay the first payment ran out. No future payment will be taken.',
+      'It was canceled, or the first payment was not made in time. No more payments will be taken.',
       `To subscribe after all, ask ${merchant} for a new link.`,
     ],
   }),
   completed: (_, merchant) => ({
     heading: 'All paid. Thank you.',
-    lines: [`Every payment to ${merchant} is made. Nothing more will be charged.`],
+    lines: [`Every payment to ${merchant} has been made. Nothing more will be charged.`],
   }),
 } as const satisfies Record<CheckoutSession['status'], Outcome>
 
 function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
-  if (nextDueAt === null) return 'No further payment is planned.'
+  if (nextDueAt === null) return 'No more payments are scheduled.'
   const amount = terms.paymentCount === null ? ` of ${dollars(terms.amount)}` : ''
   return `The next payment${amount} is on ${dayOf(parseTimestamp(nextDueAt))}.`
 }
 
 /**
- * Describes the amounts and the interval of the payments. If the number of payments is fixed and `firstMs`, the time of
- * the first payment, is known, also states the day of the last payment.
+ * Describes the amounts and the interval of the payments.
+ * @param firstMs The time of the first payment. If it is null, the text does not state the day of the last payment.
  */
 function scheduleWords(terms: Terms, firstMs: number | null): string {
   const every = intervalWords(terms.every)

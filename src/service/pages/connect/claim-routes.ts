@@ -19,14 +19,14 @@ const {
   refuse,
   sentForm,
 } = linkRoutes({
-  missing: 'There is no payment at this address. Check the link, or ask the sender for it.',
+  missing: 'There is no payment at this address. Check the link, or ask the sender for the correct link.',
   refusal: 'Not claimed',
   again: 'Open the payment',
 })
 
 const orFailure = orRefusal(refusalPage)
 
-/** Mounts the page at a payment's `claimLink`: sender, amount, status and, in the sandbox, the claim form. */
+/** Mounts the page at a payment's `claimLink`, and the handler of its form. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
   const serve = pageRoutes(app, pages, orFailure)

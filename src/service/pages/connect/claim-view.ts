@@ -9,8 +9,8 @@ import type { Claim } from './claim.ts'
 import { hiddenFields } from './view.ts'
 
 /**
- * Renders the page at a payment's `claimLink`. It has no script: the browser sends the form. Without a form, the
- * visitor can see the sender and the amount, but cannot claim the payment.
+ * Renders the page at a payment's `claimLink`. The page has no script. A visitor who gets no form can see the
+ * sender and the amount, but cannot claim the payment.
  */
 export function claimPage(claim: Claim, { form, account, path }: Visitor): Html {
   const { amountCents, status } = claim

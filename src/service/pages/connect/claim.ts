@@ -19,11 +19,11 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 
-/** A payment to someone who had no account when it was sent, as shown to anyone who has its link. */
+/** A payment to someone who had no account when the payment was sent, as shown to anyone who has the link. */
 export interface Claim {
   /** The name of the sender. */
   sender: string
-  /** The address that the payment was sent to. */
+  /** The email address or phone number that the payment was sent to. */
   claimant: string
   /** How the visitor is related to the recipient, who may have created an account since the payment was sent. */
   answerer: Answerer
@@ -37,14 +37,17 @@ export interface Claim {
   formToken: string
 }
 
-/** The recipient's operations on a payment. They need no credential, only the token in the page's address. */
+/**
+ * The recipient's operations on a payment. They need only the token in the page's address. But a self-managed recipient
+ * can claim only through a signed-in user of its account.
+ */
 export interface Claims {
   /** Returns the payment whose `claimLink` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
    * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, the second call
    * changes nothing and returns the same result.
-   * @throws 403 `forbidden` for a form from another page, or for a visitor who may not claim the money.
+   * @throws 403 `forbidden` if the form token is wrong or out of date, or if the visitor may not claim the money.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
 }
@@ -90,7 +93,7 @@ async function take(
   }
   const answerer = await answererIn(tx, payment, user)
   if (answerer === 'nobody')
-    fail('forbidden', { detail: 'Only a signed-in user of the recipient’s account can claim it.' })
+    fail('forbidden', { detail: 'Only a signed-in user of the recipient’s account can claim this payment.' })
   const after = await claimPayment(context, payment)
   const act = { operation: 'claim_payment', resourceIds: [after.id] }
   const acts = [actOfVisitor(after, act)]

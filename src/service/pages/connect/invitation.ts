@@ -50,23 +50,23 @@ export interface Invitation {
 interface SentForm {
   formToken: string
   decision: Decision
-  /** The signed-in user. */
+  /** The signed-in user; undefined if nobody is signed in. */
   user: UserRow | undefined
 }
 
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's operations on an invitation. They need no credential, only the token in the page's address. But
- * if the invited party has keys or users with passwords, one of its users must sign in to answer.
+ * The invited person's operations on an invitation. They need only the token in the page's address. But a self-managed
+ * party can answer only through a signed-in user of its account.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
   /**
    * Answers an invitation. If the form is sent twice, by a double click or from two tabs, the second call changes
    * nothing and returns the same result.
-   * @throws 403 `forbidden` for a form from another page, or if the visitor may not answer; 409 `conflict` if a party
-   * would accept its own invitation.
+   * @throws 403 `forbidden` if the form token is wrong or out of date, or if the visitor may not answer; 409 `conflict`
+   * if a party would accept its own invitation.
    */
   answer(token: string, sent: SentForm): Promise<Invitation | undefined>
 }
@@ -102,8 +102,7 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // Acquiring the lock may have to wait for other changes to the developer's agents and customers. One of them may
-  // delete the agent.
+  // While this code waits for the lock, another request may answer or cancel the invitation, or delete the agent.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

@@ -6,8 +6,8 @@ import { askingPage } from './view.ts'
 import { limitWords, permissionText } from './words.ts'
 
 /**
- * Renders the page at an invitation link's `url`. It has no script: the browser sends the form. If `action` is null,
- * the visitor can read the request but not answer it.
+ * Renders the page at an invitation link's `url`. The page has no script. If `action` is null, the visitor can
+ * read the request but not answer it.
  */
 export function linkPage(link: OpenedLink, action: string | null) {
   const developer = foreignName(link.developer, 'Somebody without a name', 200)
@@ -31,10 +31,10 @@ ${proposed.permissions.map((name) => html`<li>${permissionText(name)}</li>`)}
 </section>`,
   )}
 <dl>
-<div><dt>Lasts</dt><dd>Until you or <bdi>${developer}</bdi> revoke it</dd></div>
+<div><dt>Lasts</dt><dd>Until you or <bdi>${developer}</bdi> revokes it</dd></div>
 ${expiresAtMs === null ? '' : html`<div><dt>Answer by</dt><dd>${momentOf(expiresAtMs)}</dd></div>`}
 </dl>
-${action === null ? html`<p class="aside">Sign in to your account to accept. This page can’t do it for you.</p>` : acceptForm(action, formToken)}`
+${action === null ? html`<p class="aside">To accept, sign in to your account. You can’t accept on this page.</p>` : acceptForm(action, formToken)}`
 }
 
 function acceptForm(action: string, formToken: string) {
@@ -53,11 +53,11 @@ const outcomes = {
   open: () => null,
   joined: (developer) => ({
     heading: 'Connected',
-    line: `The agents of ${developer} can act for you as you allowed, until you or ${developer} revoke this. You can close this page.`,
+    line: `The agents of ${developer} can act for you as you allowed, until you or ${developer} revokes this. You can close this page.`,
   }),
   empty: (developer) => ({
     heading: 'No longer open',
-    line: `The agents of this link no longer exist. Ask ${developer} for a new link.`,
+    line: `The agents that this link offered no longer exist. Ask ${developer} for a new link.`,
   }),
   revoked: (developer) => ({ heading: 'No longer open', line: `${developer} revoked this link.` }),
   expired: (developer) => ({ heading: 'Expired', line: `The link has expired. Ask ${developer} for a new one.` }),

@@ -14,7 +14,7 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
 /** An invitation link as shown to its visitor. */
 export interface OpenedLink {
-  /** `joined` means that this visitor accepted; `empty` means that none of the link's agents exists any longer. */
+  /** `joined` means that this visitor has accepted; `empty` means that none of the link's agents exists any longer. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
   /** The name of the developer. */
   developer: string
@@ -28,11 +28,14 @@ export interface OpenedLink {
   formToken: string
 }
 
-/** The visitor's operations on an invitation link. They need no credential, only the token in the page's address. */
+/** The visitor's operations on an invitation link. They need only the token in the page's address. */
 export interface ConnectLinks {
   /** Opens the link. If `formToken` is from a submitted form, the page shows that form's result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
-  /** Joins as a new customer and connects the agents. @throws 403 `forbidden` for a form from another page. */
+  /**
+   * Creates a customer for the visitor, and connects the agents to that customer.
+   * @throws 403 `forbidden` if the form token is not from this link's page.
+   */
   join(token: string, formToken: string): Promise<OpenedLink | undefined>
 }
 

@@ -68,8 +68,8 @@ type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promis
 const orFailed = failingAs({ page: 'a connect page', headers })
 
 /**
- * Returns a wrapper for the pages' handlers. If the service refuses the person's answer, `refuse` shows the reason. For
- * any other failure, the page shows no details.
+ * Returns a wrapper for the pages' handlers. If the service refuses the person's answer, `refuse` shows the reason.
+ * After any other failure, an error page without details is shown.
  */
 export function orRefusal(refuse: Refuse) {
   return (c: Context, pages: PageDependencies, show: () => Promise<Response>): Promise<Response> =>

@@ -6,8 +6,8 @@ import type { LinkForm, Visitor } from '../frame/link-answers.ts'
 import type { ConnectWords } from './words.ts'
 
 /**
- * Renders the page at an invitation's `url`. It has no script: the browser sends the form. Without a form, the visitor
- * can read the request but not answer it.
+ * Renders the page at an invitation's `url`. The page has no script. A visitor who gets no form can read the
+ * request but not answer it.
  */
 export function connectPage(words: ConnectWords, visitor: Visitor): Html {
   const { title, developer, agent, invited, message, outcome } = words
@@ -47,7 +47,7 @@ ${words.permissions.map((text) => html`<li>${text}</li>`)}
 </section>
 <dl>
 <div><dt>Limit</dt><dd>${words.limit}</dd></div>
-<div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> revoke it</dd></div>
+<div><dt>Lasts</dt><dd>Until you or <bdi>${words.developer}</bdi> revokes it</dd></div>
 <div><dt>Answer by</dt><dd>${words.expires}</dd></div>
 </dl>
 ${form === null ? signInNote(account !== null, path) : answerForm(words, form)}
@@ -60,7 +60,7 @@ export function signInNote(isSignedIn: boolean, path: string): Html {
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`
 }
 
-/** Renders the hidden fields of a form on a link's page. */
+/** Renders the hidden fields of the form on a page that a sent link opens. */
 export function hiddenFields({ token, personToken }: LinkForm): Html {
   return html`<input type="hidden" name="formToken" value="${token}">${
     personToken === null

@@ -81,7 +81,7 @@ const outcomes = {
   PENDING: () => null,
   ACCEPTED: (developer, agent) => ({
     heading: 'Connected',
-    line: `${agent} of ${developer} can act for you as you allowed, until you or ${developer} revoke this. You can close this page.`,
+    line: `${agent} of ${developer} can act for you as you allowed, until you or ${developer} revokes this. You can close this page.`,
   }),
   DECLINED: (developer) => ({
     heading: 'Declined',

@@ -26,7 +26,7 @@ const registering = html`<section aria-labelledby="registering">
 <h2 id="registering">Sign in without a browser</h2>
 <ul>
 <li><a href="/connections/new/application">Register an application</a>: a deployed service that signs in by itself, as an agent</li>
-<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: let your company’s provider sign in the agents of its people</li>
+<li><a href="/connections/new/identity-provider">Trust an identity provider</a>: let your company’s identity provider sign in the agents of your colleagues</li>
 </ul>
 </section>`
 
@@ -48,7 +48,7 @@ ${spending === null ? '' : html`<div><dt>Spending</dt><dd>${spending}</dd></div>
 <input type="hidden" name="formToken" value="${formToken}">
 ${
   permissions.length === 0
-    ? html`<p>It can only see who you are.</p>`
+    ? html`<p>The application can only see who you are.</p>`
     : html`<fieldset>
 <legend>It may</legend>
 ${permissions.map(

@@ -8,7 +8,7 @@ import { momentOf } from '../frame/texts.ts'
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
-  /** Whether the application signs in by itself, without a user. If it does, a user of the party chose its name. */
+  /** Whether the application signs in by itself, without a user. */
   signsInItself: boolean
   /** The identity provider that signs the application's agents in; null if there is none. */
   identityProvider: string | null
@@ -28,7 +28,7 @@ export function connectionWords(connection: Connection): ConnectionWords {
     grantId,
     application: applicationWords({ id: clientId, name: clientName }),
     signsInItself,
-    identityProvider: identityProvider === null ? null : foreignName(identityProvider, 'An address', 200),
+    identityProvider: identityProvider === null ? null : foreignName(identityProvider, 'an unknown address', 200),
     actsAs: agentName === null ? null : foreignName(agentName, 'An agent without a name', 100),
     spending: spending === null ? null : spendingWords(spending),
     permissions,
@@ -52,7 +52,7 @@ export const statusWords = {
   },
   narrowed: {
     title: 'Saved',
-    text: 'The permissions are saved. To allow more again, connect the application again.',
+    text: 'The permissions are saved. To restore a permission, connect the application again.',
     isProblem: false,
   },
   none_kept: {

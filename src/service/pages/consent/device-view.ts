@@ -16,7 +16,7 @@ export const devicePages: DevicePages = {
   headers: formPageHeaders,
 }
 
-/** Converts a document to a string. These documents contain no promises, so the result is already complete. */
+/** Converts a page to a string. `String` suffices, because these pages contain no promises. */
 function wholePage(document: Html): string {
   return String(document)
 }
@@ -25,7 +25,7 @@ function nameOf({ name }: { name: string }): string {
   return foreignName(name, 'an application without a name')
 }
 
-/** The most characters that a person can enter as a code. It leaves room for separators between the letters. */
+/** The maximum length of an entered code. It leaves room for separators between the letters. */
 const longestCode = 20
 
 function enterCode({ action, token }: PageForm, error: string | undefined, hint: string): Html {
@@ -86,7 +86,7 @@ function failureView(code: string, description: string): Html {
 function unreachableView({ address, reason }: { address: string; reason: string }): Html {
   const heading = 'The application could not be looked up'
   const main = html`<h1>${heading}</h1>
-<p>It describes itself at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read that address: ${shortForeignText(reason, 200)}.</p>
-<p>The operator of this service can let it reach that address (through a proxy with <code>HTTPS_PROXY</code>), or start it with <code>PAYMENTS_CLIENT_METADATA=off</code>: applications then register instead. After that, connect again from the application.</p>`
+<p>The application’s metadata is at <bdi>${shortForeignText(address, 300)}</bdi>. This service could not read it, because ${shortForeignText(reason, 200)}.</p>
+<p>The operator can let this service reach that address (through a proxy in <code>HTTPS_PROXY</code>), or start the service with <code>PAYMENTS_CLIENT_METADATA=off</code>, so that applications register instead. After that, connect again from the application.</p>`
   return formPage({ title: heading, main })
 }

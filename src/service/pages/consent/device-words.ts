@@ -12,7 +12,7 @@ export function codeProblem(name: string): CodeProblem {
 
 const problems = {
   NoCodeError: { text: 'Enter the code that the device shows.', isError: true },
-  NotFoundError: { text: 'There is no such code. Check it letter by letter against the device.', isError: true },
+  NotFoundError: { text: 'There is no such code. Compare each letter with the code on the device.', isError: true },
   ExpiredError: { text: 'This code has expired. Start again on the device to get a new one.', isError: true },
   AlreadyUsedError: { text: 'This code was used already. Start again on the device to get a new one.', isError: true },
   AbortedError: { text: 'Stopped. The device gets no access; you can close this page.', isError: false },
@@ -20,7 +20,7 @@ const problems = {
   AccessDenied: { text: 'Denied. The device gets no access; you can close this page.', isError: false },
 } as const satisfies Record<string, CodeProblem>
 
-const other = { text: 'The form was no longer current. Enter the code again.', isError: true }
+const other = { text: 'The form was out of date. Enter the code again.', isError: true }
 
 /** Returns the text that explains an OAuth error code to the person. */
 export function failureWords(code: string): string {
@@ -28,8 +28,8 @@ export function failureWords(code: string): string {
 }
 
 const failures = {
-  invalid_request: 'The application sent a request that can’t be answered. Go back to it and start again.',
-  invalid_client: 'The application is not known here. Go back to it and connect it again.',
+  invalid_request: 'The application sent a request that can’t be answered. Go back to the application and start again.',
+  invalid_client: 'This service does not know the application. Go back to the application and connect it again.',
   invalid_client_metadata: 'The application has invalid metadata. Contact its developer.',
   invalid_redirect_uri: 'The application’s redirect address is not registered. Contact its developer.',
   invalid_scope: 'The application asks for a permission that does not exist. Contact its developer.',

@@ -68,14 +68,14 @@ const takeDecision: Show<ConsentPages> = async (c, pages, signedIn) => {
   }
 }
 
-/** Returns this browser's pending request if it is the one in the address. */
+/** Returns this browser's pending request if the page's address contains that request's id. */
 async function requestAt(c: Context, { interactions }: ConsentPages): Promise<ConsentRequest | undefined> {
   const request = await interactions.request(c.req.raw)
   return request?.uid === c.req.param('uid') ? request : undefined
 }
 
 function entryOf(sent: URLSearchParams): ConsentEntry {
-  // Browsers send each line ending as two characters.
+  // Browsers send each line break as CR LF.
   const text = (name: string) => (sent.get(name) ?? '').replaceAll('\r\n', '\n')
   return { agent: text('agent'), name: text('agentName'), description: text('agentDescription') }
 }
@@ -110,7 +110,7 @@ function purposeOf({ uid }: ConsentRequest): string {
   return `consent ${uid}`
 }
 
-/** Adds the headers of these pages to the response that redirects to the application. */
+/** Adds the headers of the OAuth pages to the response that redirects to the application. */
 function addPageHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(oauthPageHeaders)) headers.set(name, value)

@@ -25,15 +25,15 @@ interface ConsentPage {
 }
 
 /**
- * Renders the page that asks whether an application may act for the person, and as which agent. It has no script: the
- * browser sends the form.
+ * Renders the page that asks whether an application may act for the person, and as which agent. The page has
+ * no script.
  */
 export function consentPage(state: ConsentPage): Html {
   const { words, action, account, problem } = state
   const { name, host } = words.application
   const main = html`<h1><bdi>${name}</bdi> asks to connect</h1>
 <dl>
-<div><dt>Application</dt><dd>${host === null ? 'Its name is not verified.' : html`Verified as <strong>${host}</strong>. The name above is its own choice.`}</dd></div>
+<div><dt>Application</dt><dd>${host === null ? 'Its name is not verified.' : html`Verified as <strong>${host}</strong>. The application chose the name above.`}</dd></div>
 <div><dt>Returns to</dt><dd>${words.answerGoesTo}</dd></div>
 <div><dt>Signed in as</dt><dd><bdi>${account.user}</bdi> (<bdi>${account.email}</bdi>) ${signOutForm(account.signOutToken, 'Not you?', action)}</dd></div>
 </dl>
@@ -44,8 +44,8 @@ ${state.mayAgree ? answerForm(state) : denialForm(state)}`
 
 function permissions({ permissions: texts, actsAsUser }: ConsentWords): Html {
   return html`<section aria-labelledby="permissions">
-<h2 id="permissions">If you allow it, it may</h2>
-${texts.length === 0 ? html`<p>${actsAsUser ? 'See who you are' : 'See who you are and which agent it acts as'}, and nothing else.</p>` : html`<ul>${texts.map((text) => html`<li>${text}</li>`)}</ul>`}
+<h2 id="permissions">If you allow this, the application may</h2>
+${texts.length === 0 ? html`<p>${actsAsUser ? 'See who you are' : 'See who you are and which agent the application acts as'}, and nothing else.</p>` : html`<ul>${texts.map((text) => html`<li>${text}</li>`)}</ul>`}
 </section>`
 }
 
@@ -55,7 +55,7 @@ function answerForm(state: ConsentPage): Html {
 <input type="hidden" name="formToken" value="${formToken}">
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem.text}</p>`}
 ${words.actsAsUser ? actsAsUser(state) : agentChoice(state)}
-<p class="aside" id="until">You can revoke it at any time under <a href="/connections">connected applications</a>.</p>
+<p class="aside" id="until">You can revoke the access at any time under <a href="/connections">connected applications</a>.</p>
 <div class="choices">
 <button type="submit" name="decision" value="allow" aria-describedby="${words.actsAsUser ? 'as-user ' : ''}until">Allow</button>
 <button type="submit" name="decision" value="deny" class="quiet">Deny</button>

@@ -10,7 +10,7 @@ export interface ConsentWords {
   answerGoesTo: string
   permissions: string[]
   agents: { id: string; name: string; description: string | null; spending: string; use: string; isCurrent: boolean }[]
-  /** How much a newly created agent could spend. */
+  /** The amount that a new agent could spend. */
   newAgentSpending: string
   mayCreate: boolean
   actsAsUser: boolean
@@ -49,7 +49,8 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
 }
 
 /**
- * Returns the initial values of the form. The agent that is connected now, or else the one used last, is preselected.
+ * Returns the initial values of the form. Preselects the connected agent; if there is none, the most recently used
+ * agent.
  */
 export function firstEntry({ agents, currentAgentId }: ConsentView): ConsentEntry {
   const current = agents.find(({ id }) => id === currentAgentId) ?? agents[0]

@@ -26,11 +26,11 @@ ${main}
 export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
 
 /**
- * Renders a part of a page that the script updates. After a change, the script requests `source`, which returns only
- * the part's content. Without the script, the part never changes.
+ * Renders a part of a page that the script keeps up to date. After a change, the script shows the content from the
+ * stream; if the stream has none, the script requests it from `source`. Without the script, the part never changes.
  * @param source The console address that returns the part's content.
- * @param version Set this if the content differs for each session. The stream then sends the new version instead of the
- * content.
+ * @param version The version of the content. It is required if each session has different content, because the stream
+ * then sends only the version.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
   const versionAttribute = version === undefined ? '' : html` data-version="${version}"`
