@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
-  askedSection,
   cardsSection,
+  incomingRequestsSection,
   type PaymentAttributes,
   type PurchaseAttributes,
   paymentsSection,
@@ -167,7 +167,7 @@ test('usable cards come first, each with its limit; the empty list “Requested 
   const text = String(cardsSection(list(card('Gone', 'used'), card('Usable', 'active')), owners))
   expect(text.indexOf('Usable')).toBeLessThan(text.indexOf('Gone'))
   expect(text).toContain('up to $43.21')
-  expect(String(askedSection(list()))).toBe('')
+  expect(String(incomingRequestsSection(list()))).toBe('')
 })
 
 test('a subscription shows its interval, next payment, problems and calendar; a note says if there are more subscriptions', () => {

@@ -7,14 +7,14 @@ import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
 /** While a page is open, the tables are polled at this interval for changes that other processes wrote. */
-const lookEveryMs = 1000
+const pollIntervalMs = 1000
 /** The number of runs that each poll compares. Usually, fewer runs change within one interval. */
 const maxRunsScanned = 20
 
 /** A listener that receives the party and the topics that changed. */
 export type Changed = (partyId: string, topics: readonly string[]) => void
 
-interface Seen {
+interface ObservedState {
   runs: ReadonlyMap<string, string>
   offsetMs: number
   /**
@@ -33,7 +33,7 @@ export class Changes {
   readonly #dependencies: ChangesDependencies
   readonly #watched: () => ReadonlySet<string>
   readonly #changed: Changed
-  readonly #seen = new Map<string, Seen>()
+  readonly #observed = new Map<string, ObservedState>()
   #unsubscribe: (() => void) | undefined
   #following: Following | undefined
   #timer: ReturnType<typeof deadline> | undefined
@@ -61,8 +61,8 @@ export class Changes {
     })
     await this.#following.begin(partyId)
     // Later polls compare with this state. Without it, changes in the first second would be missed.
-    if (!this.#seen.has(partyId)) this.#seen.set(partyId, await seenNow(this.#dependencies, partyId))
-    this.#timer ??= deadline(lookEveryMs, () => this.#lookAgain())
+    if (!this.#observed.has(partyId)) this.#observed.set(partyId, await observeState(this.#dependencies, partyId))
+    this.#timer ??= deadline(pollIntervalMs, () => this.#poll())
   }
 
   /** Stops all watching. */
@@ -73,40 +73,40 @@ export class Changes {
     this.#unsubscribe = undefined
     this.#following = undefined
     this.#timer = undefined
-    this.#seen.clear()
+    this.#observed.clear()
   }
 
-  async #lookAgain(): Promise<void> {
+  async #poll(): Promise<void> {
     const { log } = this.#dependencies
     try {
       for (const partyId of this.#watched()) await this.#readChanges(partyId)
     } catch (error) {
       log.warn({ err: error }, 'changes for the console could not be read')
     }
-    if (this.#timer !== undefined) this.#timer = deadline(lookEveryMs, () => this.#lookAgain())
+    if (this.#timer !== undefined) this.#timer = deadline(pollIntervalMs, () => this.#poll())
   }
 
   async #readChanges(partyId: string): Promise<void> {
     const { store, system } = this.#dependencies
-    const now = await seenNow({ store, system }, partyId)
-    const before = this.#seen.get(partyId)
-    this.#seen.set(partyId, now)
+    const now = await observeState({ store, system }, partyId)
+    const before = this.#observed.get(partyId)
+    this.#observed.set(partyId, now)
     if (before === undefined) return
     const runs = [...now.runs].filter(([id, last]) => before.runs.get(id) !== last).map(([id]) => `run:${id}`)
-    const wereForgotten = [...before.runs.keys()].some((id) => !now.runs.has(id)) && now.runs.size < maxRunsScanned
-    const clockMoved = Math.abs(now.offsetMs - before.offsetMs) > lookEveryMs || now.settings !== before.settings
+    const wereDeleted = [...before.runs.keys()].some((id) => !now.runs.has(id)) && now.runs.size < maxRunsScanned
+    const sandboxChanged = Math.abs(now.offsetMs - before.offsetMs) > pollIntervalMs || now.settings !== before.settings
     const topics = [
-      ...(runs.length > 0 || wereForgotten ? ['runs', ...runs] : []),
-      ...(clockMoved ? ['sandbox', 'money'] : []),
+      ...(runs.length > 0 || wereDeleted ? ['runs', ...runs] : []),
+      ...(sandboxChanged ? ['sandbox', 'money'] : []),
     ]
     if (topics.length > 0) this.#changed(partyId, topics)
   }
 }
 
-async function seenNow(
+async function observeState(
   { store, system }: { store: Store; system: Pick<System, 'now'> },
   partyId: string,
-): Promise<Seen> {
+): Promise<ObservedState> {
   return store.read(async (tx) => {
     const { rows } = await listRuns(tx, { partyId }, { limit: maxRunsScanned, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)

@@ -14,11 +14,11 @@ export async function ownTopics(
   requested: readonly string[],
 ): Promise<readonly string[] | undefined> {
   const topics = [...new Set(requested)]
-  const named = environment === 'sandbox' ? ['runs', 'money', 'sandbox'] : ['runs', 'money']
+  const fixedTopics = environment === 'sandbox' ? ['runs', 'money', 'sandbox'] : ['runs', 'money']
   if (topics.length === 0 || topics.length > maxTopics) return undefined
   for (const topic of topics) {
     const [, runId] = /^run:(run_[0-9a-f]{32})$/.exec(topic) ?? []
-    if (runId === undefined && !named.includes(topic)) return undefined
+    if (runId === undefined && !fixedTopics.includes(topic)) return undefined
     if (runId !== undefined && (await store.read((tx) => findRun(tx, partyId, runId))) === undefined) return undefined
   }
   return topics

@@ -14,13 +14,13 @@ const heartbeatMs = 15_000
 /** The time a browser waits before it reconnects, in milliseconds. */
 const retryMs = 1000
 /**
- * The shortest interval between updates is `minPaceMs`, or `paceOfWatcherMs` times the number of open pages if that is
+ * The shortest interval between updates is `minPaceMs`, or `pacePerPageMs` times the number of open pages if that is
  * longer. This limits the total cost of updates.
  */
 const minPaceMs = 500
-const paceOfWatcherMs = 15
+const pacePerPageMs = 15
 /** The time per open page. The pages spread their requests for changed content over the sum of these times. */
-const askingOfWatcherMs = 40
+const requestSpreadPerPageMs = 40
 /** The most bytes to queue for a browser that reads slowly. */
 export const maxQueuedBytes = 256 * 1024
 /** Changes within this many milliseconds are sent in one message. */
@@ -33,7 +33,7 @@ interface Stream {
   send(bytes: Uint8Array): boolean
   close(): void
   /** The topics that changed since the last message. */
-  due: Set<string>
+  changedTopics: Set<string>
 }
 
 /** The last time that a page was notified of changes or connected to the stream. */
@@ -82,7 +82,7 @@ export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
   readonly #changes: Changes
   readonly #streams = new Set<Stream>()
-  readonly #ofParty = new Map<string, number>()
+  readonly #streamCounts = new Map<string, number>()
   readonly #draw: Draw
   #pending: ReturnType<typeof deadline> | undefined
   #lastAnnouncedMs = Number.NEGATIVE_INFINITY
@@ -93,7 +93,7 @@ export class Streams implements Announcements {
     this.#draw = render
     this.#changes = new Changes(
       dependencies,
-      () => new Set(this.#ofParty.keys()),
+      () => new Set(this.#streamCounts.keys()),
       (partyId, topics) => this.#changed(partyId, topics),
     )
     dependencies.ending.addEventListener('abort', () => {
@@ -107,7 +107,7 @@ export class Streams implements Announcements {
 
   /** Returns the shortest interval between messages to a page, in milliseconds. */
   get paceMs(): number {
-    return Math.max(minPaceMs, this.#streams.size * paceOfWatcherMs)
+    return Math.max(minPaceMs, this.#streams.size * pacePerPageMs)
   }
 
   /**
@@ -116,13 +116,13 @@ export class Streams implements Announcements {
    */
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
     const { partyId } = watcher.viewer.user
-    const streamCount = this.#ofParty.get(partyId) ?? 0
+    const streamCount = this.#streamCounts.get(partyId) ?? 0
     if (streamCount >= maxPerParty || this.#streams.size >= maxStreams) return undefined
-    this.#ofParty.set(partyId, streamCount + 1)
+    this.#streamCounts.set(partyId, streamCount + 1)
     try {
       await this.#changes.begin(partyId)
     } catch (error) {
-      this.#oneLess(partyId)
+      this.#countClosed(partyId)
       throw error
     }
     let stream: Stream | undefined
@@ -142,7 +142,7 @@ export class Streams implements Announcements {
     const stream: Stream = {
       viewer,
       topics: new Set(topics),
-      due: new Set(),
+      changedTopics: new Set(),
       send: (bytes) => {
         if ((to.desiredSize ?? 0) < bytes.length) return false
         to.enqueue(bytes)
@@ -151,7 +151,7 @@ export class Streams implements Announcements {
       close: () => {
         if (!this.#streams.delete(stream)) return
         heartbeat?.clear()
-        this.#oneLess(viewer.user.partyId)
+        this.#countClosed(viewer.user.partyId)
         try {
           to.close()
         } catch {
@@ -160,11 +160,11 @@ export class Streams implements Announcements {
       },
     }
     const sendHeartbeats = async () => {
-      const isThere = await isActive().catch(() => true)
+      const isStillActive = await isActive().catch(() => true)
       if (!this.#streams.has(stream)) return
       // Closes the stream if the session has ended or the browser has stopped reading. A browser that resumes then
       // reconnects.
-      if (!isThere || !stream.send(beatBytes)) return stream.close()
+      if (!isStillActive || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     }
     this.#streams.add(stream)
@@ -177,24 +177,24 @@ export class Streams implements Announcements {
     return stream
   }
 
-  #oneLess(partyId: string): void {
-    const left = (this.#ofParty.get(partyId) ?? 1) - 1
-    if (left > 0) this.#ofParty.set(partyId, left)
-    else this.#ofParty.delete(partyId)
-    if (this.#ofParty.size === 0) this.#changes.end()
+  #countClosed(partyId: string): void {
+    const left = (this.#streamCounts.get(partyId) ?? 1) - 1
+    if (left > 0) this.#streamCounts.set(partyId, left)
+    else this.#streamCounts.delete(partyId)
+    if (this.#streamCounts.size === 0) this.#changes.end()
   }
 
   #changed(partyId: string, topics: readonly string[]): void {
-    let isAnyDue = false
+    let hasAnyChange = false
     for (const stream of this.#streams) {
       if (stream.viewer.user.partyId !== partyId) continue
       for (const topic of topics) {
         if (!stream.topics.has(topic)) continue
-        stream.due.add(topic)
-        isAnyDue = true
+        stream.changedTopics.add(topic)
+        hasAnyChange = true
       }
     }
-    if (isAnyDue) this.#announceSoon()
+    if (hasAnyChange) this.#announceSoon()
   }
 
   #announceSoon(): void {
@@ -209,17 +209,17 @@ export class Streams implements Announcements {
     const batches = new Map<string, { viewer: Viewer; topic: string; streams: Stream[] }>()
     for (const stream of this.#streams) {
       const { viewer } = stream
-      for (const topic of stream.due) {
+      for (const topic of stream.changedTopics) {
         const key = `${viewer.user.id} ${viewer.isProven} ${topic}`
         const one = batches.get(key) ?? { viewer, topic, streams: [] }
         one.streams.push(stream)
         batches.set(key, one)
       }
-      stream.due.clear()
+      stream.changedTopics.clear()
     }
     await Promise.all([...batches.values()].map((one) => this.#announceTopic(one)))
     this.#pending = undefined
-    if ([...this.#streams].some(({ due }) => due.size > 0)) this.#announceSoon()
+    if ([...this.#streams].some(({ changedTopics }) => changedTopics.size > 0)) this.#announceSoon()
   }
 
   async #announceTopic(batch: { viewer: Viewer; topic: string; streams: readonly Stream[] }): Promise<void> {
@@ -228,7 +228,7 @@ export class Streams implements Announcements {
       this.#dependencies.log.warn({ err: error }, 'a changed part of the console could not be rendered')
       return []
     })
-    const inMs = Math.max(minPaceMs / 2, this.#streams.size * askingOfWatcherMs)
+    const inMs = Math.max(minPaceMs / 2, this.#streams.size * requestSpreadPerPageMs)
     const message = (parts: readonly Drawn[]) =>
       encoder.encode(`event: changed\ndata: ${JSON.stringify({ topics: [topic], inMs, drawn: parts })}\n\n`)
     const [whole, short] = [message(rendered), message([])]

@@ -9,20 +9,20 @@ import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import type { Resource, ResourceList } from './read-money.ts'
 import { type ListName, merchantName, statusText, toneOf } from './words.ts'
 
-interface Cause {
+interface Creation {
   agentId: string | null
   instanceId: string | null
   createdAt: string
 }
 
-export interface CardAttributes extends Cause {
+export interface CardAttributes extends Creation {
   status: string
   merchant: { name: string }
   maximumAmount: number
   expiresAt: string
 }
 
-export interface PurchaseAttributes extends Cause {
+export interface PurchaseAttributes extends Creation {
   kind: 'purchase' | 'refund'
   status: string
   amount: number
@@ -33,7 +33,7 @@ export interface PurchaseAttributes extends Cause {
   decline: { code: string; detail: string } | null
 }
 
-export interface PaymentAttributes extends Cause {
+export interface PaymentAttributes extends Creation {
   amount: number
   status: string
   description: string | null
@@ -52,7 +52,7 @@ export interface RequestAttributes extends PaymentAttributes {
 }
 
 /** The party whose lists are shown, with the names that the lists need. */
-export interface Whose {
+export interface ListOwner {
   partyId: string
   /** The descriptions or payees of the party's own payments. */
   payments: ReadonlyMap<string, string | null>
@@ -64,7 +64,7 @@ const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${toneOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
 /** Renders the name of the agent that created a record, with a link to the agent's run. */
-function by({ partyId, agents }: Whose, { agentId, instanceId }: Cause, noun: string): Html {
+function agentAndRun({ partyId, agents }: ListOwner, { agentId, instanceId }: Creation, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
     ? html`<span class="aside">another party’s agent</span>`
@@ -79,7 +79,7 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
 }
 
 /** Renders cards as tiles without their numbers. Only a separate page shows a card's number, and only once. */
-export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner: Whose): Html {
+export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner: ListOwner): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
   )
@@ -90,14 +90,14 @@ export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner
   return section('cards', 'Cards', content, next)
 }
 
-function cardItem({ id, attributes }: Resource<CardAttributes>, owner: Whose): Html {
+function cardItem({ id, attributes }: Resource<CardAttributes>, owner: ListOwner): Html {
   const { merchant, maximumAmount, expiresAt, status: state } = attributes
   const name = merchantName(merchant.name)
   return html`<li class="card ${state} box stack" id="${id}"><p><strong>${named(id, name)}</strong></p>
 <p class="digits" aria-label="The number is not shown here">•••• •••• •••• ••••</p>
 <p class="line spread aside"><span>up to ${dollars(maximumAmount)}</span> ${status(state)}</p>
 <p class="aside"><span>until ${when(expiresAt)}</span></p>
-<p class="aside"><span>${by(owner, attributes, `the card for ${name}`)}</span></p></li>`
+<p class="aside"><span>${agentAndRun(owner, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
 /** Columns that several lists share. */
@@ -110,7 +110,7 @@ const amountColumn: Column<Resource<{ amount: number }>> = {
   isNumber: true,
   cell: (row) => dollars(row.attributes.amount),
 }
-const whenColumn: Column<Resource<Cause>> = { name: 'When', cell: (row) => when(row.attributes.createdAt) }
+const whenColumn: Column<Resource<Creation>> = { name: 'When', cell: (row) => when(row.attributes.createdAt) }
 
 /** Renders a record's name as a link to the record's page. */
 const named = (id: string, name: string) => html`<a href="${recordAddress(id)}" id="open-${id}"><bdi>${name}</bdi></a>`
@@ -123,12 +123,12 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
 /** Formats an amount in cents. Zero is shown as a dash, because most amounts are zero. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
-const agentColumn = <Attributes extends Cause>(
-  owner: Whose,
+const agentColumn = <Attributes extends Creation>(
+  owner: ListOwner,
   noun: (attributes: Attributes) => string,
 ): Column<Resource<Attributes>> => ({
   name: 'Agent',
-  cell: ({ attributes }) => by(owner, attributes, noun(attributes)),
+  cell: ({ attributes }) => agentAndRun(owner, attributes, noun(attributes)),
 })
 
 interface List<Attributes> {
@@ -154,7 +154,7 @@ function listSection<Attributes>(
   )
 }
 
-export function purchasesSection(list: ResourceList<PurchaseAttributes>, owner: Whose): Html {
+export function purchasesSection(list: ResourceList<PurchaseAttributes>, owner: ListOwner): Html {
   return listSection(list, {
     id: 'purchases',
     heading: 'Purchases',
@@ -176,7 +176,7 @@ export function purchasesSection(list: ResourceList<PurchaseAttributes>, owner: 
   })
 }
 
-export function paymentsSection(list: ResourceList<PaymentAttributes>, owner: Whose): Html {
+export function paymentsSection(list: ResourceList<PaymentAttributes>, owner: ListOwner): Html {
   const isOut = ({ relationships }: Resource<PaymentAttributes>) => relationships.sender?.data?.id === owner.partyId
   const agent = agentColumn<PaymentAttributes>(owner, ({ amount }) => `the payment of ${dollars(amount)}`)
   return listSection(list, {
@@ -200,7 +200,7 @@ export function paymentsSection(list: ResourceList<PaymentAttributes>, owner: Wh
 
 const kindsOfTransfers = { deposit: 'deposit', withdrawal: 'withdrawal', internal: 'between wallets' } as const
 
-export function transfersSection(list: ResourceList<TransferAttributes>, owner: Whose): Html {
+export function transfersSection(list: ResourceList<TransferAttributes>, owner: ListOwner): Html {
   return listSection(list, {
     id: 'transfers',
     heading: 'Transfers',
@@ -219,7 +219,7 @@ export function transfersSection(list: ResourceList<TransferAttributes>, owner: 
   })
 }
 
-export function requestsSection(list: ResourceList<RequestAttributes>, owner: Whose): Html {
+export function requestsSection(list: ResourceList<RequestAttributes>, owner: ListOwner): Html {
   return listSection(list, {
     id: 'requests',
     heading: 'Payment requests',
@@ -239,7 +239,7 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Wh
  * Renders the payment requests that this party received. The table has no agent column, because the agents and their
  * runs belong to the requesting parties.
  */
-export function askedSection(list: ResourceList<RequestAttributes>): Html {
+export function incomingRequestsSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``
   return listSection(list, {
     id: 'asked',

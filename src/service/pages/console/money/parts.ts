@@ -14,7 +14,7 @@ import type {
 } from './lists-view.ts'
 import type { MoneyReads } from './read-money.ts'
 import type { SubscriptionAttributes, SubscriptionPaymentAttributes } from './subscriptions-view.ts'
-import { listsPart, type WaitingShown, walletsPart } from './view.ts'
+import { listsPart, type PendingDecisions, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
@@ -69,7 +69,7 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
 export async function waitingOf(
   reads: MoneyReads,
   { user, formToken, isProven: mayAgree }: SignedIn,
-): Promise<WaitingShown> {
+): Promise<PendingDecisions> {
   const [approvals, decisions] = [await reads.approvals(user), await reads.decisions(user)]
   return {
     approvals: approvals.map((review) => ({

@@ -71,9 +71,9 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
       store.read(async (tx) => {
         const { rows, lastId } = await listWallets(tx, partyId, { limit: maxWallets, beforeId: null })
         const entries = await entriesOfParty(tx, partyId, maxOverviewEntries)
-        const ofWallet = Map.groupBy(entries, ({ walletId }) => walletId)
+        const entriesByWallet = Map.groupBy(entries, ({ walletId }) => walletId)
         const isCut = entries.length === maxOverviewEntries
-        const wallets = rows.map((wallet) => walletSummary(wallet, ofWallet.get(wallet.id) ?? [], isCut))
+        const wallets = rows.map((wallet) => walletSummary(wallet, entriesByWallet.get(wallet.id) ?? [], isCut))
         const failed = await listFailedEffects(tx, partyId, maxWaiting)
         return { wallets, hasMore: lastId !== null, failed }
       }),

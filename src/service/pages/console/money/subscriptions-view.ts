@@ -20,13 +20,13 @@ export interface SubscriptionPaymentAttributes {
   amount: number
 }
 
-export interface SubscriptionSeen {
+export interface SubscriptionWithPayments {
   subscription: Resource<SubscriptionAttributes>
   payments: readonly Resource<SubscriptionPaymentAttributes>[]
 }
 
 /** Renders each subscription with a calendar of its paid, missed and due payments. */
-export function subscriptionsSection(subscriptions: readonly SubscriptionSeen[], hasMore: boolean): Html {
+export function subscriptionsSection(subscriptions: readonly SubscriptionWithPayments[], hasMore: boolean): Html {
   return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
 ${
   subscriptions.length === 0
@@ -35,13 +35,13 @@ ${
 }${hasMore ? html`<p class="aside">Showing the newest ${subscriptions.length}. The tool list_subscriptions returns all.</p>` : ''}</section>`
 }
 
-function subscriptionItem({ subscription: { id, attributes }, payments }: SubscriptionSeen): Html {
+function subscriptionItem({ subscription: { id, attributes }, payments }: SubscriptionWithPayments): Html {
   const { status, terms, nextPayment, attention } = attributes
   const { every, description } = terms
-  const often = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
+  const frequency = every.count === 1 ? `every ${every.unit}` : `every ${every.count} ${every.unit}s`
   const dated = payments.filter(({ attributes: { dueDate } }) => dueDate !== null)
   return html`<li id="${id}"><h3><a href="${recordAddress(id)}" id="open-${id}"><bdi>${foreignName(description, 'Without a description', 120)}</bdi></a></h3>
-<p><span class="state ${toneOf(status)}">${statusText(status)}</span>, ${often}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="state bad">${statusText(attention.reason)}</span>`}</p>
+<p><span class="state ${toneOf(status)}">${statusText(status)}</span>, ${frequency}${nextPayment === null ? '' : `; next due ${dollars(nextPayment.amount)}${nextPayment.dueDate === null ? '' : ` on ${nextPayment.dueDate}`}`}${attention === null ? '' : html`, <span class="state bad">${statusText(attention.reason)}</span>`}</p>
 ${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }
 

@@ -16,9 +16,10 @@ import { livePart, versionOf } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
 import { kindWords } from '../sandbox/words.ts'
 import {
-  askedSection,
   type CardAttributes,
   cardsSection,
+  incomingRequestsSection,
+  type ListOwner,
   type PaymentAttributes,
   type PurchaseAttributes,
   paymentsSection,
@@ -27,7 +28,6 @@ import {
   requestsSection,
   type TransferAttributes,
   transfersSection,
-  type Whose,
 } from './lists-view.ts'
 import { balancePlot, balanceTable } from './plot.ts'
 import {
@@ -37,20 +37,20 @@ import {
   type WalletOverview,
   type WalletSummary,
 } from './read-money.ts'
-import { type SubscriptionSeen, subscriptionsSection } from './subscriptions-view.ts'
+import { type SubscriptionWithPayments, subscriptionsSection } from './subscriptions-view.ts'
 import { partAddress, walletName } from './words.ts'
 
-export interface WaitingShown {
+export interface PendingDecisions {
   approvals: readonly { id: string; words: ApprovalWords; token: string }[]
   decisions: readonly { id: string; words: DecisionWords; token: string }[]
   /** Whether this session may approve. */
   mayAgree: boolean
 }
 
-export interface MoneyShown extends WalletOverview {
+export interface MoneyPageData extends WalletOverview {
   nowMs: number
   hasMoreSubscriptions: boolean
-  owner: Whose
+  owner: ListOwner
   /**
    * The address of the live part with the lists, including the cursor of the list that does not show its first page.
    */
@@ -61,11 +61,11 @@ export interface MoneyShown extends WalletOverview {
   transfers: ResourceList<TransferAttributes>
   requests: ResourceList<RequestAttributes>
   incomingRequests: ResourceList<RequestAttributes>
-  subscriptions: readonly SubscriptionSeen[]
+  subscriptions: readonly SubscriptionWithPayments[]
 }
 
 /** Renders the money page: the pending decisions, and the party's wallets and lists. */
-export function moneyMain(state: MoneyShown, waiting: WaitingShown): Html {
+export function moneyMain(state: MoneyPageData, waiting: PendingDecisions): Html {
   return html`<h1>Money</h1>
 ${livePart('money', partAddress('waiting'), waitingPart(waiting), versionOf(waiting))}
 ${livePart('money', partAddress('wallets'), walletsPart(state))}
@@ -82,7 +82,7 @@ function failedSection(failed: WalletOverview['failed']): Html | '' {
 }
 
 /** Renders the live part with the wallets. */
-export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletOverview & Pick<MoneyShown, 'nowMs'>): Html {
+export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletOverview & Pick<MoneyPageData, 'nowMs'>): Html {
   return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="tiles">${wallets.map(
     (
       wallet,
@@ -107,8 +107,8 @@ export function listsPart({
   incomingRequests,
   subscriptions,
   hasMoreSubscriptions,
-}: Omit<MoneyShown, keyof WalletOverview | 'nowMs' | 'lists'>): Html {
-  return html`${askedSection(incomingRequests)}
+}: Omit<MoneyPageData, keyof WalletOverview | 'nowMs' | 'lists'>): Html {
+  return html`${incomingRequestsSection(incomingRequests)}
 ${cardsSection(cards, owner)}
 ${purchasesSection(purchases, owner)}
 ${paymentsSection(payments, owner)}
@@ -118,7 +118,7 @@ ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
 /** Renders the pending decisions. Their forms go to the decision pages, which check whether the user may decide. */
-export function waitingPart({ approvals, decisions, mayAgree }: WaitingShown): Html {
+export function waitingPart({ approvals, decisions, mayAgree }: PendingDecisions): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Pending decisions</h2><ul class="list">
 ${mayAgree ? '' : html`<li id="proof" class="note stack">${askForProof('agree', '/console/money')}</li>`}

@@ -43,7 +43,7 @@ export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
 export type EntriesFound = PageOf<EntryFound>
 
 /** A record of the user's party, with everything that the console knows about it. */
-export interface RecordSeen {
+export interface RecordDetails {
   id: string
   partyId: string
   /** The noun for records of this kind, such as `card`; null if the API cannot read a single record of this kind. */
@@ -74,20 +74,20 @@ export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
     /** Returns the address of the run or entry that `sought` identifies by its id, instance id or request id. */
-    placeOf: (partyId: string, sought: string): Promise<string | undefined> =>
+    findAddress: (partyId: string, sought: string): Promise<string | undefined> =>
       store.read(async (tx) => {
         const entry = (await entryOfRequest(tx, partyId, sought)) ?? (await findRunEntry(tx, partyId, sought))
         if (entry !== undefined) return `/console/runs/${entry.runId}/entries/${entry.id}`
         const run = (await findRun(tx, partyId, sought)) ?? (await findRun(tx, partyId, runIdOf(partyId, sought)))
         return run && `/console/runs/${run.id}`
       }),
-    record: async (user: UserRow, id: string, page: RecordPage): Promise<RecordSeen | undefined> => {
+    record: async (user: UserRow, id: string, page: RecordPage): Promise<RecordDetails | undefined> => {
       if (!isId(id)) return undefined
       const current = await currentState(pages, user, id)
       const traces = await store.read((tx) => tracesOf(tx, user.partyId, id, page))
       const { activity, calls, events, money } = traces
       const isKnown = [activity, calls.rows, events.rows, money.rows].some((rows) => rows.length > 0)
-      const isPaged = Object.values(page).some((place) => place !== null)
+      const isPaged = Object.values(page).some((cursor) => cursor !== null)
       if (current === undefined && !isKnown && !isPaged) return undefined
       return { id, partyId: user.partyId, noun: current?.noun ?? null, now: current?.text ?? null, ...traces }
     },

@@ -28,15 +28,15 @@ export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void
 /** Redirects to the run, entry or record with the given id. For any other text, redirects to the text search. */
 const findOne: Show<RecordPages> = async (c, { reads }, { user: { partyId } }) => {
   const sought = (c.req.query('id') ?? '').trim()
-  const place = await reads.placeOf(partyId, sought)
-  if (place !== undefined) return leadTo(c, place)
+  const address = await reads.findAddress(partyId, sought)
+  if (address !== undefined) return leadTo(c, address)
   return leadTo(c, isId(sought) ? recordAddress(sought) : addressOf('/console/search', { text: sought }))
 }
 
 const showRecord: Show<RecordPages> = async (c, { reads }, { user }) => {
   const id = c.req.param('recordId') ?? c.req.param('id') ?? ''
-  const place = await reads.placeOf(user.partyId, id)
-  if (place !== undefined) return leadTo(c, place)
+  const address = await reads.findAddress(user.partyId, id)
+  if (address !== undefined) return leadTo(c, address)
   const events = Number(c.req.query('events'))
   const page = {
     calls: c.req.query('calls') ?? null,

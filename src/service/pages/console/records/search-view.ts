@@ -32,7 +32,7 @@ ${text === '' ? '' : rows.length === 0 ? html`<p role="status">Nothing was found
 ${onward === null ? '' : html`<p><a href="${onward}">Continue the search</a></p>`}`
 }
 
-const around = 60
+const contextLength = 60
 
 /** Returns the text around the first match. */
 function excerptOf({ detail }: EntryFound, text: string): Html {
@@ -40,14 +40,13 @@ function excerptOf({ detail }: EntryFound, text: string): Html {
   for (const one of [body, answer, path, ...facts, remark]) {
     const place = one?.toLowerCase().indexOf(text.toLowerCase()) ?? -1
     if (one === undefined || place === -1) continue
-    const [start, end] = [Math.max(0, place - around), place + text.length + around]
+    const [start, end] = [Math.max(0, place - contextLength), place + text.length + contextLength]
     const [before, match, after] = [
       one.slice(start, place),
       one.slice(place, place + text.length),
       one.slice(place + text.length, end),
     ]
-    const shown = (part: string) => escaped(part)
-    return html`${start > 0 ? '…' : ''}${shown(before)}<mark>${shown(match)}</mark>${shown(after)}${end < one.length ? '…' : ''}`
+    return html`${start > 0 ? '…' : ''}${escaped(before)}<mark>${escaped(match)}</mark>${escaped(after)}${end < one.length ? '…' : ''}`
   }
   return html`–`
 }

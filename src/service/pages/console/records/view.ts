@@ -12,7 +12,7 @@ import { accountText, reasonText } from '../ledger-words.ts'
 import { statusText, toneOf } from '../money/words.ts'
 import { declineText, deedOf } from '../runs/deeds.ts'
 import { addressOf, readableJson, runName, stateOf } from '../runs/words.ts'
-import type { EntriesFound, EntryFound, RecordPage, RecordSeen } from './read-record.ts'
+import type { EntriesFound, EntryFound, RecordDetails, RecordPage } from './read-record.ts'
 
 const titles = new Map(Object.values<OperationDefinition>(catalogue).map(({ name, title }) => [name, title]))
 
@@ -31,11 +31,11 @@ const nouns: Readonly<Record<string, string>> = {
   pty: 'party',
 }
 
-type LedgerEntry = RecordSeen['money']['rows'][number]
-type Act = RecordSeen['activity'][number]
+type LedgerEntry = RecordDetails['money']['rows'][number]
+type Act = RecordDetails['activity'][number]
 
 /** Renders a record with its state and its history. */
-export function recordMain(shown: RecordSeen, page: RecordPage): Html {
+export function recordMain(shown: RecordDetails, page: RecordPage): Html {
   const { id, now, related } = shown
   const noun = shown.noun ?? nouns[id.slice(0, 3)] ?? 'record'
   const attributes = attributesIn(now)
@@ -75,16 +75,16 @@ const amounts = [
 /** Renders those of a record's name, status, amounts and decline reason that it has. */
 function figures(attributes: Attributes, payee: string | null): Html {
   const { status, merchant, name, displayName, description, decline } = attributes
-  const called = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
+  const shownName = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
     (one) => typeof one === 'string',
   )
   const { code, detail } = (decline ?? {}) as { code?: unknown; detail?: unknown }
   const facts = [
-    ...(typeof called === 'string'
+    ...(typeof shownName === 'string'
       ? [
           fact(
             merchant === undefined ? 'Name' : 'Merchant',
-            html`<bdi>${foreignName(called, 'Without a readable name', 120)}</bdi>`,
+            html`<bdi>${foreignName(shownName, 'Without a readable name', 120)}</bdi>`,
           ),
         ]
       : []),
@@ -131,13 +131,13 @@ function found(
 
 const at = (ms: number) => html`<time datetime="${timestamp(ms)}">${shortMomentOf(ms)}</time>`
 
-function onwardTo(
+function nextPageAddress(
   id: string,
   page: RecordPage,
   part: Partial<Record<keyof RecordPage, string | number | null>>,
 ): string | null {
-  const [place] = Object.values(part)
-  if (place === null) return null
+  const [cursor] = Object.values(part)
+  if (cursor === null) return null
   const [name = ''] = Object.keys(part)
   const query = Object.entries({ ...page, ...part }).map(([key, value]) => [
     key,
@@ -146,7 +146,7 @@ function onwardTo(
   return `${addressOf(recordAddress(id), Object.fromEntries(query))}#${name}`
 }
 
-function moneyPart({ id, money }: RecordSeen, page: RecordPage): Html {
+function moneyPart({ id, money }: RecordDetails, page: RecordPage): Html {
   const columns: readonly [Column<LedgerEntry>, ...Column<LedgerEntry>[]] = [
     { name: 'Type', cell: ({ reason }) => reasonText(reason) },
     {
@@ -163,16 +163,22 @@ function moneyPart({ id, money }: RecordSeen, page: RecordPage): Html {
   return section(
     'money',
     'Money',
-    found(money.rows, content, { none: 'No money was moved', onward: onwardTo(id, page, { money: money.lastId }) }),
+    found(money.rows, content, {
+      none: 'No money was moved',
+      onward: nextPageAddress(id, page, { money: money.lastId }),
+    }),
   )
 }
 
-function callsPart({ id, calls }: RecordSeen, page: RecordPage): Html {
+function callsPart({ id, calls }: RecordDetails, page: RecordPage): Html {
   const content = () => entriesTable('Calls and other entries that name it', calls)
   return section(
     'calls',
     'Calls',
-    found(calls.rows, content, { none: 'No call names it', onward: onwardTo(id, page, { calls: calls.lastId }) }),
+    found(calls.rows, content, {
+      none: 'No call names it',
+      onward: nextPageAddress(id, page, { calls: calls.lastId }),
+    }),
   )
 }
 
@@ -211,7 +217,7 @@ export function entriesTable(caption: string, { rows }: EntriesFound, more: read
   )
 }
 
-function eventsPart({ id, events: { rows, lastSequence } }: RecordSeen, page: RecordPage): Html {
+function eventsPart({ id, events: { rows, lastSequence } }: RecordDetails, page: RecordPage): Html {
   const content = () =>
     table<(typeof rows)[number]>(
       'Events, newest first',
@@ -226,13 +232,13 @@ function eventsPart({ id, events: { rows, lastSequence } }: RecordSeen, page: Re
   return section(
     'events',
     'Events',
-    found(rows, content, { none: 'No events', onward: onwardTo(id, page, { events: lastSequence }) }),
+    found(rows, content, { none: 'No events', onward: nextPageAddress(id, page, { events: lastSequence }) }),
   )
 }
 
 const actors = { user: 'A user', party: 'An API key', agent: 'An agent', visitor: 'A visitor of a link' } as const
 
-function activityPart({ activity, partyId }: RecordSeen): Html {
+function activityPart({ activity, partyId }: RecordDetails): Html {
   if (activity.length === 0) return html``
   const columns: readonly [Column<Act>, ...Column<Act>[]] = [
     { name: 'What', cell: ({ operation }) => titles.get(operation) ?? operation.replaceAll('_', ' ') },
