@@ -1,6 +1,6 @@
 import { foreignName } from '../../../core/foreign-text.ts'
 
-/** The text to show for each posting reason. Timed effects use the same texts. */
+/** The text to show for each posting reason. Due effects in a run's timeline use these texts too. */
 const reasonWords: Readonly<Record<string, string>> = {
   funded: 'Funded',
   authorized: 'Hold placed',
@@ -23,6 +23,7 @@ const reasonWords: Readonly<Record<string, string>> = {
 
 export const reasonText = (reason: string) => reasonWords[reason] ?? foreignName(reason, 'Moved')
 
+/** The text to show for each ledger account. */
 const accountWords: Readonly<Record<string, string>> = {
   available: 'available',
   held: 'held',

@@ -14,15 +14,15 @@ import { mountSandbox } from './sandbox/routes.ts'
 import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.ts'
 
 /**
- * Redirects an incomplete address, such as `/console/runs`, to the console. For any other address, shows a page stating
- * that there is no such page.
+ * Handles all addresses below `/console` that have no page. Redirects an incomplete address, such as
+ * `/console/runs`, to the console, and responds to any other address with a "Not found" page.
  */
 const elsewhere: Show<ConsoleDependencies> = (c, _, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
     ? leadTo(c, '/console')
-    : showNotFound(c, signedIn, 'This page of the console does not exist.')
+    : showNotFound(c, signedIn, 'The console has no such page.')
 
-/** Mounts the console, where a person watches their agents (docs/console.md). */
+/** Mounts the console, where people watch what their agents do (docs/console.md). */
 export function mountConsole(app: Hono, pages: ConsoleDependencies): void {
   const [money, sandbox] = [createMoneyReads(pages), createSandboxReads(pages)]
   const drawRun = createRunDraw(pages)

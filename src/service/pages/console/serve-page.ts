@@ -14,9 +14,9 @@ import { consolePage } from './console-page.ts'
 /** The dependencies of all parts of the console. */
 export interface ConsoleDependencies extends Dependencies, PageDependencies {}
 
-export const orFailure = failingAs({ page: 'a page of the console', headers: consoleHeaders })
+export const orFailure = failingAs({ page: 'a console page', headers: consoleHeaders })
 
-/** The path of a page of the console. */
+/** The route of a console page, such as `/console/money/wallets/:walletId`. */
 export type ConsolePath = Extract<PageRoute, `GET /console${string}`> extends `GET ${infer Path}` ? Path : never
 
 /** Serves a console page to signed-in users. Everyone else signs in first and then returns to the page. */
@@ -26,7 +26,7 @@ export function servePage(
   pages: ConsoleDependencies,
   show: Show<ConsoleDependencies>,
 ): void {
-  // A query with a NUL character fails on PostgreSQL, so no page has %00 in its address.
+  // PostgreSQL rejects a query with a NUL character, so an address with %00 gets a 404 before any query runs.
   const orNothing: Show<ConsoleDependencies> = (c, _, signedIn) =>
     pathOf(c).includes('%00')
       ? showNotFound(c, signedIn, 'There is nothing at this address.')
@@ -34,11 +34,11 @@ export function servePage(
   pageRoutes(app, pages, orFailure)(`GET ${path}`, orNothing, { back: pathOf })
 }
 
-export const noSuchRun = 'Run not found. Runs are kept for 30 days, and in the sandbox until a reset or a restore.'
+export const noSuchRun = 'Run not found. Runs are deleted after 30 days, or when the sandbox is reset or restored.'
 
 /**
- * Returns the page for an address that does not exist or that the person may not see. The link may be meant for a
- * different user, so the page has a button to sign in as one.
+ * Responds with a 404 page if the address does not exist or the person must not see its content. The link may be meant
+ * for another user, so the page has a button to sign in as a different user.
  * @param text A sentence that states what was not found.
  */
 export function showNotFound(c: Context, signedIn: SignedIn, text: string) {

@@ -6,19 +6,25 @@ import { allFaults } from '../../../store/faults.ts'
 import { listRuns } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
-/** While a page is open, the tables are polled at this interval for changes that other processes wrote. */
+/** The interval between polls for changes that other processes made to the database. */
 const pollIntervalMs = 1000
-/** The number of runs that each poll compares. Usually, fewer runs change within one interval. */
+/**
+ * The number of most recently active runs that each poll compares. Usually, fewer runs change between two polls.
+ */
 const maxRunsScanned = 20
 
-/** A listener that receives the party and the topics that changed. */
+/** A listener that is called with a party and with the topics whose data changed. */
 export type Changed = (partyId: string, topics: readonly string[]) => void
 
+/** The state that a poll found; the next poll compares its own state with it. */
 interface ObservedState {
+  /** The id of each run's last entry, by the run's id. */
   runs: ReadonlyMap<string, string>
+  /** The difference between the sandbox clock and the real clock. */
   offsetMs: number
   /**
-   * A text that changes with the world, the sandbox's settings, and the number of matches and hits of each fault rule.
+   * A string made of the epoch, the revision of the sandbox's settings, and each fault rule's counts. It changes
+   * whenever one of them does.
    */
   settings: string
 }
@@ -26,8 +32,8 @@ interface ObservedState {
 type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
 
 /**
- * A watcher for changes to the data of some parties. It notices changes by this process immediately. To find changes by
- * other processes, it polls the database once a second.
+ * A watcher for changes to the data of the parties whose console pages are open. It notices changes by this process
+ * immediately. To find changes by other processes, it polls the database once a second.
  */
 export class Changes {
   readonly #dependencies: ChangesDependencies
@@ -60,7 +66,7 @@ export class Changes {
       },
     })
     await this.#following.begin(partyId)
-    // Later polls compare with this state. Without it, changes in the first second would be missed.
+    // The first poll compares with this state. Without it, changes before that poll would be missed.
     if (!this.#observed.has(partyId)) this.#observed.set(partyId, await observeState(this.#dependencies, partyId))
     this.#timer ??= deadline(pollIntervalMs, () => this.#poll())
   }
@@ -81,7 +87,7 @@ export class Changes {
     try {
       for (const partyId of this.#watched()) await this.#readChanges(partyId)
     } catch (error) {
-      log.warn({ err: error }, 'changes for the console could not be read')
+      log.warn({ err: error }, 'the console could not check for changes')
     }
     if (this.#timer !== undefined) this.#timer = deadline(pollIntervalMs, () => this.#poll())
   }
@@ -111,7 +117,7 @@ async function observeState(
     const { rows } = await listRuns(tx, { partyId }, { limit: maxRunsScanned, beforeId: null })
     const { nowMs, epoch } = await readTimes(tx)
     const runs = new Map(rows.map(({ id, lastEntryId }) => [id, lastEntryId]))
-    // This transaction has just read the clock's row, which also contains the number of fault rules.
+    // `readTimes` has just refreshed `store.clock`, which also contains the number of fault rules.
     const faults = store.clock.sandbox.faultRules === 0 ? [] : await allFaults(tx)
     const settings = [
       epoch,

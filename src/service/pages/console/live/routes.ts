@@ -13,7 +13,7 @@ const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-
 /** Mounts the stream that notifies console pages of changes and sends them the new content. */
 export function mountLive(app: Hono, pages: ConsoleDependencies, render: Draw): Announcements {
   const streams = new Streams(pages, render)
-  // After a 401, an EventSource does not reconnect, and the page asks the person to sign in.
+  // A 401 keeps the browser's EventSource from reconnecting; the page then asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })
   pageRoutes(app, pages, orFailure)('GET /console/stream', open, { signedOut })
@@ -26,10 +26,10 @@ async function openStream(
   { streams, signedIn }: { streams: Streams; signedIn: SignedIn },
 ): Promise<Response> {
   const topics = await ownTopics(pages, signedIn.user.partyId, c.req.queries('topic') ?? [])
-  if (topics === undefined) return c.json({ error: 'There is no such topic of yours.' }, 404, dataHeaders)
+  if (topics === undefined) return c.json({ error: 'Too few, too many or unknown topics.' }, 404, dataHeaders)
   const watcher = { viewer: signedIn, topics, isActive: () => isSignedIn(c, pages, signedIn), gone: c.req.raw.signal }
   const body = await streams.open(watcher)
-  if (body === undefined) return c.json({ error: 'Too many pages of the console are open.' }, 503, dataHeaders)
+  if (body === undefined) return c.json({ error: 'Too many console pages are open.' }, 503, dataHeaders)
   return c.body(body, 200, headers)
 }
 

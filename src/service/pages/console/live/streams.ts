@@ -3,27 +3,31 @@ import type { SignedIn } from '../../../oauth/sign-in.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { Changes } from './changes.ts'
 
-/** The most open streams for one party and for this process. Normal use stays far below these limits. */
+/** The maximum number of open streams for one party. Normal use stays far below it. */
 const maxPerParty = 200
+/** The maximum number of open streams in this process. */
 const maxStreams = 2000
 /**
- * The interval between heartbeats. They keep proxies from closing an idle connection. Before each heartbeat, the
- * session is checked, so that the stream ends after the viewer signs out.
+ * The interval between heartbeats. A heartbeat keeps proxies from closing an idle connection. The session is checked
+ * before each heartbeat, so that the stream ends soon after the viewer signs out.
  */
 const heartbeatMs = 15_000
-/** The time a browser waits before it reconnects, in milliseconds. */
+/** The time that a browser waits before it reconnects. */
 const retryMs = 1000
 /**
- * The shortest interval between updates is `minPaceMs`, or `pacePerPageMs` times the number of open pages if that is
- * longer. This limits the total cost of updates.
+ * The shortest interval between two updates: `minPaceMs`, or `pacePerPageMs` for each open page if that is longer. This
+ * limits the total cost of updates.
  */
 const minPaceMs = 500
 const pacePerPageMs = 15
-/** The time per open page. The pages spread their requests for changed content over the sum of these times. */
+/**
+ * The pages spread their requests for changed content over a period, so that they do not all arrive at once. The period
+ * grows by this time with each open page.
+ */
 const requestSpreadPerPageMs = 40
-/** The most bytes to queue for a browser that reads slowly. */
+/** The maximum number of bytes to queue for a browser that reads slowly. */
 export const maxQueuedBytes = 256 * 1024
-/** Changes within this many milliseconds are sent in one message. */
+/** The shortest delay between a change and its message. Further changes in this time go into the same message. */
 const gatherMs = 30
 
 interface Stream {
@@ -36,34 +40,35 @@ interface Stream {
   changedTopics: Set<string>
 }
 
-/** The last time that a page was notified of changes or connected to the stream. */
+/** The time before which cached content counts as out of date. */
 export interface Announcements {
   /**
-   * Content read before this time may be out of date. It may lack a change that pages have been notified of, or a
-   * change that happened while a page was disconnected.
+   * The last time that pages were notified of changes or that a page connected, by the process's monotonic clock.
+   * Content read before then may lack a change that pages were notified of, or that a disconnected page missed.
    */
   readonly announcedMs: number
 }
 
-/** The viewer of a page. The user and the session determine which data and forms a part shows. */
+/** The signed-in viewer of a page. Both fields affect what the parts of the page show. */
 export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 
 /**
- * A redrawn part of a page, with its address. If the part differs for each session, it has only a `version` instead of
- * the HTML.
+ * A redrawn part of a page, and the address that returns it. If the part's content differs for each session, there is
+ * only its `version` instead of its HTML.
  */
 export type Drawn = { source: string } & ({ html: string } | { version: string })
 
 /**
- * A function that draws the parts of a topic that are the same on all pages of a viewer. Pages request other parts
- * themselves.
+ * A function that redraws the parts of a page that belong to a topic. Pages themselves request the parts that it does
+ * not return.
  */
 export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 
-/** An open page that subscribes to topics. `isActive` returns whether its session is still valid. */
+/** An open page that subscribes to topics. */
 export interface Watcher {
   viewer: Viewer
   topics: readonly string[]
+  /** Returns whether the page's session is still valid. */
   isActive: () => Promise<boolean>
   /** Aborts when the browser disconnects. */
   gone: AbortSignal
@@ -74,9 +79,8 @@ const openBytes = encoder.encode(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
 const beatBytes = encoder.encode(': still here\n\n')
 
 /**
- * The streams of the open console pages, one for each page. A message names a changed topic and contains the new
- * content. The content is rendered and encoded once for all pages of a user, so another page costs only a write. Pages
- * request all other content themselves.
+ * The streams of the open console pages, one for each page. A message contains a changed topic and its redrawn
+ * parts. It is rendered and encoded once for all pages of a user, so another page costs only a write.
  */
 export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
@@ -111,8 +115,8 @@ export class Streams implements Announcements {
   }
 
   /**
-   * Opens the body of a response with server-sent events (HTML Living Standard, 9.2); undefined if too many pages are
-   * open.
+   * Opens a stream and returns it as the body of a response with server-sent events (HTML Living Standard, 9.2).
+   * Returns undefined if too many streams are open.
    */
   async open(watcher: Watcher): Promise<ReadableStream<Uint8Array> | undefined> {
     const { partyId } = watcher.viewer.user
@@ -162,8 +166,8 @@ export class Streams implements Announcements {
     const sendHeartbeats = async () => {
       const isStillActive = await isActive().catch(() => true)
       if (!this.#streams.has(stream)) return
-      // Closes the stream if the session has ended or the browser has stopped reading. A browser that resumes then
-      // reconnects.
+      // The stream is closed if the session has ended or the browser has stopped reading. When such a browser reads
+      // again, it reconnects.
       if (!isStillActive || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     }
@@ -172,7 +176,7 @@ export class Streams implements Announcements {
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     gone.addEventListener('abort', () => stream.close())
-    // While the stream started, the browser may have disconnected or the service may have begun to stop.
+    // A signal that was aborted before the stream was added triggers no listener, so it is checked here.
     if (gone.aborted || this.#dependencies.ending.aborted) stream.close()
     return stream
   }
@@ -198,7 +202,6 @@ export class Streams implements Announcements {
   }
 
   #announceSoon(): void {
-    // Changes that follow within this time go into the same message.
     const inMs = Math.max(gatherMs, this.#lastAnnouncedMs + this.paceMs - this.#dependencies.system.elapsed())
     this.#pending ??= deadline(inMs, () => void this.#announce())
   }
@@ -234,8 +237,8 @@ export class Streams implements Announcements {
     const [whole, short] = [message(rendered), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
-      // If the queue of a slow browser has no room for the content, it gets only a notice of the change. If there is no
-      // room for the notice either, the stream is closed and the browser reconnects.
+      // If a slow browser's queue has no room for the content, the browser gets only a notice of the change. If even
+      // the notice has no room, the stream is closed and the browser reconnects.
       if (!stream.send(whole) && !stream.send(short)) stream.close()
     }
   }

@@ -51,7 +51,7 @@ export interface RequestAttributes extends PaymentAttributes {
   requesterName: string | null
 }
 
-/** The party whose lists are shown, with the names that the lists need. */
+/** The party whose lists are shown, with names of payments and agents that the API's lists lack. */
 export interface ListOwner {
   partyId: string
   /** The descriptions or payees of the party's own payments. */
@@ -63,7 +63,7 @@ export interface ListOwner {
 const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${toneOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-/** Renders the name of the agent that created a record, with a link to the agent's run. */
+/** Renders the name of the agent that created a record, with a link to the run in which it did. */
 function agentAndRun({ partyId, agents }: ListOwner, { agentId, instanceId }: Creation, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
@@ -100,7 +100,6 @@ function cardItem({ id, attributes }: Resource<CardAttributes>, owner: ListOwner
 <p class="aside"><span>${agentAndRun(owner, attributes, `the card for ${name}`)}</span></p></li>`
 }
 
-/** Columns that several lists share. */
 const statusColumn: Column<Resource<{ status: string }>> = {
   name: 'Status',
   cell: (row) => status(row.attributes.status),
@@ -120,7 +119,7 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
   cell: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
 })
 
-/** Formats an amount in cents. Zero is shown as a dash, because most amounts are zero. */
+/** Formats an amount in cents. Zero becomes a dash, because most cells would otherwise show $0.00. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Creation>(
@@ -134,7 +133,7 @@ const agentColumn = <Attributes extends Creation>(
 interface List<Attributes> {
   id: ListName
   heading: string
-  /** The caption for screen readers; the heading by default. */
+  /** The start of the table's caption for screen readers; the heading by default. */
   caption?: string
   /** The text shown if there are no rows. */
   none: string
@@ -236,8 +235,8 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Li
 }
 
 /**
- * Renders the payment requests that this party received. The table has no agent column, because the agents and their
- * runs belong to the requesting parties.
+ * Renders the payment requests that the party received. The table has no agent column, because the agents that made
+ * the requests, and their runs, belong to other parties.
  */
 export function incomingRequestsSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``

@@ -18,7 +18,7 @@ import { listsPart, type PendingDecisions, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
-/** The number of subscriptions to show. It is small because the payments of each subscription need another request. */
+/** The number of subscriptions to show. It is small because each subscription's payments take a separate request. */
 const subscriptionsAtOnce = '6'
 
 export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>) {
@@ -65,7 +65,7 @@ export async function listsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>,
   }
 }
 
-/** Returns the decisions that wait for a user, with the form tokens of the user's session. */
+/** Returns the user's pending approvals and decisions, each with a form token for the user's session. */
 export async function waitingOf(
   reads: MoneyReads,
   { user, formToken, isProven: mayAgree }: SignedIn,
@@ -87,8 +87,8 @@ export async function waitingOf(
 }
 
 /**
- * Draws the parts of the money page after a change. The part with the pending decisions has forms that differ for each
- * session, so only its version is sent. Each page then requests the content itself.
+ * Redraws the parts of the money page after a change. Forms differ for each session, so only the version of the part
+ * with the pending decisions is sent. If the version is new, each page requests that part itself.
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)

@@ -6,14 +6,14 @@ import { evenTimeScale } from '../../../../display/scales.ts'
 import { table } from '../../../../display/table.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 
-/** A ledger entry in one of a wallet's two accounts, available or held. */
+/** A ledger entry of a wallet. The account is `available` or `held`. */
 export interface WalletEntry {
   account: string
   amountCents: number
   createdAtMs: number
 }
 
-/** A wallet's balances in cents, from `atMs` until the next step. */
+/** A wallet's balances from `atMs` until the next step. */
 export interface Step {
   atMs: number
   availableCents: number
@@ -22,10 +22,10 @@ export interface Step {
 
 /**
  * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balances,
- * because `entries` may lack older entries. Entries with the same time form one step.
- * @param entries Newest first.
- * @param maxPoints The most steps to return. If there are more, only every nth step is returned, counted back from the
- * newest.
+ * because `entries` may lack the oldest entries. Entries with the same time form one step.
+ * @param entries The wallet's ledger entries, newest first.
+ * @param maxPoints The maximum number of steps to return. If there are more, only every second, third, … step is
+ * returned; the newest is always included.
  */
 export function stepsOf(
   now: Pick<Step, 'availableCents' | 'heldCents'>,
@@ -51,11 +51,11 @@ interface Plotted {
   id: string
   name: string
   steps: readonly Step[]
-  /** Whether there are older entries that `steps` does not cover. */
+  /** Whether the wallet may have older entries that `steps` does not cover. */
   isCut: boolean
 }
 
-/** Plots a wallet's available balance and its total balance. The gap between the two lines is the held amount. */
+/** Plots a wallet's available and total balances. The gap between the two lines is the held amount. */
 export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number): Html {
   const [first, last] = [steps[0], steps.at(-1)]
   if (first === undefined || last === undefined)
@@ -65,7 +65,7 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
   return plot({ id, title: `${name} over time: ${now}`, points: steps, lines: [total, available], x })
 }
 
-/** Renders the plot's data as a table for people who cannot see the plot. */
+/** Renders the plot's balances, and the held amount, as a table for people who cannot see the plot. */
 export function balanceTable(steps: readonly Step[]): Html {
   const timeElement = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])

@@ -26,9 +26,10 @@ export interface Resource<Attributes> {
   relationships: Record<string, { data: { id: string } | null } | undefined>
 }
 
-/** One page of a list that the API returns. It is empty if the user may not read the list. */
+/** One page of a list from the API. It is empty if the user is not permitted to read the list. */
 export interface ResourceList<Attributes> {
   rows: readonly Resource<Attributes>[]
+  /** The cursor of the next page; null on the last page. */
   next: string | null
 }
 
@@ -36,7 +37,7 @@ export interface WalletSummary extends Pick<WalletRow, 'id' | 'displayName' | 's
   availableCents: number
   heldCents: number
   steps: readonly Step[]
-  /** Whether there are older entries that the plot does not cover. */
+  /** Whether the wallet may have older entries that the plot does not cover. */
   isCut: boolean
 }
 
@@ -44,7 +45,7 @@ export interface WalletOverview {
   wallets: WalletSummary[]
   /** Whether the party has more wallets than `wallets` contains. */
   hasMore: boolean
-  /** The due effects that failed and will be tried again. */
+  /** The party's due effects that failed and will be tried again. */
   failed: readonly FailedEffectRow[]
 }
 
@@ -53,9 +54,9 @@ export interface WalletDetails extends WalletSummary {
   next: string | null
 }
 
-/** The most ledger entries in one plot. */
+/** The maximum number of ledger entries in the plot on a wallet's own page. */
 export const maxPlotted = 1000
-/** The most ledger entries in all plots of the overview page together. */
+/** The maximum number of ledger entries in all plots of the money page together. */
 const maxOverviewEntries = 2000
 const maxWallets = 20
 const maxWaiting = 20
@@ -78,8 +79,8 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         return { wallets, hasMore: lastId !== null, failed }
       }),
     /**
-     * Returns the names of those agents that belong to the party, by id. Agents of other parties are left out, because
-     * their runs belong to those parties.
+     * Returns the names of the party's own agents among `ids`, by id. The console shows no names or runs of other
+     * parties' agents.
      */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       new Map(withoutCards([...(await store.read((tx) => namesOfAgents(tx, partyId, ids)))])),
@@ -104,7 +105,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         }))
         return { ...walletSummary(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
-    /** Returns the descriptions or payees of those payments that belong to the party, by id. */
+    /** Returns the descriptions or payees of the party's own payments among `payments`, by id. */
     paymentNames: async ({ partyId }: UserRow, payments: readonly { id: string }[]) => {
       const ids = payments.map(({ id }) => id)
       const named = await store.read((tx) => sourcesOf(tx, partyId, ids))
@@ -124,7 +125,10 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
 
 export type MoneyReads = ReturnType<typeof createMoneyReads>
 
-/** Returns the card transactions and payments with these ids. Each gets a name: its merchant, description or payee. */
+/**
+ * Returns the party's card transactions and payments with the given ids. The `name` of a card transaction is the
+ * merchant; that of a payment is its description or payee.
+ */
 async function sourcesOf(tx: Transaction, partyId: string, ids: readonly string[]) {
   const purchases = await cardTransactionsById(tx, partyId, ids)
   const payments = await paymentsById(tx, partyId, ids)
@@ -145,7 +149,7 @@ interface ListInput {
   query?: Record<string, string>
 }
 
-/** Reads one page of a list through the API as the user. */
+/** Reads one page of a list through the API with the user's permissions. */
 async function readList<Attributes>(
   dependencies: ConsoleDependencies,
   user: UserRow,
@@ -154,7 +158,7 @@ async function readList<Attributes>(
 ): Promise<ResourceList<Attributes>> {
   const { cursor, ...rest } = query
   const { status, body } = await readAsUser(dependencies, user, key, { params, query })
-  // If the cursor is invalid or out of date, the first page is read instead.
+  // The cursor may be invalid or out of date; the first page is read instead.
   if (status === 400 && cursor !== undefined) return readList(dependencies, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })

@@ -13,7 +13,7 @@ interface MoneyPages extends ConsoleDependencies {
   reads: MoneyReads
 }
 
-/** Mounts the money pages: wallets, cards, purchases, payments, subscriptions, and pending decisions. */
+/** Mounts the money page and the wallet pages. */
 export function mountMoney(app: Hono, dependencies: ConsoleDependencies, reads: MoneyReads): void {
   const pages: MoneyPages = { ...dependencies, reads }
   servePage(app, '/console/money', dependencies, (c, _, signedIn) => showMoney(c, pages, signedIn))

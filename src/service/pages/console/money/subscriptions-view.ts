@@ -25,7 +25,7 @@ export interface SubscriptionWithPayments {
   payments: readonly Resource<SubscriptionPaymentAttributes>[]
 }
 
-/** Renders each subscription with a calendar of its paid, missed and due payments. */
+/** Renders each subscription with a calendar of its payments and their statuses. */
 export function subscriptionsSection(subscriptions: readonly SubscriptionWithPayments[], hasMore: boolean): Html {
   return html`<section aria-labelledby="subscriptions"><h2 id="subscriptions">Subscriptions</h2>
 ${
@@ -45,7 +45,7 @@ function subscriptionItem({ subscription: { id, attributes }, payments }: Subscr
 ${dated.length === 0 ? '' : html`<ol class="row" aria-label="Calendar">${dated.toReversed().map(dayItem)}</ol>`}</li>`
 }
 
-/** Renders a calendar sheet: the month, the day, and the payment's status. */
+/** Renders a payment as a calendar sheet with its due date, amount and status. */
 function dayItem({
   attributes: { dueDate, status, amount, paymentNumber },
 }: Resource<SubscriptionPaymentAttributes>): Html {

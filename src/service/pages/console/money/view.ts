@@ -43,7 +43,7 @@ import { partAddress, walletName } from './words.ts'
 export interface PendingDecisions {
   approvals: readonly { id: string; words: ApprovalWords; token: string }[]
   decisions: readonly { id: string; words: DecisionWords; token: string }[]
-  /** Whether this session may approve. */
+  /** Whether this session is permitted to approve; if not, the user can only refuse. */
   mayAgree: boolean
 }
 
@@ -52,7 +52,8 @@ export interface MoneyPageData extends WalletOverview {
   hasMoreSubscriptions: boolean
   owner: ListOwner
   /**
-   * The address of the live part with the lists, including the cursor of the list that does not show its first page.
+   * The address of the live part with the lists. If one list does not show its first page, the address contains its
+   * cursor.
    */
   lists: string
   cards: ResourceList<CardAttributes>
@@ -64,7 +65,7 @@ export interface MoneyPageData extends WalletOverview {
   subscriptions: readonly SubscriptionWithPayments[]
 }
 
-/** Renders the money page: the pending decisions, and the party's wallets and lists. */
+/** Renders the money page: the pending decisions, the wallets, and the lists. */
 export function moneyMain(state: MoneyPageData, waiting: PendingDecisions): Html {
   return html`<h1>Money</h1>
 ${livePart('money', partAddress('waiting'), waitingPart(waiting), versionOf(waiting))}
@@ -76,8 +77,8 @@ function failedSection(failed: WalletOverview['failed']): Html | '' {
   if (failed.length === 0) return ''
   const item = ({ kind, recordId, attempts, retryAtMs }: (typeof failed)[number]) =>
     html`<li id="failed-${kind}-${recordId}">${kindWords[kind]}: ${idLink(recordId)}<br><span class="aside">failed ${attempts === 1 ? 'once' : `${attempts} times`}, next attempt ${shortMomentOf(retryAtMs)}</span></li>`
-  return html`<section aria-labelledby="failed"><h2 id="failed">Overdue events</h2>
-<p>These scheduled events failed and will be retried. Run <code>payments-mcp doctor</code> to see why.</p>
+  return html`<section aria-labelledby="failed"><h2 id="failed">Failed events</h2>
+<p>These scheduled events are overdue because they failed. They will be retried. Run <code>payments-mcp doctor</code> to see why they failed.</p>
 <ul class="list">${failed.map(item)}</ul></section>`
 }
 
@@ -117,7 +118,7 @@ ${transfersSection(transfers, owner)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
-/** Renders the pending decisions. Their forms go to the decision pages, which check whether the user may decide. */
+/** Renders the pending decisions. Their forms are submitted to the decision pages, which check permissions. */
 export function waitingPart({ approvals, decisions, mayAgree }: PendingDecisions): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Pending decisions</h2><ul class="list">
@@ -135,17 +136,17 @@ ${approvals.map(
   }) => html`<li id="${id}" class="note stack">${approvalFacts(words)}${words.check === null ? '' : html`<p class="aside">${words.check}</p>`}
 <form method="post" action="${approvalPagePath(id)}"><input type="hidden" name="formToken" value="${token}">
 <div class="choices">${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve</button>` : ''}<button type="submit" name="decision" value="deny" class="danger">Deny</button><a href="${approvalPagePath(id)}">Deny with a reason</a></div></form></li>`,
-)}</ul><p><a href="/decisions">See pending decisions</a></p></section>`
+)}</ul><p><a href="/decisions">All pending decisions</a></p></section>`
 }
 
-/** Renders the page of a wallet. */
+/** Renders a wallet's own page. */
 export function walletMain(content: Html, name: string, source: string): Html {
   return html`<p class="aside"><a href="/console/money">Money</a></p>
 <h1><bdi>${name}</bdi></h1>
 ${livePart('money', source, content)}`
 }
 
-/** Renders the live part of the wallet's page. */
+/** Renders the live part of a wallet's own page: balance, plot and transactions. */
 export function walletPart(wallet: WalletDetails, { partyId, nowMs }: { partyId: string; nowMs: number }): Html {
   const { id, displayName, steps, isCut, entries, next } = wallet
   const name = walletName(displayName)

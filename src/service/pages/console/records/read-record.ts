@@ -33,26 +33,26 @@ export interface RecordPage {
   events: number | null
 }
 
-/** An entry that contains the searched text. */
+/** A run entry that contains the text searched for. */
 export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
   agentName: string | null
   detail: string
 }
 
-/** The entries that a search found, and the cursor at which the search continues. */
+/** The run entries that a search found, and the id from which the search continues. */
 export type EntriesFound = PageOf<EntryFound>
 
-/** A record of the user's party, with everything that the console knows about it. */
+/** A record, with everything that its page shows. */
 export interface RecordDetails {
   id: string
   partyId: string
-  /** The noun for records of this kind, such as `card`; null if the API cannot read a single record of this kind. */
+  /** The noun for the kind of record, such as `card`; null if the title of the read operation has none. */
   noun: string | null
   /** The record as the API returns it to the user now, with secrets masked; null if the API cannot read it. */
   now: string | null
-  /** The address that a payment was sent to; null for other records. */
+  /** The email address or phone number of a payment's recipient who had no party; null otherwise. */
   payee: string | null
-  /** The ids of other records that this record's activity names. */
+  /** The ids of other records that appear in this record's activity. */
   related: readonly string[]
   money: PageOf<LedgerEntryRow>
   calls: EntriesFound
@@ -64,16 +64,16 @@ const rowsAtOnce = 20
 const maxRelated = 20
 
 /**
- * The id prefixes of records that own other records, such as parties and wallets. An owner's activity names all records
- * that it owns, so postings found through an owner would be unrelated.
+ * The id prefixes of records that own other records, such as parties and wallets. An owner's activity mentions many
+ * records, so it would lead to postings that have nothing to do with the record on the page.
  */
 const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
 
-/** Creates the functions that read the data of the record pages. They read only data of the user's party. */
+/** Creates the functions that read the data of the record pages. They read no data of other parties. */
 export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
-    /** Returns the address of the run or entry that `sought` identifies by its id, instance id or request id. */
+    /** Returns the address of a run with the id or instance id `sought`, or of an entry with that id or request id. */
     findAddress: (partyId: string, sought: string): Promise<string | undefined> =>
       store.read(async (tx) => {
         const entry = (await entryOfRequest(tx, partyId, sought)) ?? (await findRunEntry(tx, partyId, sought))
@@ -100,9 +100,7 @@ export function createRecordReads(pages: ConsoleDependencies) {
 
 export type RecordReads = ReturnType<typeof createRecordReads>
 
-/**
- * Returns the record as the API returns it to the user now, with secrets masked; undefined if the API cannot read it.
- */
+/** Returns the record as the API returns it to the user, with secrets masked; undefined if the API cannot read it. */
 async function currentState(pages: ConsoleDependencies, user: UserRow, id: string) {
   for (const { key, operation, param } of readersOf(`${id.slice(0, 3)}_`)) {
     const { status, body } = await readAsUser(pages, user, key, {
@@ -120,8 +118,8 @@ async function currentState(pages: ConsoleDependencies, user: UserRow, id: strin
 }
 
 /**
- * Returns the operations that read records whose ids have this prefix. Operations that take the record's id come first.
- * Operations that return the caller's own record or a list come last; only the first page of a list is searched.
+ * Returns the operations that read records whose ids have this prefix. First come operations that take the record's
+ * id, then operations that return a list or the caller's own record. `currentState` searches a list's first page only.
  */
 function readersOf(prefix: string): { key: OperationKey; operation: OperationDefinition; param: string | null }[] {
   const readers = Object.entries<OperationDefinition>(catalogue).flatMap(([key, operation]) => {
@@ -187,8 +185,8 @@ async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyO
 }
 
 /**
- * Returns the encoded creation time in a record's id. Entries and postings for the record are created later, so their
- * ids sort after this time.
+ * Returns the encoded creation time in a record's id. Entries and postings about the record are not older, so a search
+ * in ascending order of ids starts there.
  */
 const createdAt = (id: string) => id.slice(4, 16)
 

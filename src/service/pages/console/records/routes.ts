@@ -14,7 +14,7 @@ interface RecordPages extends ConsoleDependencies {
   reads: RecordReads
 }
 
-/** Mounts the Find form, the record pages and the text search. */
+/** Mounts the record pages, the text search, and the address that the Find form submits to. */
 export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void {
   const pages: RecordPages = { ...dependencies, reads: createRecordReads(dependencies) }
   const on = (path: ConsolePath, show: Show<RecordPages>) =>
@@ -25,7 +25,7 @@ export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void
   on('/console/search', search)
 }
 
-/** Redirects to the run, entry or record with the given id. For any other text, redirects to the text search. */
+/** Redirects to the run, entry or record with the given id. If the input is no id, redirects to the text search. */
 const findOne: Show<RecordPages> = async (c, { reads }, { user: { partyId } }) => {
   const sought = (c.req.query('id') ?? '').trim()
   const address = await reads.findAddress(partyId, sought)

@@ -13,12 +13,12 @@ interface SearchShown {
   found: EntriesFound
 }
 
-/** Renders the page for searching the texts of requests and responses. */
+/** Renders the page that searches requests and answers for a text. */
 export function searchMain({ text, found }: SearchShown): Html {
   const { rows, lastId } = found
   const onward = lastId === null ? null : addressOf('/console/search', { text, before: lastId })
   const excerpt = {
-    name: 'Where',
+    name: 'Excerpt',
     cell: (entry: EntryFound) => html`<span class="excerpt"><bdi>${excerptOf(entry, text)}</bdi></span>`,
   }
   return html`<p class="aside"><a href="/console">Runs</a></p>
@@ -27,14 +27,15 @@ export function searchMain({ text, found }: SearchShown): Html {
 <label>Text in requests and answers <input name="text" value="${text}" required maxlength="200" autocomplete="off" spellcheck="false"></label>
 <button type="submit" class="quiet">Search</button>
 </form>
-<p class="aside">Searches the masked requests and answers of all runs, newest first. The address of this page is the search: bookmark it to save it.</p>
+<p class="aside">Searches the masked requests and answers of all runs, newest first. To save a search, bookmark its page.</p>
 ${text === '' ? '' : rows.length === 0 ? html`<p role="status">Nothing was found for “<bdi>${foreignName(text, 'this text', 200)}</bdi>”${onward === null ? '' : ' so far'}.</p>` : html`<div class="box">${entriesTable('Entries with this text, newest first', found, [excerpt])}</div>`}
 ${onward === null ? '' : html`<p><a href="${onward}">Continue the search</a></p>`}`
 }
 
+/** The number of characters that an excerpt shows on each side of a match. */
 const contextLength = 60
 
-/** Returns the text around the first match. */
+/** Returns the first match, marked, with the text before and after it. */
 function excerptOf({ detail }: EntryFound, text: string): Html {
   const { path, body, answer, facts = [], remark } = JSON.parse(detail) as RunDetail
   for (const one of [body, answer, path, ...facts, remark]) {

@@ -16,7 +16,7 @@ import type { EntriesFound, EntryFound, RecordDetails, RecordPage } from './read
 
 const titles = new Map(Object.values<OperationDefinition>(catalogue).map(({ name, title }) => [name, title]))
 
-/** The nouns, by id prefix, for kinds of records that no API operation reads individually. */
+/** Nouns by id prefix, for the kinds of records whose noun is not in the title of a read operation. */
 const nouns: Readonly<Record<string, string>> = {
   act: 'activity',
   pst: 'posting',
@@ -58,7 +58,7 @@ function attributesIn(now: string | null): Attributes {
   try {
     return (JSON.parse(now ?? '{}') as { data?: { attributes?: Attributes } }).data?.attributes ?? {}
   } catch {
-    // A long response was cut off, so it is not valid JSON.
+    // A long response is truncated, so it may not be valid JSON.
     return {}
   }
 }
@@ -72,7 +72,7 @@ const amounts = [
   ['refunded', 'Refunded'],
 ] as const
 
-/** Renders those of a record's name, status, amounts and decline reason that it has. */
+/** Renders a record's name, payee, status, amounts and decline reason, as far as the record has them. */
 function figures(attributes: Attributes, payee: string | null): Html {
   const { status, merchant, name, displayName, description, decline } = attributes
   const shownName = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
@@ -105,7 +105,7 @@ function figures(attributes: Attributes, payee: string | null): Html {
 
 const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
 
-/** Renders a link to the page made for this kind of record, if there is one. */
+/** Renders a link to the special page for this kind of record or for its shop, if there is one. */
 function specialPageLink(id: string, { shopId }: Attributes): Html {
   if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
   if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`
@@ -119,7 +119,7 @@ function section(id: string, heading: string, content: Html): Html {
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>`
 }
 
-/** Renders the rows that a search found, or a sentence if it found none, and a link that continues the search. */
+/** Renders a list of found rows, or a sentence if there are none, and a link that continues the search. */
 function found(
   rows: readonly unknown[],
   content: () => Html,
@@ -131,7 +131,7 @@ function found(
 
 const at = (ms: number) => html`<time datetime="${timestamp(ms)}">${shortMomentOf(ms)}</time>`
 
-function nextPageAddress(
+function nextUrl(
   id: string,
   page: RecordPage,
   part: Partial<Record<keyof RecordPage, string | number | null>>,
@@ -163,22 +163,16 @@ function moneyPart({ id, money }: RecordDetails, page: RecordPage): Html {
   return section(
     'money',
     'Money',
-    found(money.rows, content, {
-      none: 'No money was moved',
-      onward: nextPageAddress(id, page, { money: money.lastId }),
-    }),
+    found(money.rows, content, { none: 'No ledger entries found', onward: nextUrl(id, page, { money: money.lastId }) }),
   )
 }
 
 function callsPart({ id, calls }: RecordDetails, page: RecordPage): Html {
-  const content = () => entriesTable('Calls and other entries that name it', calls)
+  const content = () => entriesTable('Calls and other entries that mention this record', calls)
   return section(
     'calls',
     'Calls',
-    found(calls.rows, content, {
-      none: 'No call names it',
-      onward: nextPageAddress(id, page, { calls: calls.lastId }),
-    }),
+    found(calls.rows, content, { none: 'No entries found', onward: nextUrl(id, page, { calls: calls.lastId }) }),
   )
 }
 
@@ -187,13 +181,13 @@ function deedWithDecline(entry: EntryFound): string {
   return `${deedOf(entry)}${declined === null ? '' : `: declined, ${declined}`}`
 }
 
-/** Renders a table of entries, which may belong to different runs. */
+/** Renders a table of run entries, which may belong to different runs. */
 export function entriesTable(caption: string, { rows }: EntriesFound, more: readonly Column<EntryFound>[] = []): Html {
   return table<EntryFound>(
     caption,
     [
       {
-        name: 'What',
+        name: 'Entry',
         cell: (entry) =>
           html`<a href="/console/runs/${entry.runId}/entries/${entry.id}"><bdi>${entry.kind === 'happened' ? reasonText(entry.operation) : deedWithDecline(entry)}</bdi></a>`,
       },
@@ -232,16 +226,16 @@ function eventsPart({ id, events: { rows, lastSequence } }: RecordDetails, page:
   return section(
     'events',
     'Events',
-    found(rows, content, { none: 'No events', onward: nextPageAddress(id, page, { events: lastSequence }) }),
+    found(rows, content, { none: 'No events found', onward: nextUrl(id, page, { events: lastSequence }) }),
   )
 }
 
-const actors = { user: 'A user', party: 'An API key', agent: 'An agent', visitor: 'A visitor of a link' } as const
+const actors = { user: 'A user', party: 'An API key', agent: 'An agent', visitor: 'A visitor who used a link' } as const
 
 function activityPart({ activity, partyId }: RecordDetails): Html {
   if (activity.length === 0) return html``
   const columns: readonly [Column<Act>, ...Column<Act>[]] = [
-    { name: 'What', cell: ({ operation }) => titles.get(operation) ?? operation.replaceAll('_', ' ') },
+    { name: 'Operation', cell: ({ operation }) => titles.get(operation) ?? operation.replaceAll('_', ' ') },
     { name: 'Result', cell: ({ code }) => (code === null ? 'done' : html`<span class="state bad">${code}</span>`) },
     {
       name: 'By',
@@ -271,7 +265,7 @@ function activityPart({ activity, partyId }: RecordDetails): Html {
  */
 export function nothingFoundMain(id: string): Html {
   return html`<h1>Not found</h1>
-<p role="alert">Nothing was found for <bdi>${foreignName(id, 'this id')}</bdi>. Check the id. Runs are kept for 30 days, and in the sandbox until a reset.</p>
-<p><a href="${addressOf('/console/search', { text: id })}">Search the requests and answers for it</a></p>
+<p role="alert">Nothing was found for <bdi>${foreignName(id, 'this id')}</bdi>. Check the id. Runs are deleted after 30 days, or when the sandbox is reset or restored.</p>
+<p><a href="${addressOf('/console/search', { text: id })}">Search requests and answers for this id</a></p>
 <p><a href="/console">All runs</a></p>`
 }

@@ -1,7 +1,7 @@
 import type { RunReport } from '../../../rules/run-report.ts'
 import { type Cell, missingParts, readableRows, type Section, sectionsOf, titleOf } from './words.ts'
 
-/** Returns a report as Markdown, without the data block that `payments-mcp verify` reads. */
+/** Returns the readable part of a report as Markdown, without the data block that `payments-mcp verify` reads. */
 export function reportMarkdown(report: RunReport, madeAt: string): string {
   const notes = missingParts(report).map((note) => `> ${note}`)
   const parts = sectionsOf(report, madeAt).map(section)
@@ -21,7 +21,7 @@ function section(part: Section): string {
 
 const text = (cell: Cell): string => (typeof cell === 'string' ? cell : escaped(cell.foreign))
 
-/** Escapes all Markdown syntax in a foreign text: tables, links, addresses, code, headings and HTML elements. */
+/** Escapes all ASCII punctuation in a foreign text, so that none of it acts as Markdown or HTML. */
 function escaped(foreign: string): string {
   return foreign.replace(/[!-/:-@[-`{-~]/g, '\\$&')
 }

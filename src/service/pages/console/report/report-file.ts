@@ -14,12 +14,14 @@ export interface MadeReport {
   report: RunReport
 }
 
-/** The line with which a report's data begins, in every format. */
+/** The first line of a report file's data, in every format. */
 export const dataBegins = '{"format":"payments-mcp-run-report","version":1,'
+/** The line before the rows of the chain. */
 export const chainBegins = '"chain":['
+/** The last line of the data. */
 export const dataEnds = ']}'
 
-/** Yields a report file in pieces, so that not all rows of its chain are in memory at once. */
+/** Yields a report file in pieces, so that the rows of its chain are never all in memory at once. */
 export async function* reportFile(
   madeReport: MadeReport,
   format: ReportFormat,
@@ -40,7 +42,7 @@ export async function* reportFile(
   yield `${comma === '' ? '' : '\n'}${dataEnds}\n${after}`
 }
 
-/** Returns the readable text of a report file, before and after its data. */
+/** Returns the readable text that surrounds the data in a report file. */
 export async function partsAround({ report, madeAt }: MadeReport, format: ReportFormat) {
   if (format === 'json') return { before: '', after: '' }
   if (format === 'md') {
@@ -51,7 +53,7 @@ export async function partsAround({ report, madeAt }: MadeReport, format: Report
   return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}` }
 }
 
-/** Returns the start of the data, up to the rows of the chain, with one figure on each line. */
+/** Returns the data up to the rows of the chain, with one figure on each line. */
 export function dataHead(madeReport: MadeReport, shownHash: string): string {
   return [
     dataBegins,
@@ -67,12 +69,12 @@ export function dataHead(madeReport: MadeReport, shownHash: string): string {
 
 export const digestOf = ({ madeAt, report }: MadeReport): string => sha256(JSON.stringify({ madeAt, report }))
 
-/** Returns the hash of the readable text. Different line endings give the same hash. */
+/** Returns the hash of the readable text. The hash does not depend on the line endings. */
 export const shownDigest = (text: string): string => sha256(text.replaceAll('\r', '').trimEnd())
 
 /**
- * Returns a short hash of each figure, by the figure's path. With these hashes, `verify` can name a figure that was
- * changed.
+ * Returns a short hash of each figure, by the figure's path. `payments-mcp verify` uses these hashes to find out which
+ * figure was changed.
  */
 export function figuresOf({ madeAt, report }: MadeReport): Record<string, string> {
   const figures: Record<string, string> = {}
@@ -90,8 +92,8 @@ function cellsOf(row: ActivityRow) {
 }
 
 /**
- * Returns JSON with escapes for all characters that could change the text direction, end an HTML element or act as
- * Markdown.
+ * Returns a value as JSON. Escapes control and non-ASCII characters, which could change the text direction, and the
+ * characters `<`, `>`, `&` and backtick, which could end the HTML element or Markdown code block around the JSON.
  */
 export function escapedJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(
