@@ -46,7 +46,7 @@ export const cardTransactionHandlers = {
       agentId: actor.agentId,
       instanceId,
     })
-    if ('untried' in authorized) throw authorized.refusal
+    if ('notAttempted' in authorized) throw authorized.refusal
     return transactionView(authorized.purchase)
   },
 

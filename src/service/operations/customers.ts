@@ -13,7 +13,7 @@ import { invitationView, invitationViews, loadInvitation } from './customer-invi
 import {
   acceptInvitation,
   declineInvitation,
-  invitedParty,
+  findOrCreateInvitedParty,
   joinAsTestCustomer,
   recipientOf,
 } from './steps/answer-invitations.ts'
@@ -55,7 +55,7 @@ export const customerHandlers = {
 
   simulateInvitationAcceptance: async (input, context) => {
     const invitation = await loadForSimulation(context, input)
-    const customer = await invitedParty(context, invitation)
+    const customer = await findOrCreateInvitedParty(context, invitation)
     return invitationView(context, await acceptInvitation(context, invitation, customer))
   },
 

@@ -22,7 +22,7 @@ import {
 import type { PaymentRequestRow } from '../store/schema/payment-requests.ts'
 import { defaultWallet } from '../store/wallets.ts'
 import { paymentView } from './payments.ts'
-import { readPayer } from './steps/mail-people.ts'
+import { prepareRequestMessage } from './steps/mail-people.ts'
 import { payingWallet } from './steps/move-money.ts'
 import { declineRequest, payRequest, payRequestByCard } from './steps/pay-request.ts'
 import { normalized, resolveCounterparty } from './steps/resolve-counterparty.ts'
@@ -67,7 +67,7 @@ export const paymentRequestHandlers = {
       updatedAtMs: nowMs,
     }
     // All reads come before the first write, because a read after a write costs another round trip.
-    const [mail, render] = await Promise.all([readPayer(context, row), readRequestView(context, row)])
+    const [mail, render] = await Promise.all([prepareRequestMessage(context, row), readRequestView(context, row)])
     await insertPaymentRequest(tx, row)
     await mail()
     return render(row)

@@ -15,7 +15,7 @@ import { findPayment, findPaymentOfAnyParty, listPayments, replacePayment } from
 import type { PaymentRow } from '../store/schema/payments.ts'
 import { findTransaction } from '../store/transactions.ts'
 import { findWallet } from '../store/wallets.ts'
-import { claimPayment, knownClaimant } from './steps/claim-payment.ts'
+import { claimPayment, findClaimant } from './steps/claim-payment.ts'
 import { mailClaimant } from './steps/mail-people.ts'
 import { payingWallet, send } from './steps/move-money.ts'
 import { resolveCounterparty } from './steps/resolve-counterparty.ts'
@@ -74,7 +74,7 @@ export const paymentHandlers = {
 
   simulatePaymentClaim: async ({ paymentId }, context) => {
     const before = await loadSentBy(context, paymentId)
-    const claimant = await knownClaimant(context.tx, before)
+    const claimant = await findClaimant(context.tx, before)
     await requirePlayable(context, claimant?.id, { page: "at the payment's claimLink" })
     return paymentView(await claimPayment(context, before), before.partyId)
   },

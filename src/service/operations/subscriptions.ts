@@ -162,12 +162,12 @@ async function view(context: Context, record: SubscriptionRecord): Promise<Subsc
 async function viewer(context: Context, records: readonly SubscriptionRecord[]) {
   const { tx, publicUrl } = context
   const { pageToken, clientSecret } = await checkoutSecrets(tx)
-  const handedOut = new Set<string>()
+  const manageableWalletIds = new Set<string>()
   for (const walletId of new Set(records.map((record) => record.walletId))) {
-    if (await mayAskForPayments(context, walletId)) handedOut.add(walletId)
+    if (await mayManageSubscriptions(context, walletId)) manageableWalletIds.add(walletId)
   }
   return (record: SubscriptionRecord): SubscriptionResource => {
-    const payable = record.billing.status === 'pending' && handedOut.has(record.walletId)
+    const payable = record.billing.status === 'pending' && manageableWalletIds.has(record.walletId)
     return subscriptionView(record, {
       checkoutUrl: payable ? `${publicUrl()}/checkout/${record.id}/${pageToken(record)}` : null,
       clientSecret: payable ? clientSecret(record) : null,
@@ -207,7 +207,7 @@ export function subscriptionView(record: SubscriptionRecord, checkout: Checkout)
   }
 }
 
-async function mayAskForPayments({ tx, actor, partyId }: Context, walletId: string): Promise<boolean> {
+async function mayManageSubscriptions({ tx, actor, partyId }: Context, walletId: string): Promise<boolean> {
   return isAllowedOnWallet(tx, actor, 'subscriptions.manage', { id: walletId, partyId })
 }
 

@@ -16,7 +16,7 @@ import type { WalletRow } from '../store/schema/wallets.ts'
 import { recordArrival } from '../store/transactions.ts'
 import { defaultWallet, findWallet } from '../store/wallets.ts'
 import type { BankAccount } from './steps/bank-transfers.ts'
-import { moveWithin, payingWallet, send } from './steps/move-money.ts'
+import { moveBetweenOwnWallets, payingWallet, send } from './steps/move-money.ts'
 
 /** The recipient of a wire. */
 export interface Beneficiary extends BankAccount {
@@ -46,10 +46,10 @@ export const transferHandlers = {
   },
 
   createInternalTransfer: async (input, context) => {
-    const from = await loadNamed(context, 'sourceWalletId', input.sourceWalletId)
-    const to = await loadNamed(context, 'destWalletId', input.destWalletId)
+    const from = await loadPermittedWallet(context, 'sourceWalletId', input.sourceWalletId)
+    const to = await loadPermittedWallet(context, 'destWalletId', input.destWalletId)
     if (from.id === to.id) failAttribute('destWalletId', 'destWalletId must not be the same wallet as sourceWalletId.')
-    const transfer = await moveWithin(context, [from, to], {
+    const transfer = await moveBetweenOwnWallets(context, [from, to], {
       amountCents: input.amount,
       currency: from.currency,
       description: input.description ?? null,
@@ -118,7 +118,7 @@ export const transferHandlers = {
 } satisfies HandlersOf<typeof transfers>
 
 /** Returns the party's wallet that an attribute names. An agent needs the permission on it. @throws 404, 403. */
-async function loadNamed(context: Context, attribute: string, walletId: string): Promise<WalletRow> {
+async function loadPermittedWallet(context: Context, attribute: string, walletId: string): Promise<WalletRow> {
   const { tx, actor, operation, partyId } = context
   const wallet = await findWallet(tx, partyId, walletId)
   if (wallet === undefined) {

@@ -20,7 +20,7 @@ export const walletHandlers = {
   },
 
   getWallet: async ({ walletId }, context) => {
-    const view = await changedView(context, await loadWallet(context, walletId))
+    const view = await viewWithClaims(context, await loadWallet(context, walletId))
     return { ...view, attributes: { ...view.attributes, depositInstructions: depositInstructions(walletId) } }
   },
 
@@ -34,7 +34,7 @@ export const walletHandlers = {
     const of = { id: newId('wal', system, nowMs), partyId, createdAtMs: nowMs }
     const wallet: WalletRow = { ...newWallet, ...of, displayName, description, tags: JSON.stringify(tags) }
     await insertWallet(tx, wallet)
-    return changedView(context, wallet)
+    return viewWithClaims(context, wallet)
   },
 
   updateWallet: async ({ walletId, ...input }, context) => {
@@ -45,7 +45,7 @@ export const walletHandlers = {
       ...(description === undefined ? {} : { description }),
       ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
     }
-    return changedView(context, await updateWallet(context.tx, before, change))
+    return viewWithClaims(context, await updateWallet(context.tx, before, change))
   },
 
   setDefaultWallet: async ({ walletId }, context) => {
@@ -53,11 +53,11 @@ export const walletHandlers = {
     const next = await loadWallet(context, walletId)
     if (next.status !== 'active') fail('conflict', { detail: `The wallet ${walletId} is ${next.status}.` })
     const before = await defaultWallet(tx, partyId)
-    if (next.isDefault === 1) return changedView(context, next)
+    if (next.isDefault === 1) return viewWithClaims(context, next)
     // Wallets are updated in the order of their ids to avoid deadlocks.
     const wallets = [next, ...(before === undefined ? [] : [before])].sort((a, b) => (a.id < b.id ? -1 : 1))
     for (const wallet of wallets) await updateWallet(tx, wallet, { isDefault: wallet.id === walletId ? 1 : 0 })
-    return changedView(context, { ...next, isDefault: 1 })
+    return viewWithClaims(context, { ...next, isDefault: 1 })
   },
 
   freezeWallet: ({ walletId }, context) => setStatus(context, walletId, 'frozen'),
@@ -74,7 +74,7 @@ async function setStatus(context: Context, walletId: string, status: 'active' | 
   await context.tx.lockParty(context.partyId)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
-  return changedView(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))
+  return viewWithClaims(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))
 }
 
 /** Returns a wallet of the party acted on. @throws 404 for any other. */
@@ -92,7 +92,7 @@ function depositInstructions(walletId: string) {
 
 const bankName = 'Sandbox Bank'
 
-async function changedView({ tx, partyId }: Context, wallet: WalletRow) {
+async function viewWithClaims({ tx, partyId }: Context, wallet: WalletRow) {
   return walletView(wallet, await claimsOf(tx, partyId))
 }
 

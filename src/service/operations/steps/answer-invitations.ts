@@ -68,7 +68,7 @@ export async function declineInvitation(
  * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it, or if the party itself sent
  * it.
  */
-export async function invitedParty(
+export async function findOrCreateInvitedParty(
   { tx, system, nowMs }: ChangeContext,
   invitation: InvitationRecord,
 ): Promise<PartyRow> {

@@ -30,7 +30,7 @@ export async function partyInvitationUrls(tx: Transaction, publicUrl: () => stri
 }
 
 /** The name of a joining person and the hash of the password they chose (`hashOfPassword`). */
-export interface Joining {
+export interface NewMember {
   name: string
   passwordHash: string
 }
@@ -44,7 +44,7 @@ export interface Joining {
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,
   before: PartyInvitationRecord,
-  { name, passwordHash }: Joining,
+  { name, passwordHash }: NewMember,
 ): Promise<UserRow> {
   const { partyId, email, role } = before
   const status = answeredPartyInvitation(before.status, 'accept')

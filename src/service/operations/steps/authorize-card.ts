@@ -10,8 +10,8 @@ import { purchaseRefusal } from './check-spending-limits.ts'
 type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
 
 /** The outcome if no charge was attempted, because the card is frozen or its agent would exceed a limit. */
-interface Untried {
-  untried: 'card_frozen' | 'over_agent_limit'
+interface NotAttempted {
+  notAttempted: 'card_frozen' | 'over_agent_limit'
   refusal: Failure
 }
 
@@ -23,16 +23,16 @@ export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,
   { card, wallet, agent }: Omit<PayableCard, 'isHeld'>,
   attempt: Attempt,
-): Promise<Paid | Untried> {
+): Promise<Paid | NotAttempted> {
   const frozen = frozenRefusal(card, nowMs)
-  if (frozen !== undefined) return { untried: 'card_frozen', refusal: frozen }
+  if (frozen !== undefined) return { notAttempted: 'card_frozen', refusal: frozen }
   const { amountCents } = attempt
   // A frozen wallet has no separate decline code; it counts as empty (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   if (declineCode === null) {
     const refusal = await purchaseRefusal(tx, { ...card, agent }, amountCents, nowMs)
-    if (refusal !== undefined) return { untried: 'over_agent_limit', refusal }
+    if (refusal !== undefined) return { notAttempted: 'over_agent_limit', refusal }
   }
   const purchase = await enterPurchase({ tx, system, atMs: nowMs }, { card, wallet }, { ...attempt, declineCode })
   return { purchase, wallet }

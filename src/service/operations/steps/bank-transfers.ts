@@ -23,7 +23,11 @@ export interface BankAccount {
  * money or the account's bank allows no debits. Refuses a withdrawal that exceeds the wallet's balance.
  * @throws 404, 409.
  */
-export async function withBank(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
+export async function withBankAccount(
+  context: ChangeContext,
+  transfer: PaymentRow,
+  wallet: WalletRow,
+): Promise<PaymentRow> {
   const { kind, partyId, externalAccountId, amountCents } = transfer
   const account = await findExternalAccount(context.tx, partyId, externalAccountId ?? '')
   if (account === undefined) {

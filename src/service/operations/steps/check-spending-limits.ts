@@ -81,11 +81,11 @@ async function reasonsOf(
   return reasons
 }
 
-/** Loads the limits that apply when a spender uses its party's wallets. `isAsked` selects whose limits are loaded. */
+/** Loads the limits that apply when a spender uses its party's wallets. `isIncluded` selects whose limits are loaded. */
 export async function capsOf(
   tx: Transaction,
   { agentId, partyId, agent: knownAgent }: AgentSpender,
-  isAsked: (owner: LimitOwner) => boolean = () => true,
+  isIncluded: (owner: LimitOwner) => boolean = () => true,
 ): Promise<Cap[]> {
   const agent = knownAgent ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
   const load = {
@@ -94,7 +94,7 @@ export async function capsOf(
     account: () => findParty(tx, partyId),
   }
   const caps: Cap[] = []
-  for (const owner of limitsOf({ agentId, agentPartyId: agent?.partyId, partyId }).filter(isAsked)) {
+  for (const owner of limitsOf({ agentId, agentPartyId: agent?.partyId, partyId }).filter(isIncluded)) {
     const limits = (await load[owner]())?.limits ?? null
     const spender = { partyId, agentId: owner === 'account' ? null : agentId }
     if (limits !== null) caps.push({ owner, limits: JSON.parse(limits) as Limits, spender })

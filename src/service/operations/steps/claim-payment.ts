@@ -35,7 +35,7 @@ export async function claimPayment(context: ChangeContext, before: PaymentRow): 
 async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Promise<WalletRow> {
   const { claimant } = payment
   if (claimant === null) throw new Error(`Bug: the payment ${payment.id} waits for nobody.`)
-  const wallet = await walletOfAddress(context, claimant)
+  const wallet = await findOrCreateWallet(context, claimant)
   if (wallet?.status !== 'active' || wallet.partyId === payment.partyId) {
     fail('conflict', { detail: 'The recipient cannot be paid now.' })
   }
@@ -43,7 +43,7 @@ async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Pro
 }
 
 /** Returns the party that now has the address to which the payment was sent. */
-export async function knownClaimant(
+export async function findClaimant(
   tx: Transaction,
   { claimant }: Pick<PaymentRow, 'claimant'>,
 ): Promise<PartyRow | undefined> {
@@ -56,7 +56,7 @@ const typeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
  * Returns the default wallet of the party with an e-mail address or phone number. For an unknown address, it creates a
  * party with an empty wallet.
  */
-export async function walletOfAddress(
+export async function findOrCreateWallet(
   { tx, system, nowMs }: ChangeContext,
   address: string,
 ): Promise<WalletRow | undefined> {

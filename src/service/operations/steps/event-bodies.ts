@@ -1,6 +1,6 @@
 import type { Transaction } from '../../store/engine/store.ts'
 import { eventsOfNumbers } from '../../store/events.ts'
-import { eventViews, withRecords } from './event-views.ts'
+import { eventViews, loadEventRecords } from './event-views.ts'
 
 /** Returns the webhook bodies of a party's events, by event number. Events that are no longer stored are missing. */
 export async function eventBodies(
@@ -10,7 +10,7 @@ export async function eventBodies(
 ): Promise<Map<number, string>> {
   if (numbers.length === 0) return new Map()
   const events = await eventsOfNumbers(tx, partyId, numbers)
-  const views = await eventViews(tx, await withRecords(tx, events))
+  const views = await eventViews(tx, await loadEventRecords(tx, events))
   return new Map(
     views.map(({ id, attributes }, at) => {
       const { eventType: type, resourceId, resourceType, createdAt, payload: data } = attributes

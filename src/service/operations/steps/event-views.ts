@@ -33,7 +33,7 @@ export interface EventRecord {
 }
 
 /** Loads the records of events, with one query for each kind and party. */
-export async function withRecords(tx: Transaction, events: readonly EventRow[]): Promise<EventRecord[]> {
+export async function loadEventRecords(tx: Transaction, events: readonly EventRow[]): Promise<EventRecord[]> {
   const groups = Map.groupBy(events, ({ partyId, type }) => `${partyId} ${wordOf(type)}`)
   const found = new Map<string, Awaited<ReturnType<typeof findRecords>>>()
   for (const [group, [first, ...others]] of groups) {

@@ -16,7 +16,7 @@ const maxDeciders = 20
  * Reads the recipients of an approval message before the transaction writes. They are the party's owners and admins, or
  * the party itself if it has none. Returns a function that stores their messages.
  */
-export async function readDeciders(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
+export async function prepareApprovalMessages(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
   const [users, party, agent] = await Promise.all([
     decidersOf(tx, partyId, maxDeciders),
@@ -32,7 +32,7 @@ export async function readDeciders(context: ChangeContext, { partyId, agentId, a
 }
 
 /** Reads the address at which the payer of a new request is notified. Returns a function that stores the message. */
-export async function readPayer(context: ChangeContext, request: PaymentRequestRow) {
+export async function prepareRequestMessage(context: ChangeContext, request: PaymentRequestRow) {
   const { tx } = context
   const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
   const [requester, payer] = await Promise.all([

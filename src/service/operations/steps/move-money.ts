@@ -14,9 +14,9 @@ import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 import { recordArrival } from '../../store/transactions.ts'
 import { agentDefaultWallet, defaultWallet, findWallet } from '../../store/wallets.ts'
-import { submit, withBank } from './bank-transfers.ts'
+import { submit, withBankAccount } from './bank-transfers.ts'
 import { findExceededLimits } from './check-spending-limits.ts'
-import { readDeciders } from './mail-people.ts'
+import { prepareApprovalMessages } from './mail-people.ts'
 
 /** The attributes that a new payment or wire specifies. All others are derived from the caller and the wallet. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
@@ -48,7 +48,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
     await insertPayment(tx, moved)
     return moved
   }
-  const askThem = await readDeciders(context, payment)
+  const askThem = await prepareApprovalMessages(context, payment)
   const inReview = { ...payment, status: nextPaymentStatus(payment.status, 'review') }
   await insertPayment(tx, inReview)
   const approval: ApprovalRow = {
@@ -71,7 +71,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
 
 /** Returns the payment if it could move now without an approval. @throws 404, 409 otherwise. */
 async function requireMovable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
-  if (payment.externalAccountId !== null) return withBank(context, payment, wallet)
+  if (payment.externalAccountId !== null) return withBankAccount(context, payment, wallet)
   // The error names no attribute for a request, because its payer does not choose the amount.
   const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
   requireFunds(wallet, payment.amountCents, pointer)
@@ -84,7 +84,7 @@ export async function move(context: Context, payment: PaymentRow, wallet: Wallet
   const { amountCents } = payment
   const at = { nowMs, sourceId: payment.id }
   if (payment.externalAccountId !== null) {
-    return submit(context, await withBank(context, payment, wallet), wallet)
+    return submit(context, await withBankAccount(context, payment, wallet), wallet)
   }
   requireFunds(wallet, amountCents)
   if (payment.claimant !== null) {
@@ -107,7 +107,7 @@ export async function move(context: Context, payment: PaymentRow, wallet: Wallet
  * is recorded.
  * @throws 409 if the money cannot move now.
  */
-export async function moveWithin(
+export async function moveBetweenOwnWallets(
   context: Context,
   [from, to]: readonly [WalletRow, WalletRow],
   draft: Omit<Draft, 'kind' | 'beneficiary'>,

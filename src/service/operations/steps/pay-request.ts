@@ -15,7 +15,7 @@ import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 import { recordArrival } from '../../store/transactions.ts'
 import { defaultWallet } from '../../store/wallets.ts'
-import { walletOfAddress } from './claim-payment.ts'
+import { findOrCreateWallet } from './claim-payment.ts'
 import { payingWallet, receivingWallet, send } from './move-money.ts'
 
 type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>['paymentSource']
@@ -108,7 +108,9 @@ function requirePayable(request: PaymentRequestRow, nowMs: number): void {
 async function payersWallet(context: ChangeContext, request: PaymentRequestRow): Promise<WalletRow> {
   const { payerPartyId, payerValue, partyId, id } = request
   const wallet =
-    payerPartyId === null ? await walletOfAddress(context, payerValue) : await defaultWallet(context.tx, payerPartyId)
+    payerPartyId === null
+      ? await findOrCreateWallet(context, payerValue)
+      : await defaultWallet(context.tx, payerPartyId)
   if (wallet === undefined) throw new Error(`Bug: the payer of ${id} has no wallet.`)
   if (wallet.partyId === partyId) fail('conflict', { detail: 'A party cannot pay its own payment request.' })
   return wallet

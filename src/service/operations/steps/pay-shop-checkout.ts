@@ -53,7 +53,7 @@ export async function payCheckout(
   const payable = await findPayableCard(payer.tx, { ...buyer, agentId: null }, card.id, null)
   if (payable === undefined) throw new Error(`Bug: the card ${card.id} is gone.`)
   const authorized = await authorizeCard(payer, payable, charge)
-  if ('untried' in authorized) return declined(authorized.untried)
+  if ('notAttempted' in authorized) return declined(authorized.notAttempted)
   const { declineCode } = authorized.purchase
   if (declineCode !== null) return declined(declineCode as ShopDeclineCode)
   const { order } = await placeOrder(payer, shop, checkout, { ...authorized, card })

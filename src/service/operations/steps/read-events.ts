@@ -13,7 +13,7 @@ import { findTransaction } from '../../store/transactions.ts'
 import { walletsHeld } from '../../store/wallet-permissions.ts'
 import { defaultWallet } from '../../store/wallets.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
-import { type EventRecord, withRecords } from './event-views.ts'
+import { type EventRecord, loadEventRecords } from './event-views.ts'
 
 /** Returns the event types that the credential may read (docs/events.md#who-may-read-which-events). */
 export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
@@ -92,7 +92,7 @@ async function readableRecords(context: Context, events: readonly EventRow[]): P
     return answer
   }
   const found: EventRecord[] = []
-  for (const record of await withRecords(tx, events)) if (await mayRead(record)) found.push(record)
+  for (const record of await loadEventRecords(tx, events)) if (await mayRead(record)) found.push(record)
   return found
 }
 

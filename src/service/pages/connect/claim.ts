@@ -1,6 +1,6 @@
 import { fail } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/system.ts'
-import { claimPayment, knownClaimant } from '../../operations/steps/claim-payment.ts'
+import { claimPayment, findClaimant } from '../../operations/steps/claim-payment.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
 import { type Answerer, answererOf } from '../../request/played-party.ts'
@@ -106,7 +106,7 @@ function formText({ id, version }: PaymentRow): string {
 }
 
 async function answererIn(tx: Transaction, payment: PaymentRow, user: UserRow | undefined): Promise<Answerer> {
-  return answererOf(tx, (await knownClaimant(tx, payment))?.id, user)
+  return answererOf(tx, (await findClaimant(tx, payment))?.id, user)
 }
 
 async function viewOf(tx: Transaction, payment: PaymentRow, user: UserRow | undefined): Promise<Claim> {

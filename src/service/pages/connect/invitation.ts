@@ -2,8 +2,8 @@ import { fail } from '../../../core/errors.ts'
 import {
   acceptInvitation,
   declineInvitation,
+  findOrCreateInvitedParty,
   hashOfToken,
-  invitedParty,
   recipientOf,
 } from '../../operations/steps/answer-invitations.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
@@ -114,7 +114,7 @@ async function answer(
   const after =
     decision === 'decline'
       ? await declineInvitation(context, record)
-      : await acceptInvitation(context, record, await invitedParty(context, record))
+      : await acceptInvitation(context, record, await findOrCreateInvitedParty(context, record))
   const { customerPartyId } = after
   const act = { operation: `${decision}_customer_invitation`, resourceIds: [after.id] }
   const acts = [actOfVisitor(after, { ...act, customerPartyId })]

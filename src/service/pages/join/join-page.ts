@@ -3,7 +3,7 @@ import { sha256 } from '../../../core/system.ts'
 import {
   acceptPartyInvitation,
   declinePartyInvitation,
-  type Joining,
+  type NewMember,
 } from '../../operations/steps/answer-party-invitations.ts'
 import { actOfUser, actOfVisitor } from '../../request/activity.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
@@ -59,7 +59,7 @@ export interface PartyInvitationPages {
    * Accepts an invitation.
    * @throws 403 for a form from another page, 409 if the address already belongs to a user.
    */
-  accept(token: string, formToken: string, joining: Joining): Promise<Outcome | undefined>
+  accept(token: string, formToken: string, joining: NewMember): Promise<Outcome | undefined>
   /** Declines an invitation. @throws 403 for a form from another page, or for another user's invitation. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
