@@ -135,7 +135,7 @@ onEachDatabase('invitations to a party', (database) => {
     const { url } = await inviteOne(ada)
     const theirs = ok(await invite([ada], other.apiKey)).json.data[0]
     await accept(theirs.attributes.url)
-    await expect(accept(url)).rejects.toThrow('ada@example.com already signs in to an account.')
+    await expect(accept(url)).rejects.toThrow('ada@example.com already belongs to a user account.')
     expect((await list())[0]?.attributes.status).toBe('PENDING')
   })
 

@@ -90,7 +90,10 @@ function findOpenShop(open: readonly ShopDefinition[], shopId: string): ShopDefi
   return fail('not_found', { detail, source: { parameter: 'shopId' } })
 }
 
-/** Returns an order with the purchase that paid for it. @throws 404, 403. */
+/**
+ * Returns an order with the purchase that paid for it.
+ * @throws 404 if the caller has no such order, 403 without the permission on the wallet that paid for it.
+ */
 async function loadOrder(context: Context, id: string) {
   const { tx, actor, operation } = context
   const order = await findShopOrder(tx, cardScope(context), id)
@@ -101,15 +104,15 @@ async function loadOrder(context: Context, id: string) {
 }
 
 /**
- * Delays the response if the shop is slow. `instead` is the error with which an unreliable shop responds after it has
- * charged the card.
+ * Delays the response if the shop is slow. If `instead` is given, this error replaces the response; the card has been
+ * charged nevertheless.
  */
 function delayAnswer({ afterCommit }: Context, { answers }: ShopDefinition, instead?: Failure): void {
   if (answers.slowMs > 0 || instead !== undefined) afterCommit.otherAnswer = { afterMs: answers.slowMs, instead }
 }
 
 function shopFailure({ name, says }: ShopDefinition): Failure {
-  const detail = says.error ?? `${name} is not responding. It is not known yet whether it charged the card.`
+  const detail = says.error ?? `${name} is not responding. It may or may not have charged the card.`
   return new Failure('service_unavailable', { detail, retryable: true })
 }
 
@@ -127,7 +130,7 @@ export function shopView(shop: ShopDefinition, { publicUrl }: Pick<Context, 'pub
   }
 }
 
-interface CheckoutViewing {
+interface CheckoutViewOptions {
   context: Pick<Context, 'publicUrl' | 'nowMs'>
   tokenOf: (checkoutId: string) => string
 }
@@ -135,7 +138,7 @@ interface CheckoutViewing {
 export function checkoutView(
   record: ShopCheckoutRecord,
   { name, terms, says }: ShopDefinition,
-  { context: { publicUrl, nowMs }, tokenOf }: CheckoutViewing,
+  { context: { publicUrl, nowMs }, tokenOf }: CheckoutViewOptions,
 ): z.output<typeof ShopCheckout> {
   const { id, cart, decline, orderId } = record
   return {
@@ -146,8 +149,8 @@ export function checkoutView(
       merchant: { name },
       status: checkoutStatus(record, nowMs),
       items: cart.lines.map(({ priceCents, ...line }) => ({ ...line, price: priceCents })),
-      extras: cart.extras.map(({ extraId, name: of, priceCents, selected }) => {
-        return { extraId, name: of, price: priceCents, selected }
+      extras: cart.extras.map(({ extraId, name: extraName, priceCents, selected }) => {
+        return { extraId, name: extraName, price: priceCents, selected }
       }),
       subtotal: cart.subtotalCents,
       tax: cart.taxCents,

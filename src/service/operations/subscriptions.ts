@@ -39,7 +39,7 @@ export const subscriptionHandlers = {
     const { tx, actor, partyId, operation, instanceId, nowMs, system } = context
     const terms = freezeTerms(input)
     const wallet = await defaultWallet(tx, partyId)
-    if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet to be paid into.' })
+    if (wallet === undefined) fail('conflict', { detail: 'The account has no wallet that could receive the payments.' })
     await requireWalletPermission(tx, actor, operation, wallet)
     const { expiresInMinutes: minutes } = input
     const billing = startBilling(nowMs, minutes === null ? null : nowMs + minutes * 60_000)
@@ -74,16 +74,16 @@ export const subscriptionHandlers = {
     return page(rows, list, await viewer(context, rows.rows))
   },
 
-  /** Lists payments newest first, like all lists. The cursor encodes a payment's number in the form of an id. */
+  /** Lists payments newest first. A cursor must contain an id, so it contains a payment's number formatted as an id. */
   listSubscriptionPayments: async (input, context) => {
     const { id, terms, billing } = await loadSubscription(context, input.subscriptionId)
     const list = { list: 'subscriptionPayments', subscriptionId: id }
     const { limit, beforeId } = pageRequest(input, list)
-    const last = beforeId === null ? lastListedPayment(terms, billing) : numberIn(beforeId) - 1
+    const last = beforeId === null ? lastListedPayment(terms, billing) : numberOfCursorId(beforeId) - 1
     const first = Math.max(1, last - limit)
     const charges = await chargedPayments(context.tx, { partyId: context.partyId, subscriptionId: id, first, last })
     const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => last - index)
-    return page(pageOf(numbers, limit, idOf), list, (paymentNumber) => {
+    return page(pageOf(numbers, limit, cursorIdOf), list, (paymentNumber) => {
       const charge = charges.find((one) => one.paymentNumber === paymentNumber)
       const { dueMs, ...state } = paymentState(terms, billing, paymentNumber, charge !== undefined)
       return {
@@ -127,19 +127,22 @@ export const subscriptionHandlers = {
     ),
 } satisfies HandlersOf<typeof subscriptions>
 
-type Decision = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed & { mandateId?: string }
+type BillingChange = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed & { mandateId?: string }
 
-/** Loads a subscription, applies the decision and saves the result if the billing changed. */
-async function change(context: Context, id: string, decide: Decision): Promise<SubscriptionResource> {
+/** Loads a subscription, applies a change, and saves the subscription if its billing is now different. */
+async function change(context: Context, id: string, applyChange: BillingChange): Promise<SubscriptionResource> {
   const record = await loadSubscription(context, id)
-  const { mandateId = record.mandateId, ...billed } = decide(record.terms, record.billing)
+  const { mandateId = record.mandateId, ...billed } = applyChange(record.terms, record.billing)
   if (billed.billing === record.billing) return view(context, record)
   return view(context, await saveBilling(context.tx, context.system, { before: { ...record, mandateId }, billed }))
 }
 
 const withoutCharges = (billing: Billing): Billed => ({ billing, charges: [] })
 
-/** Returns a subscription of the party acted on. An agent needs the permission on its wallet. @throws 404, 403. */
+/**
+ * Returns a subscription of the party that the request acts on.
+ * @throws 404 if the party has no such subscription, 403 if an agent lacks the permission on the subscription's wallet.
+ */
 export async function loadSubscription(
   { tx, actor, partyId, operation }: Context,
   id: string,
@@ -156,8 +159,8 @@ async function view(context: Context, record: SubscriptionRecord): Promise<Subsc
 
 /**
  * Returns a function that renders subscriptions in their current state. A pending subscription includes its checkout
- * address, but only for callers who may request payments. Otherwise read-only callers would get the secrets that a
- * payer pays with.
+ * address and client secret only if the caller may manage subscriptions. A caller with read access must not get them,
+ * because anyone who has them can act as the payer.
  */
 async function viewer(context: Context, records: readonly SubscriptionRecord[]) {
   const { tx, publicUrl } = context
@@ -211,5 +214,5 @@ async function mayManageSubscriptions({ tx, actor, partyId }: Context, walletId:
   return isAllowedOnWallet(tx, actor, 'subscriptions.manage', { id: walletId, partyId })
 }
 
-const idOf = (paymentNumber: number) => `pmt_${paymentNumber.toString(16).padStart(32, '0')}`
-const numberIn = (id: string) => Number.parseInt(id.slice(4), 16)
+const cursorIdOf = (paymentNumber: number) => `pmt_${paymentNumber.toString(16).padStart(32, '0')}`
+const numberOfCursorId = (id: string) => Number.parseInt(id.slice(4), 16)

@@ -24,15 +24,15 @@ export const transactionHandlers = {
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
-    // Money from the party's bank account or card did not leave a wallet, so the permission on the default wallet
-    // decides.
+    // The party paid by card or from a bank account, not from a wallet. An agent then needs the permission on the
+    // party's default wallet.
     if (walletId === null) await requireDefaultWalletPermission(tx, actor, operation, partyId)
     else await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
     return transactionView(row, partyId)
   },
 } satisfies HandlersOf<typeof transactions>
 
-/** Returns the party's wallet that the money left or reached; null if a card or bank account paid. */
+/** Returns the id of the party's wallet that paid or received the money; null if a card or bank account paid. */
 function walletOf({ sourcePartyId, sourceWalletId, destinationWalletId }: TransactionRow, partyId: string) {
   return sourcePartyId === partyId ? sourceWalletId : destinationWalletId
 }

@@ -27,8 +27,8 @@ export interface Beneficiary extends BankAccount {
 export const transferHandlers = {
   createWire: async (input, context) => {
     const { name, accountNumber, routingNumber, address } = input.beneficiary
-    // This is checked first, and the failure is not recorded under the key. So the caller can add the address and retry
-    // with the same key (docs/service.md#wires).
+    // This refusal has no effects and is not recorded under the idempotency key, so the caller can add the address and
+    // retry with the same key (docs/service.md#wires).
     if (address === undefined) {
       fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
     }
@@ -81,7 +81,7 @@ export const transferHandlers = {
     const wallet = walletId === undefined ? await defaultWallet(tx, partyId) : await findWallet(tx, partyId, walletId)
     if (wallet === undefined) {
       const source = walletId === undefined ? {} : { source: { pointer: '/data/attributes/walletId' } }
-      fail('not_found', { detail: `There is no wallet ${walletId ?? 'to deposit in'}.`, ...source })
+      fail('not_found', { detail: `There is no wallet ${walletId ?? 'to deposit into'}.`, ...source })
     }
     if (wallet.status !== 'active') fail('conflict', { detail: `The wallet ${wallet.id} is ${wallet.status}.` })
     const deposit: PaymentRow = {
@@ -117,7 +117,7 @@ export const transferHandlers = {
   },
 } satisfies HandlersOf<typeof transfers>
 
-/** Returns the party's wallet that an attribute names. An agent needs the permission on it. @throws 404, 403. */
+/** Returns a wallet of the party. @throws 404 if there is none with this id, 403 if an agent lacks the permission. */
 async function loadPermittedWallet(context: Context, attribute: string, walletId: string): Promise<WalletRow> {
   const { tx, actor, operation, partyId } = context
   const wallet = await findWallet(tx, partyId, walletId)
@@ -135,14 +135,14 @@ export function accountMask(beneficiary: string): string {
 }
 
 function destWalletOf({ id, beneficiary }: PaymentRow) {
-  if (beneficiary === null) throw new Error(`Bug: the internal transfer ${id} goes nowhere.`)
+  if (beneficiary === null) throw new Error(`Bug: the internal transfer ${id} has no destination wallet.`)
   return { type: 'wallet' as const, id: (JSON.parse(beneficiary) as { walletId: string }).walletId }
 }
 
 export function transferView(row: PaymentRow): z.output<typeof Transfer> {
   const { status, settledAtMs, failure, returned } = row
   const timeOrNull = (ms: number | null) => (ms === null ? null : timestamp(ms))
-  // A transfer without a bank completes at once.
+  // If no linked bank account is involved, the last update of a transfer completes it.
   const doneAt = status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
   const isAtBank = row.externalAccountId !== null
   return {
@@ -179,14 +179,11 @@ export function transferView(row: PaymentRow): z.output<typeof Transfer> {
 }
 
 function typeOf({ id, kind }: PaymentRow): 'deposit' | 'withdrawal' | 'internal' {
-  if (kind === 'payment' || kind === 'wire') throw new Error(`Bug: ${id} is no transfer.`)
+  if (kind === 'payment' || kind === 'wire') throw new Error(`Bug: ${id} is not a transfer.`)
   return kind
 }
 
-/**
- * Returns a transfer's method, its rail and its masked account number. A transfer stores only the last digits of a
- * linked account's number.
- */
+/** Returns a transfer's method, its rail and its masked account number. */
 function methodAndRail({ kind, method, beneficiary }: PaymentRow) {
   const mask = beneficiary === null || kind === 'internal' ? null : accountMask(beneficiary)
   if (kind === 'wire') return { method: 'wire', rail: 'wire', externalAccountDisplayMask: mask }
@@ -204,7 +201,7 @@ function returnView(returned: string) {
   return { code, reason, returnedAt: timestamp(returnedAtMs) }
 }
 
-/** Requires the caller's own party or a connected customer. @throws 404 for any other party. */
+/** Requires that the party is the caller's own or a connected customer. @throws 404 for any other party. */
 async function requireConnected({ tx, actor }: Context, partyId: string): Promise<void> {
   if (partyId === actor.partyId) return
   if (await isConnected(tx, actor, partyId)) return

@@ -35,7 +35,7 @@ export const trustedIssuerHandlers = {
     const [live] = await Promise.all([liveIssuers(tx, partyId, maxIssuers), requireAgents(agents, context)])
     if (live.length === maxIssuers) {
       fail('conflict', {
-        detail: `There are already ${maxIssuers} trusted issuers, the most allowed. End one with revoke_trusted_issuer.`,
+        detail: `There are already ${maxIssuers} trusted issuers, which is the maximum. Remove one with revoke_trusted_issuer.`,
       })
     }
     const secret = newCredential('client_secret', environment, system)
@@ -69,12 +69,12 @@ export const trustedIssuerHandlers = {
 
   updateTrustedIssuer: async ({ trustedIssuerId, jwksUri, agents, scopes }, context) => {
     const { tx, actor, partyId, nowMs } = context
-    // Anyone with the new key, or with claims that match the new rules, can act as the agents.
+    // Anyone who has a key from the new address, or a token that matches the new rules, can act as the agents.
     requireCanGrant(actor, grantedScopes.agentKey())
     if (jwksUri !== undefined) requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)
     const before = await loadIssuer(context, trustedIssuerId)
-    if (before.revokedAtMs !== null) fail('conflict', { detail: 'The trust was ended. Trust the issuer again.' })
+    if (before.revokedAtMs !== null) fail('conflict', { detail: 'The trust has ended. Trust the issuer again.' })
     if (agents !== undefined) await requireAgents(agents, context)
     const change = {
       jwksUri: jwksUri ?? before.jwksUri,
@@ -85,7 +85,7 @@ export const trustedIssuerHandlers = {
     return issuerView({ ...before, ...change }, context)
   },
 
-  /** Ends the trust in an issuer. If it has already ended, the issuer is returned unchanged. */
+  /** Ends the trust in an issuer. If the trust has already ended, the issuer is returned unchanged. */
   revokeTrustedIssuer: async ({ trustedIssuerId }, context) => {
     const { tx, partyId, nowMs } = context
     await tx.lockParty(partyId)
@@ -97,20 +97,20 @@ export const trustedIssuerHandlers = {
   },
 } satisfies HandlersOf<typeof trustedIssuers>
 
-/** Refuses an address from which the service would not fetch (src/service/request/webhook-addresses.ts). */
+/** Refuses an address that is not on the public internet. Some sandboxes also accept an address on this machine. */
 function requireAddress(field: string, address: string, { environment, publicUrl }: Context): void {
-  const mayStayHere = mayBeHere(environment, publicUrl())
-  const problem = addressProblem(address, mayStayHere)
+  const mayBeLocal = mayBeHere(environment, publicUrl())
+  const problem = addressProblem(address, mayBeLocal)
   if (problem === undefined) return
-  const localText = mayStayHere ? ', or http or https at localhost, 127.0.0.1 or [::1]' : ''
+  const localText = mayBeLocal ? ', or http or https at localhost, 127.0.0.1 or [::1]' : ''
   failAttribute(field, `${field} ${problem} Got ${show(address)}. It accepts https at a public host name${localText}.`)
 }
 
-/** Refuses agents that cannot be chosen. @throws 404 for another party's agent, 409 for a deleted one */
+/** Requires that all agents exist. @throws 404 if the party has no such agent, 409 if the agent was deleted. */
 async function requireAgents(agents: readonly AgentClaim[], context: Context): Promise<void> {
   for (const { agentId } of agents) {
     const agent = await loadAgent(context, agentId)
-    if (agent.status === 'REVOKED') fail('conflict', { detail: `The agent ${agentId} was deleted. Name another one.` })
+    if (agent.status === 'REVOKED') fail('conflict', { detail: `The agent ${agentId} was deleted. Choose another.` })
   }
 }
 

@@ -52,7 +52,8 @@ export const walletAgentHandlers = {
   },
 
   /**
-   * Detaches an agent. No other wallet becomes its default, because the owner decides which wallet an agent pays from.
+   * Detaches an agent. If the wallet was the agent's default, no other wallet becomes the default, because the owner
+   * decides which wallet an agent pays from.
    */
   detachWalletAgent: async (input, context) => {
     const { id, partyId } = await loadAttached(context, input)
@@ -63,13 +64,13 @@ export const walletAgentHandlers = {
 
 /**
  * Returns an agent attached to one of the party's wallets.
- * @throws 404 for a wallet of another party, or an agent that is not attached to it.
+ * @throws 404 if the wallet belongs to another party, or if the agent is not attached to the wallet.
  */
 async function loadAttached(context: Context, ids: { walletId: string; agentId: string }): Promise<AttachedAgent> {
   const wallet = await loadWallet(context, ids.walletId)
   const attached = await findAttachedAgent(context.tx, wallet, ids.agentId)
   if (attached === undefined) {
-    fail('not_found', { detail: `There is no agent ${ids.agentId} attached to the wallet ${wallet.id}.` })
+    fail('not_found', { detail: `No agent ${ids.agentId} is attached to the wallet ${wallet.id}.` })
   }
   return attached
 }

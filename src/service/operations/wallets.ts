@@ -28,11 +28,11 @@ export const walletHandlers = {
     const { tx, partyId, nowMs, system } = context
     if (input.partyId !== undefined && input.partyId !== partyId) {
       const source = { pointer: '/data/attributes/partyId' }
-      fail('forbidden', { detail: 'You can create wallets for your own party only.', source })
+      fail('forbidden', { detail: 'You can create wallets only for your own party.', source })
     }
     const { displayName, description = null, tags = {} } = input
-    const of = { id: newId('wal', system, nowMs), partyId, createdAtMs: nowMs }
-    const wallet: WalletRow = { ...newWallet, ...of, displayName, description, tags: JSON.stringify(tags) }
+    const identity = { id: newId('wal', system, nowMs), partyId, createdAtMs: nowMs }
+    const wallet: WalletRow = { ...newWallet, ...identity, displayName, description, tags: JSON.stringify(tags) }
     await insertWallet(tx, wallet)
     return viewWithClaims(context, wallet)
   },
@@ -66,25 +66,25 @@ export const walletHandlers = {
 } satisfies HandlersOf<typeof wallets>
 
 /**
- * Freezes or unfreezes a wallet. Money that is already held can still be captured, claimed and released. Setting the
- * current status changes nothing.
+ * Freezes or unfreezes a wallet. Money that a frozen wallet already holds for others can still be captured, claimed and
+ * released. A wallet that already has the status is returned unchanged.
  */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
-  // Only requests with an idempotency key already hold the party's lock, and this request has no key.
+  // Requests with an idempotency key already hold the party's lock at this point, but this request has no key.
   await context.tx.lockParty(context.partyId)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
   return viewWithClaims(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))
 }
 
-/** Returns a wallet of the party acted on. @throws 404 for any other. */
+/** Returns a wallet of the party that the request acts on. @throws 404 if the party has no such wallet. */
 export async function loadWallet({ tx, partyId }: Context, walletId: string): Promise<WalletRow> {
   const wallet = await findWallet(tx, partyId, walletId)
   if (wallet === undefined) fail('not_found', { detail: `There is no wallet ${walletId}.` })
   return wallet
 }
 
-/** Returns deposit instructions derived from the wallet's id, because no real bank stands behind the sandbox. */
+/** Returns fictitious deposit instructions. The account number is derived from the wallet's id. */
 function depositInstructions(walletId: string) {
   const digits = BigInt(`0x${sha256(walletId).slice(0, 12)}`) % 10n ** 10n
   return { bankName, accountNumber: digits.toString().padStart(10, '0'), routingNumber: '000000000' }
@@ -96,14 +96,14 @@ async function viewWithClaims({ tx, partyId }: Context, wallet: WalletRow) {
   return walletView(wallet, await claimsOf(tx, partyId))
 }
 
-/** Returns the payments waiting for the party to claim them at its e-mail address or phone number. */
+/** Returns the total and number of the payments that the party can claim with its e-mail address or phone number. */
 async function claimsOf(tx: Transaction, partyId: string): Promise<Claims> {
   const party = await findParty(tx, partyId)
   const claimants = [party?.email?.toLowerCase(), party?.phone].filter((address) => typeof address === 'string')
   return claimsFor(tx, claimants)
 }
 
-/** Renders a wallet. Claims belong to the party and are shown on its default wallet. */
+/** Renders a wallet. Unclaimed payments to the party are shown only on the party's default wallet. */
 export function walletView(row: WalletRow, claims: Claims): z.output<typeof Wallet> {
   const { availableCents, heldCents, currency } = row
   return {

@@ -30,7 +30,7 @@ export const webhookHandlers = {
     await tx.lockParty(partyId)
     const { lastId } = await listWebhooks(tx, { partyId }, { limit: maxWebhooks - 1, beforeId: null })
     if (lastId !== null) {
-      const detail = `There are already ${maxWebhooks} webhooks, the most allowed. Delete one with delete_webhook, or subscribe one to more events with update_webhook.`
+      const detail = `There are already ${maxWebhooks} webhooks, which is the maximum. Delete one with delete_webhook, or subscribe an existing one to more events with update_webhook.`
       fail('conflict', { detail })
     }
     const secrets = await webhookSecrets(tx)
@@ -67,21 +67,21 @@ export const webhookHandlers = {
   getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
 
   /**
-   * Updates a webhook. A webhook that is enabled again sends its queued deliveries, but no events from the time when it
-   * was disabled.
+   * Updates a webhook. A webhook that is enabled again sends its queued deliveries, but no events that occurred while
+   * it was disabled.
    */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
     const { tx, nowMs } = context
     const before = await loadWebhook(context, webhookId)
     const isEnabled = status === 'ENABLED' && before.status === 'DISABLED'
-    const begins = isEnabled && {
+    const restart = isEnabled && {
       toldUpTo: await lastEvent(tx, before.partyId),
       nextDueAtMs: await realNow(tx),
       failingSinceMs: null,
     }
     const enabled = enabledEvents === undefined ? before.enabledEvents : JSON.stringify(enabledTypes(enabledEvents))
-    // A new address, new event types and re-enabling all change what a receiver learns, so the caller's permissions are
-    // checked.
+    // A new address, new event types and re-enabling can all give a receiver data that it did not get before, so the
+    // caller must have the permission to read this data.
     if (enabledEvents !== undefined) requireMayReceive(context, enabled, { pointer: enabledEventsPointer })
     else if (url !== undefined || isEnabled) requireMayReceive(context, enabled)
     const after = await changeWebhook(tx, before, {
@@ -90,7 +90,7 @@ export const webhookHandlers = {
       enabledEvents: enabled,
       ...(tags !== undefined && { tags: mergedTags(before.tags, tags) }),
       ...(status !== undefined && { status }),
-      ...begins,
+      ...restart,
       updatedAtMs: nowMs,
     })
     return webhookView(after)
@@ -103,8 +103,8 @@ export const webhookHandlers = {
   },
 
   /**
-   * Rotates the secret. At most two secrets are valid, so a secret that an earlier rotation replaced becomes invalid at
-   * once.
+   * Rotates the signing secret. At most two secrets are valid at the same time: if the previous rotation left an older
+   * secret valid for a while, that secret becomes invalid at once.
    */
   rotateWebhookSecret: async ({ webhookId, expiresInSeconds }, context) => {
     const { tx, nowMs } = context
@@ -150,18 +150,18 @@ export const webhookHandlers = {
 const enabledEventsPointer = '/data/attributes/enabledEvents'
 
 /**
- * Requires that the caller may read every event type the webhook receives.
- * @throws 403 `forbidden` naming the missing permission.
+ * Requires that the caller may read every event type that the webhook receives.
+ * @throws 403 `forbidden` with the missing permissions.
  */
 function requireMayReceive({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
   const wantedTypes = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))
-  const reading = wantedTypes.map((type) => eventKinds[wordOf(type)].permission)
-  requireCanGrant(actor, grantedScopes.readingOf(reading), source)
+  const readPermissions = wantedTypes.map((type) => eventKinds[wordOf(type)].permission)
+  requireCanGrant(actor, grantedScopes.readingOf(readPermissions), source)
 }
 
 async function loadWebhook({ tx, partyId }: Context, id: string): Promise<WebhookRow> {
   const webhook = await findWebhook(tx, { partyId, id })
-  return webhook ?? fail('not_found', { detail: `There is no webhook ${id}. list_webhooks lists all.` })
+  return webhook ?? fail('not_found', { detail: `There is no webhook ${id}. list_webhooks lists all webhooks.` })
 }
 
 function deliveryView(row: WebhookDeliveryRow): z.output<typeof WebhookDelivery> {

@@ -15,8 +15,8 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { connectText } from '../../tokens/record-texts.ts'
 
 /**
- * Returns the token in the address of a new invitation's page. The token is derived from a key. The database stores the
- * key and the token's hash.
+ * Returns the token for the address of a new invitation's page. The token is a signature with the newest root key. The
+ * database stores only its hash.
  */
 export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
   return (await rootKeys(tx)).sign(connectText(invitationId))
@@ -26,20 +26,20 @@ export function hashOfToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that builds the address where the invited person answers. */
+/** Returns a function that builds the address of the page where the invited person accepts or declines. */
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
-    // Tries each key, until the token derived from it has the stored hash.
-    const token = await find(connectText(id), (one) => hashOfToken(one) === tokenHash)
-    if (token === undefined) throw new Error(`Bug: no key made the token of the invitation ${id}.`)
+    // Only the token's hash is stored, so this tries each root key until a token has that hash.
+    const token = await find(connectText(id), (candidate) => hashOfToken(candidate) === tokenHash)
+    if (token === undefined) throw new Error(`Bug: the token of the invitation ${id} cannot be recomputed.`)
     return `${publicUrl()}/connect/${token}`
   }
 }
 
 /**
- * Accepts an invitation for the invited party, granting the agent the requested permissions. Cancels the party's other
- * pending invitations for the same agent.
+ * Accepts an invitation for the invited party and grants the agent the requested permissions. Cancels the other pending
+ * invitations by which the same agent invited this party.
  * @throws 409 `conflict` if the invitation is not pending.
  */
 export async function acceptInvitation(
@@ -63,10 +63,9 @@ export async function declineInvitation(
 }
 
 /**
- * Returns the invited party. An unknown recipient becomes a party with an empty wallet. The sandbox has no customer
- * accounts, so anyone who holds the invitation counts as the person at that address.
- * @throws 409 `conflict` if the invitation is not pending, so that nobody joins through it, or if the party itself sent
- * it.
+ * Returns the party that is invited. If no party has the recipient's address, creates one with an empty wallet. The
+ * sandbox has no customer accounts, so anyone who has the invitation's link counts as its recipient.
+ * @throws 409 `conflict` if the invitation is not pending, or if the invited party sent it.
  */
 export async function findOrCreateInvitedParty(
   { tx, system, nowMs }: ChangeContext,
@@ -74,10 +73,12 @@ export async function findOrCreateInvitedParty(
 ): Promise<PartyRow> {
   applyToInvitation(invitation, 'accept', nowMs)
   const recipient = recipientOf(invitation)
-  // Concurrent acceptances for one address create one party. Claims at that address take the same lock.
+  // Without this lock, two requests at the same time could each create a party for the address. Claims of payments to
+  // the address take the same lock.
   await tx.lock(`claimant ${recipient.value}`)
-  const party = (await partyOfRecipient(tx, recipient)) ?? (await join({ tx, system, nowMs }, recipient))
-  if (party.id === invitation.partyId) fail('conflict', { detail: 'The invitation is to the account that sent it.' })
+  const party =
+    (await partyOfRecipient(tx, recipient)) ?? (await createRecipientParty({ tx, system, nowMs }, recipient))
+  if (party.id === invitation.partyId) fail('conflict', { detail: 'An account cannot accept its own invitation.' })
   return party
 }
 
@@ -87,7 +88,7 @@ export async function joinAsTestCustomer(
   id: string,
   partyType: PartyRow['partyType'],
 ): Promise<{ handle: string; email: string }> {
-  // The random digits of the id keep the handle and address unique.
+  // The random digits of the id make the handle and address unique.
   const handle = `test-customer-${id.slice(-12)}`
   const email = `${handle}@sandbox.example`
   const displayName = partyType === 'ORG' ? 'Test business' : 'Test customer'
@@ -96,22 +97,22 @@ export async function joinAsTestCustomer(
   return { handle, email }
 }
 
-async function join({ tx, system, nowMs }: ChangeContext, recipient: Recipient): Promise<PartyRow> {
+async function createRecipientParty({ tx, system, nowMs }: ChangeContext, recipient: Recipient): Promise<PartyRow> {
   const { type, value } = recipient
   if (type === 'party_id') throw new Error(`Bug: the invited party ${value} is gone.`)
   const contact = { email: type === 'email' ? value : null, phone: type === 'phone' ? value : null }
   const party = { id: newId('pty', system, nowMs), partyType: 'PERSON', displayName: value, ...contact } as const
   await createParty(tx, system, { ...party, issuedCardsEnabled: 1, createdAtMs: nowMs }, 0)
-  const joined = await partyOfRecipient(tx, recipient)
-  if (joined === undefined) throw new Error(`Bug: the party ${party.id} did not join.`)
-  return joined
+  const created = await partyOfRecipient(tx, recipient)
+  if (created === undefined) throw new Error(`Bug: the party ${party.id} was not created.`)
+  return created
 }
 
 export function recipientOf({ recipientType, recipient }: InvitationRecord): Recipient {
   return { type: recipientType, value: recipient }
 }
 
-/** Returns every recipient by which the party can be invited. */
+/** Returns the party's id, e-mail address and phone number. An invitation may be addressed to any of them. */
 function recipientsOf({ id, email, phone }: PartyRow): Recipient[] {
   const recipients: Recipient[] = [{ type: 'party_id', value: id }]
   if (email !== null) recipients.push({ type: 'email', value: email })

@@ -12,34 +12,35 @@ import type { UserRow } from '../../store/schema/users.ts'
 import { createUser, findUser, findUserByEmail } from '../../store/users.ts'
 import { joinText } from '../../tokens/record-texts.ts'
 
-/** Returns the token in the address of a new invitation's page, and the token's hash. Only the hash is stored. */
+/** Returns the token for the address of a new invitation's page, and the token's hash. Only the hash is stored. */
 export async function partyInvitationToken(tx: Transaction, invitationId: string) {
   const token = (await rootKeys(tx)).sign(joinText(invitationId))
   return { token, tokenHash: sha256(token) }
 }
 
-/** Returns a function that builds the address where the invited person joins or declines. */
+/** Returns a function that builds the address of the page where the invited person joins or declines. */
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Tries each key, until the token derived from it has the stored hash.
-    const token = await find(joinText(id), (one) => sha256(one) === tokenHash)
-    if (token === undefined) throw new Error(`Bug: no key made the token of the party invitation ${id}.`)
+    // Only the token's hash is stored, so this tries each root key until a token has that hash.
+    const token = await find(joinText(id), (candidate) => sha256(candidate) === tokenHash)
+    if (token === undefined) throw new Error(`Bug: the token of the party invitation ${id} cannot be recomputed.`)
     return `${publicUrl()}/join/${token}`
   }
 }
 
-/** The name of a joining person and the hash of the password they chose (`hashOfPassword`). */
+/** A person who joins a party. */
 export interface NewMember {
   name: string
+  /** The hash of the password that the person chose (`hashOfPassword`). */
   passwordHash: string
 }
 
 /**
- * Makes the invited person a member of the party, in the role that the invitation names. Anyone who holds the token
+ * Makes the invited person a member of the party, with the role that the invitation offers. Anyone who has the token
  * counts as that person.
- * @throws 403 `forbidden` while the party is stopped; 409 `conflict` if the invitation is not pending or has expired,
- * or if the address already signs in for a party.
+ * @throws 403 `forbidden` while the party is suspended or inactive; 409 `conflict` if the invitation is not pending or
+ * has expired, or if a user with the e-mail address already exists.
  */
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,
@@ -52,23 +53,23 @@ export async function acceptPartyInvitation(
     fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
   }
   requireNotStopped(await findPartyStatus(tx, partyId), partyId, 'Joining')
-  // Two parties may have invited one address, but it can sign in for only one of them.
+  // Several parties may have invited the same e-mail address, but it can belong to a user of only one party.
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {
     fail('conflict', {
-      detail: `${email} already signs in to an account. Ask ${before.partyName} for an invitation to another address.`,
+      detail: `${email} already belongs to a user account. Ask ${before.partyName} for an invitation to another address.`,
     })
   }
   const id = newId('usr', system, nowMs)
   await createUser(tx, { id, partyId, role, name, email, createdAtMs: nowMs })
   await savePassword(tx, { userId: id, hash: passwordHash })
   await answerPartyInvitation(tx, before, { status, userId: id, updatedAtMs: nowMs })
-  const joined = await findUser(tx, id)
-  if (joined === undefined) throw new Error(`Bug: the user ${id} did not join.`)
-  return joined
+  const created = await findUser(tx, id)
+  if (created === undefined) throw new Error(`Bug: the user ${id} was not created.`)
+  return created
 }
 
-/** Declines the invitation. @throws 409 `conflict` if the invitation is not pending. */
+/** Declines an invitation. @throws 409 `conflict` if the invitation is not pending. */
 export async function declinePartyInvitation(
   { tx, nowMs }: ChangeContext,
   before: PartyInvitationRecord,

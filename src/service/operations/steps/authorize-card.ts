@@ -6,18 +6,18 @@ import { enterPurchase, type Paid } from '../../store/purchases.ts'
 import type { CardTransactionRow } from '../../store/schema/card-transactions.ts'
 import { purchaseRefusal } from './check-spending-limits.ts'
 
-/** A charge that a merchant attempts, and the agent and run that it is for. */
+/** A merchant's attempt to charge a card, and the agent and run that make the purchase. */
 type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
 
-/** The outcome if no charge was attempted, because the card is frozen or its agent would exceed a limit. */
+/** The result if no charge was attempted, because the card is frozen or the agent would exceed a limit. */
 interface NotAttempted {
   notAttempted: 'card_frozen' | 'over_agent_limit'
   refusal: Failure
 }
 
 /**
- * Charges a card for a merchant. The purchase is approved or declined (docs/service.md#card-declines). If the card is
- * frozen or its agent would exceed a limit, no charge is attempted (docs/service.md#frozen-cards).
+ * Charges a card for a merchant, and records the approved or declined purchase (docs/service.md#card-declines). If the
+ * card is frozen or the agent would exceed a limit, nothing is recorded (docs/service.md#frozen-cards).
  */
 export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,
@@ -27,7 +27,7 @@ export async function authorizeCard(
   const frozen = frozenRefusal(card, nowMs)
   if (frozen !== undefined) return { notAttempted: 'card_frozen', refusal: frozen }
   const { amountCents } = attempt
-  // A frozen wallet has no separate decline code; it counts as empty (docs/service.md#card-declines).
+  // There is no decline code for a frozen wallet; the wallet counts as empty (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   if (declineCode === null) {

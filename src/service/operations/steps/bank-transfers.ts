@@ -12,16 +12,16 @@ import type { ExternalAccountRow } from '../../store/schema/external-accounts.ts
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
 
-/** A bank account as stored with a transfer, with only the last four digits of its number. */
+/** A bank account as it is stored with a transfer: only the last four digits of the account number are stored. */
 export interface BankAccount {
   name: string
   accountLastFour: string
 }
 
 /**
- * Returns a transfer with its bank account if the bank could start it now. Refuses a deposit if the wallet accepts no
- * money or the account's bank allows no debits. Refuses a withdrawal that exceeds the wallet's balance.
- * @throws 404, 409.
+ * Adds the linked bank account's name and last digits to a transfer, if the transfer could be submitted now. A
+ * withdrawal must not exceed the wallet's balance. Drawing money from the account requires a connection to its bank.
+ * @throws 404 if the party has no such account, 409 `conflict` if the transfer could not be submitted now.
  */
 export async function withBankAccount(
   context: ChangeContext,
@@ -51,7 +51,7 @@ export async function withBankAccount(
 function requireLinked({ id, status }: ExternalAccountRow): void {
   if (status !== 'deleted') return
   fail('conflict', {
-    detail: `The bank account ${id} was unlinked. Link it again with link_external_accounts, or use another one.`,
+    detail: `The bank account ${id} was unlinked. Link it again with link_external_accounts, or use another account.`,
     connectionStatus: 'disconnected',
   })
 }
@@ -59,14 +59,14 @@ function requireLinked({ id, status }: ExternalAccountRow): void {
 /** Requires an active connection to the bank. Without it, no money can be drawn from the account. */
 function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   if (connectionStatus === 'active') return
-  const why = connectionStatus === 'login_required' ? 'requires a new login' : 'is disconnected'
+  const state = connectionStatus === 'login_required' ? 'requires a new login' : 'is disconnected'
   fail('conflict', {
-    detail: `The bank of the account ${id} ${why}, so no money can be drawn from it. Link the account again with link_external_accounts.`,
+    detail: `The bank of the account ${id} ${state}, so no money can be drawn from the account. Link it again with link_external_accounts.`,
     connectionStatus,
   })
 }
 
-/** Submits a transfer to the bank. The caller saves the returned state. */
+/** Submits a transfer to the bank, and reserves the money of a withdrawal. The caller saves the returned transfer. */
 export async function submit(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { id, kind, amountCents } = transfer
@@ -77,7 +77,7 @@ export async function submit(context: ChangeContext, transfer: PaymentRow, walle
   return { ...transfer, status, heldCents, bankDueAtMs, submittedAtMs: nowMs, updatedAtMs: nowMs }
 }
 
-/** Cancels transfers of an unlinked bank account that wait for approval, together with their approvals. */
+/** Cancels all transfers and payments with an unlinked bank account that wait for approval, and their approvals. */
 export async function cancelInReview(
   { tx, nowMs }: ChangeContext,
   { partyId, id: externalAccountId }: Pick<ExternalAccountRow, 'partyId' | 'id'>,

@@ -8,17 +8,17 @@ import { findParty } from '../../store/parties.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { type Spender, spentBy } from '../../store/spending.ts'
 
-/** The limits of one owner, and the spender whose payments count toward them. */
+/** An owner's limits, and the spender whose payments count toward them. */
 interface Cap {
   owner: LimitOwner
   limits: Limits
   spender: Spender
 }
 
-/** An agent that spends from a party's wallets, with the agent's row if it was already read. */
+/** A spender, with the row of its agent if the row is already loaded. */
 type AgentSpender = Spender & { agent?: Pick<AgentRow, 'partyId' | 'limits'> | undefined }
 
-/** Returns every limit that a payment exceeds, starting with those of the agent or the customer's grant. */
+/** Returns every limit that a payment would exceed: first those of the agent or grant, then the account's own. */
 export async function findExceededLimits(
   tx: Transaction,
   spender: Spender,
@@ -28,7 +28,7 @@ export async function findExceededLimits(
   return reasonsOf(tx, await capsOf(tx, spender), amountCents, nowMs)
 }
 
-/** Rejects a card whose maximum exceeds its agent's limit per transaction. @throws 422 naming `maximumAmount`. */
+/** Requires that a card's maximum is within the agent's limit per transaction. @throws 422 for `maximumAmount`. */
 export async function requireCardWithinLimits(
   tx: Transaction,
   spender: AgentSpender,
@@ -39,15 +39,15 @@ export async function requireCardWithinLimits(
   if (maximumCents <= limit) return
   failAttribute(
     'maximumAmount',
-    `maximumAmount must be at most ${withMoney(limit)}, the limit per transaction of this agent, got ${withMoney(maximumCents)}.`,
+    `maximumAmount got ${withMoney(maximumCents)}; it accepts at most ${withMoney(limit)}, this agent's limit per transaction.`,
     { maximum: limit },
   )
 }
 
 /**
- * Returns a 409 `conflict` naming the limit if a purchase would exceed one of its agent's limits. The purchase is not
- * put in review, because a merchant cannot wait for a person to decide. A party's own limits can put payments in
- * review, but never refuse a purchase.
+ * Returns a 409 `conflict` that states the exceeded limits if a purchase would exceed limits of its agent. The purchase
+ * is not put in review, because a merchant cannot wait for a person to decide. The account's own limits do not apply:
+ * they can only put payments in review.
  */
 export async function purchaseRefusal(
   tx: Transaction,
@@ -57,12 +57,12 @@ export async function purchaseRefusal(
 ): Promise<Failure | undefined> {
   const reasons = await reasonsOf(tx, await capsOf(tx, spender, isOfAgent), amountCents, nowMs)
   if (reasons.length === 0) return undefined
-  const sentences = reasons.map(
+  const excesses = reasons.map(
     ({ limitType, limitAmount, actualAmount }) =>
       `${money(actualAmount)} of at most ${money(limitAmount)} ${limitWords[limitType]}`,
   )
   return new Failure('conflict', {
-    detail: `The purchase would exceed a limit of its agent, and nothing was authorized: ${sentences.join(', ')}. Authorize less, wait until the limit starts again, or ask the person who set it.`,
+    detail: `The purchase would exceed the agent's limits, so nothing was authorized: the agent would spend ${excesses.join(', and ')}. Authorize less, wait until a daily or monthly limit resets, or ask the person who set the limits.`,
   })
 }
 
@@ -74,20 +74,20 @@ async function reasonsOf(
 ): Promise<LimitReason[]> {
   const reasons: LimitReason[] = []
   for (const { limits, spender } of caps) {
-    const isBounded = (limits.perDay ?? limits.perMonth ?? null) !== null
-    const spent = isBounded ? await spentBy(tx, spender, nowMs) : { dayCents: 0, monthCents: 0 }
+    const hasPeriodLimit = (limits.perDay ?? limits.perMonth ?? null) !== null
+    const spent = hasPeriodLimit ? await spentBy(tx, spender, nowMs) : { dayCents: 0, monthCents: 0 }
     reasons.push(...limitsHit(limits, amountCents, spent))
   }
   return reasons
 }
 
-/** Loads the limits that apply when a spender uses its party's wallets. `isIncluded` selects whose limits are loaded. */
+/** Loads the limits on a spender's payments from the party's wallets. `isIncluded` selects whose limits are loaded. */
 export async function capsOf(
   tx: Transaction,
-  { agentId, partyId, agent: knownAgent }: AgentSpender,
+  { agentId, partyId, agent: loadedAgent }: AgentSpender,
   isIncluded: (owner: LimitOwner) => boolean = () => true,
 ): Promise<Cap[]> {
-  const agent = knownAgent ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
+  const agent = loadedAgent ?? (agentId === null ? undefined : await findAgentOfAnyParty(tx, { id: agentId }))
   const load = {
     agent: async () => agent,
     grant: () => findDelegation(tx, agentId ?? '', partyId),

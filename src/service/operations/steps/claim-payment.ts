@@ -13,7 +13,7 @@ import type { WalletRow } from '../../store/schema/wallets.ts'
 import { recordArrival } from '../../store/transactions.ts'
 import { defaultWallet, findWallet } from '../../store/wallets.ts'
 
-/** Pays the reserved money to the recipient. If no party has the recipient's address yet, one is created. */
+/** Pays the reserved money to the recipient. Creates a party for the recipient's address if no party has it yet. */
 export async function claimPayment(context: ChangeContext, before: PaymentRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const status = nextPaymentStatus(before.status, 'claim')
@@ -34,7 +34,7 @@ export async function claimPayment(context: ChangeContext, before: PaymentRow): 
 
 async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Promise<WalletRow> {
   const { claimant } = payment
-  if (claimant === null) throw new Error(`Bug: the payment ${payment.id} waits for nobody.`)
+  if (claimant === null) throw new Error(`Bug: the payment ${payment.id} has no claimant.`)
   const wallet = await findOrCreateWallet(context, claimant)
   if (wallet?.status !== 'active' || wallet.partyId === payment.partyId) {
     fail('conflict', { detail: 'The recipient cannot be paid now.' })
@@ -42,27 +42,27 @@ async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Pro
   return wallet
 }
 
-/** Returns the party that now has the address to which the payment was sent. */
+/** Finds the party that now has the address to which the payment was sent. */
 export async function findClaimant(
   tx: Transaction,
   { claimant }: Pick<PaymentRow, 'claimant'>,
 ): Promise<PartyRow | undefined> {
-  return claimant === null ? undefined : findPartyByAddress(tx, typeOf(claimant), claimant)
+  return claimant === null ? undefined : findPartyByAddress(tx, addressTypeOf(claimant), claimant)
 }
 
-const typeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
+const addressTypeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
 
 /**
- * Returns the default wallet of the party with an e-mail address or phone number. For an unknown address, it creates a
- * party with an empty wallet.
+ * Returns the default wallet of the party with this e-mail address or phone number. If there is no such party, creates
+ * one with an empty wallet.
  */
 export async function findOrCreateWallet(
   { tx, system, nowMs }: ChangeContext,
   address: string,
 ): Promise<WalletRow | undefined> {
-  // Concurrent requests for one address create one party.
+  // Without this lock, two requests at the same time could each create a party for the address.
   await tx.lock(`claimant ${address}`)
-  const type = typeOf(address)
+  const type = addressTypeOf(address)
   const partyAtAddress = await findPartyByAddress(tx, type, address)
   if (partyAtAddress !== undefined) return defaultWallet(tx, partyAtAddress.id)
   const contact = type === 'email' ? { email: address } : { email: null, phone: address }

@@ -11,8 +11,8 @@ import type { ComplianceCaseRow } from '../../store/schema/compliance-cases.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
 /**
- * Decides a party's compliance case and applies the consequences to the party. Repeating the current decision changes
- * nothing.
+ * Decides a party's compliance case and applies the consequences to the party. If the same decision was already made,
+ * nothing changes.
  * @throws 409 `conflict` if the case does not allow the decision.
  */
 export async function decideCompliance(
@@ -41,7 +41,7 @@ export async function decideCompliance(
   return decided
 }
 
-/** Ends everything through which a stopped party could act: unused cards, pending invitations and invitation links. */
+/** Expires a stopped party's unused cards, cancels its pending invitations and revokes its invitation links. */
 export async function stopParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   await expireUnusedCardsOfParty(tx, { partyId, agentIds: agentsOf(tx.db, partyId) }, nowMs)
   await cancelInvitationsOfParty(tx, partyId, nowMs)

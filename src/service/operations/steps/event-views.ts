@@ -26,13 +26,14 @@ import { webhookView } from './webhook-view.ts'
 
 export type EventResource = z.output<typeof Event>
 
-/** An event, and its record in the state that it had at the time of the event; undefined if the record is gone. */
+/** An event and the record that it is about. */
 export interface EventRecord {
   event: EventRow
+  /** The record's state at the time of the event; undefined if the record no longer exists. */
   record: { id: string } | undefined
 }
 
-/** Loads the records of events, with one query for each kind and party. */
+/** Loads the records of events, with one query for each kind of record and each party. */
 export async function loadEventRecords(tx: Transaction, events: readonly EventRow[]): Promise<EventRecord[]> {
   const groups = Map.groupBy(events, ({ partyId, type }) => `${partyId} ${wordOf(type)}`)
   const found = new Map<string, Awaited<ReturnType<typeof findRecords>>>()
@@ -42,19 +43,19 @@ export async function loadEventRecords(tx: Transaction, events: readonly EventRo
     found.set(group, await findRecords(tx, wordOf(first.type), { partyId: first.partyId, ids }))
   }
   return events.map((event) => {
-    const now = found.get(`${event.partyId} ${wordOf(event.type)}`)?.get(event.resourceId)
-    return { event, record: now && atEvent(now, event) }
+    const current = found.get(`${event.partyId} ${wordOf(event.type)}`)?.get(event.resourceId)
+    return { event, record: current && atEvent(current, event) }
   })
 }
 
-/** Renders events as their party receives them, in the API and in webhooks. They contain no secrets. */
+/** Renders events for the API and for webhooks, without secrets. */
 export async function eventViews(tx: Transaction, records: readonly EventRecord[]): Promise<EventResource[]> {
   const { idOf } = await eventIds(tx)
   return Promise.all(
     records.map(async ({ event, record }) => {
       const word = wordOf(event.type)
-      const show: Show<never> = renderers[word]
-      const object = record === undefined ? null : await show({ tx, event, row: record as never })
+      const render: Renderer<never> = renderers[word]
+      const object = record === undefined ? null : await render({ tx, event, row: record as never })
       return {
         type: 'event' as const,
         id: idOf(event),
@@ -71,19 +72,19 @@ export async function eventViews(tx: Transaction, records: readonly EventRecord[
   )
 }
 
-/** The event and record that a renderer receives. */
+/** The arguments of a renderer. */
 interface RenderedEvent<Row> {
   tx: Transaction
   event: EventRow
   row: Row
 }
 
-type Show<Row> = (rendered: RenderedEvent<Row>) => Record<string, unknown> | Promise<Record<string, unknown>>
+type Renderer<Row> = (rendered: RenderedEvent<Row>) => Record<string, unknown> | Promise<Record<string, unknown>>
 
-const transfer: Show<RecordOf<'transfer'>> = ({ row }) => transferView(row)
+const transfer: Renderer<RecordOf<'transfer'>> = ({ row }) => transferView(row)
 
-/** The renderer for each kind of record, the same as in its own operation. */
-const renderers: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
+/** The renderer for each kind of record. */
+const renderers: { readonly [Word in EventWord]: Renderer<RecordOf<Word>> } = {
   party: ({ row }) => partyView(row),
   compliance_case: ({ row }) => complianceCaseView(row),
   wallet: ({ row }) => walletView(row, { amount: 0, count: 0 }),
@@ -118,9 +119,7 @@ const renderers: { readonly [Word in EventWord]: Show<RecordOf<Word>> } = {
   webhook: ({ row }) => webhookView(row as WebhookRow),
 }
 
-/**
- * Removes the page's address, because anyone who has it may answer. Only the record's own operations show the address.
- */
+/** Removes the address of an invitation's page, because anyone who has it can accept or decline the invitation. */
 function withoutUrl<View extends { attributes: object }>(view: View) {
   return { ...view, attributes: { ...view.attributes, url: null } }
 }

@@ -9,12 +9,12 @@ import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import { decidersOf } from '../../store/users.ts'
 
-/** The most users of a party that receive a message. */
+/** The maximum number of users of a party who receive the same message. */
 const maxDeciders = 20
 
 /**
- * Reads the recipients of an approval message before the transaction writes. They are the party's owners and admins, or
- * the party itself if it has none. Returns a function that stores their messages.
+ * Finds the people to ask for an approval: the party's owners and admins, or the party itself if it has none. Must be
+ * called before the transaction writes. Returns a function that stores the messages to these people.
  */
 export async function prepareApprovalMessages(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
@@ -31,7 +31,7 @@ export async function prepareApprovalMessages(context: ChangeContext, { partyId,
   }
 }
 
-/** Reads the address at which the payer of a new request is notified. Returns a function that stores the message. */
+/** Reads the address of the payer of a new payment request. Returns a function that stores the message to the payer. */
 export async function prepareRequestMessage(context: ChangeContext, request: PaymentRequestRow) {
   const { tx } = context
   const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
@@ -47,7 +47,7 @@ export async function prepareRequestMessage(context: ChangeContext, request: Pay
   }
 }
 
-/** Notifies the recipient of a payment that waits to be claimed. This recipient has no account yet. */
+/** Notifies a recipient without an account that a payment can be claimed. Does nothing for other payments. */
 export async function mailClaimant(context: ChangeContext, payment: PaymentRow): Promise<void> {
   if (payment.status !== 'PENDING_CLAIM' || payment.claimant === null) return
   const { id, partyId, agentId, amountCents, claimant: to } = payment
@@ -55,7 +55,7 @@ export async function mailClaimant(context: ChangeContext, payment: PaymentRow):
   await keepMessage(context, { kind: 'payment_claim', to, about: { partyId, id, agentId }, from, amountCents })
 }
 
-/** Returns the invitee's e-mail address or phone number. A party that is invited by its id may have neither. */
+/** Returns the address of the invited person. A party that is invited by its id may have no address. */
 export function addressOf(recipient: Recipient, party: PartyRow | undefined): string | undefined {
   return recipient.type === 'party_id' ? addressesOf(party)[0] : recipient.value
 }

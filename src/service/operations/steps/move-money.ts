@@ -18,7 +18,7 @@ import { submit, withBankAccount } from './bank-transfers.ts'
 import { findExceededLimits } from './check-spending-limits.ts'
 import { prepareApprovalMessages } from './mail-people.ts'
 
-/** The attributes that a new payment or wire specifies. All others are derived from the caller and the wallet. */
+/** The given attributes of a new payment or transfer. All others are derived from the caller and the wallet. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
   Partial<
     Pick<
@@ -35,8 +35,8 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
   >
 
 /**
- * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. In both cases, first
- * checks that the money can move, because nobody should be asked to approve a payment that would fail.
+ * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. A payment that could not
+ * be made now is refused first, so that nobody is asked to approve it.
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
@@ -48,7 +48,7 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
     await insertPayment(tx, moved)
     return moved
   }
-  const askThem = await prepareApprovalMessages(context, payment)
+  const sendMessages = await prepareApprovalMessages(context, payment)
   const inReview = { ...payment, status: nextPaymentStatus(payment.status, 'review') }
   await insertPayment(tx, inReview)
   const approval: ApprovalRow = {
@@ -65,40 +65,43 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
     resolvedAtMs: null,
   }
   await insertApproval(tx, approval, payment)
-  await askThem(approval)
+  await sendMessages(approval)
   return inReview
 }
 
-/** Returns the payment if it could move now without an approval. @throws 404, 409 otherwise. */
+/**
+ * Returns the payment, with the bank account it uses, if it could be made now.
+ * @throws 404 if the bank account does not exist, 409 `conflict` if the payment could not be made now.
+ */
 async function requireMovable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
   if (payment.externalAccountId !== null) return withBankAccount(context, payment, wallet)
-  // The error names no attribute for a request, because its payer does not choose the amount.
+  // When a payment request is paid, the error points at no attribute, because the payer does not choose the amount.
   const pointer = payment.paymentRequestId === null ? '/data/attributes/amount' : undefined
   requireFunds(wallet, payment.amountCents, pointer)
   return payment
 }
 
-/** Moves a payment's money. The caller saves the returned state. @throws 409 if the money cannot move now. */
+/** Moves a payment's money. The caller saves the returned payment. @throws 409 if the money cannot move now. */
 export async function move(context: Context, payment: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { amountCents } = payment
-  const at = { nowMs, sourceId: payment.id }
+  const cause = { nowMs, sourceId: payment.id }
   if (payment.externalAccountId !== null) {
     return submit(context, await withBankAccount(context, payment, wallet), wallet)
   }
   requireFunds(wallet, amountCents)
   if (payment.claimant !== null) {
     const status = nextPaymentStatus(payment.status, 'reserve')
-    await post(tx, system, wallet, reserved(wallet.id, amountCents), at)
+    await post(tx, system, wallet, reserved(wallet.id, amountCents), cause)
     return { ...payment, status, heldCents: amountCents, updatedAtMs: nowMs }
   }
   const status = nextPaymentStatus(payment.status, 'pay')
   if (payment.kind === 'wire') {
-    await post(tx, system, wallet, wired(wallet.id, amountCents), at)
+    await post(tx, system, wallet, wired(wallet.id, amountCents), cause)
     return { ...payment, status, updatedAtMs: nowMs, transactionId: await recordArrival(context, payment, null) }
   }
   const to = await receivingWallet(context, payment)
-  await postBetween(tx, system, [wallet, to], [{ ...at, posting: paid(wallet.id, to.id, amountCents) }])
+  await postBetween(tx, system, [wallet, to], [{ ...cause, posting: paid(wallet.id, to.id, amountCents) }])
   return { ...payment, status, updatedAtMs: nowMs, transactionId: await recordArrival(context, payment, to) }
 }
 
@@ -127,8 +130,8 @@ export async function moveBetweenOwnWallets(
 }
 
 /**
- * Returns the wallet to pay from or into: the named one, or else the default wallet of the agent or the party. @throws
- * 404, 403.
+ * Returns the wallet to pay from or into: the given one, or else the default wallet of the agent or the party.
+ * @throws 404 if the given wallet does not exist, 403 without a default wallet or without the permission on the wallet.
  */
 export async function payingWallet(
   context: Context,
@@ -150,16 +153,16 @@ export async function payingWallet(
     })
   }
   if (wallet === undefined) {
-    fail('forbidden', { detail: 'There is no wallet to use. Ask the owner of the account to attach one.' })
+    fail('forbidden', { detail: 'There is no default wallet to use. Ask the owner of the account to attach a wallet.' })
   }
   await requireWalletPermission(tx, actor, operation, wallet)
   return wallet
 }
 
 /**
- * Returns the wallet that receives a payment now: the wallet of the payment request, the recipient agent's default
- * wallet, or the party's default wallet.
- * @throws 409.
+ * Returns the wallet that a payment goes to: the wallet of the payment request, else the default wallet of the
+ * recipient agent, else the default wallet of the recipient party.
+ * @throws 409 `conflict` if that wallet cannot receive money now.
  */
 export async function receivingWallet(
   { tx }: Pick<ChangeContext, 'tx'>,
@@ -178,8 +181,8 @@ export async function receivingWallet(
     }
     return wallet
   }
-  const ofAgent = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, partyId, recipientAgentId)
-  const wallet = ofAgent ?? (await defaultWallet(tx, partyId))
+  const agentWallet = recipientAgentId === null ? undefined : await agentDefaultWallet(tx, partyId, recipientAgentId)
+  const wallet = agentWallet ?? (await defaultWallet(tx, partyId))
   if (wallet?.status !== 'active') fail('conflict', { detail: 'The recipient cannot be paid now.' })
   return wallet
 }

@@ -59,7 +59,7 @@ export interface PartyInvitationPages {
    * Accepts an invitation.
    * @throws 403 for a form from another page, 409 if the address already belongs to a user.
    */
-  accept(token: string, formToken: string, joining: NewMember): Promise<Outcome | undefined>
+  accept(token: string, formToken: string, newMember: NewMember): Promise<Outcome | undefined>
   /** Declines an invitation. @throws 403 for a form from another page, or for another user's invitation. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
@@ -86,9 +86,9 @@ export function createPartyInvitationPages(dependencies: Dependencies): PartyInv
         },
         partyAt(token),
       ),
-    accept: (token, formToken, joining) =>
+    accept: (token, formToken, newMember) =>
       answer(token, formToken, async (context, invitation) => {
-        const user = await acceptPartyInvitation(context, invitation, joining)
+        const user = await acceptPartyInvitation(context, invitation, newMember)
         const resourceIds = [invitation.id, user.id]
         return { result: 'joined', acts: [actOfUser(user, { operation: 'accept_party_invitation', resourceIds })] }
       }),
