@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { alterAnswers, type Fault, type Fetch, matches, otherKey, sendTwice } from '../simulate/in-process.ts'
+import { alterAnswers, type Fault, type Fetch, matches, rekey, sendTwice } from '../simulate/in-process.ts'
 import { databasesForLong } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld } from '../support/world.ts'
@@ -160,7 +160,7 @@ const brokenServices: { name: string; history: Action[]; fault: Fault }[] = [
       const seen = new Set<string | null>()
       return (request) => {
         const key = request.headers.get('Idempotency-Key')
-        const sent = seen.has(key) ? otherKey(request) : request
+        const sent = seen.has(key) ? rekey(request) : request
         seen.add(key)
         return fetch(sent)
       }

@@ -4,7 +4,7 @@ import type { ShopDefinition } from '../../src/worlds/shops.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { buy, dayMs, letPass, orderNow, payOff, shopOf } from './shopping.ts'
+import { buy, dayMs, letPass, orderNow, payWithNewCard, shopOf } from './shopping.ts'
 
 onEachDatabase('an order', (database) => {
   let world: World
@@ -35,7 +35,7 @@ onEachDatabase('an order', (database) => {
     const first = await orderNow(world, attributes.orderId)
     expect(first).toMatchObject({ status: 'partly_shipped', captured: 4900, nextTotal: 17_800 })
     expect(first.items.map((item: { shipped: number }) => item.shipped)).toEqual([1, 0])
-    const second = await payOff(world, shop, first.nextCheckoutId, first.nextTotal)
+    const second = await payWithNewCard(world, shop, first.nextCheckoutId, first.nextTotal)
     await letPass(world, dayMs)
     expect(await orderNow(world, second.attributes.orderId)).toMatchObject({ status: 'shipped', captured: 17_800 })
     expect(await purchases()).toMatchObject([
@@ -136,6 +136,6 @@ onEachDatabase('a hold that ends before the shop captures', (database) => {
     expect(Date.parse(order.updatedAt)).toBe(placedAtMs + 8 * dayMs)
     const { transactions } = await proveBooks(world.store)
     expect(transactions).toMatchObject([{ status: 'reversed', updatedAtMs: placedAtMs + 7 * dayMs }])
-    expect((await payOff(world, shop, order.nextCheckoutId, order.nextTotal)).attributes.status).toBe('paid')
+    expect((await payWithNewCard(world, shop, order.nextCheckoutId, order.nextTotal)).attributes.status).toBe('paid')
   })
 })

@@ -37,11 +37,11 @@ export function pay(world: World, checkoutId: string, typed: object, amount: num
 /** Buys with a new card for that shop. Returns the final checkout. */
 export async function buy(world: World, shop: ShopDefinition, attributes: object = fullCart(shop)) {
   const checkout = await startCheckout(world, shop.id, attributes)
-  return payOff(world, shop, checkout.id, checkout.attributes.total)
+  return payWithNewCard(world, shop, checkout.id, checkout.attributes.total)
 }
 
 /** Pays with a new card. After a 503, repeats with the same key. */
-export async function payOff(world: World, shop: ShopDefinition, checkoutId: string, total: number) {
+export async function payWithNewCard(world: World, shop: ShopDefinition, checkoutId: string, total: number) {
   const { typed, cardId } = await cardFor(world, shop.name)
   const sent = { idempotencyKey: `pay ${checkoutId} ${cardId}` }
   const first = await pay(world, checkoutId, typed, total, sent)

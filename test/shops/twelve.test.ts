@@ -3,7 +3,7 @@ import { ownShops } from '../../src/worlds/own-shops.ts'
 import { proveBooks } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { buy, dayMs, letPass, orderNow, payOff } from './shopping.ts'
+import { buy, dayMs, letPass, orderNow, payWithNewCard } from './shopping.ts'
 
 onEachDatabase('every shop of the package', (database) => {
   let world: World
@@ -30,7 +30,7 @@ onEachDatabase('every shop of the package', (database) => {
         const { nextCheckoutId, nextTotal } = order
         if (nextCheckoutId === null) break
         agreed += nextTotal
-        orderId = (await payOff(world, shop, nextCheckoutId, nextTotal)).attributes.orderId
+        orderId = (await payWithNewCard(world, shop, nextCheckoutId, nextTotal)).attributes.orderId
       }
       for (let day = 0; day < 90; day += 45) await letPass(world, 45 * dayMs)
       const { transactions, wallets } = await proveBooks(world.store)

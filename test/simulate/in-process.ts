@@ -103,11 +103,11 @@ export const sendTwice =
   (path: RegExp): Fault =>
   (fetch: Fetch) =>
   async (request) => {
-    if (matches(request, 'POST', path)) await fetch(otherKey(request.clone()))
+    if (matches(request, 'POST', path)) await fetch(rekey(request.clone()))
     return fetch(request)
   }
 
-export function otherKey(request: Request): Request {
+export function rekey(request: Request): Request {
   const again = new Request(request)
   again.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)
   return again

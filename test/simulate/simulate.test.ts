@@ -5,7 +5,7 @@ import type { SimulationResult } from '../../src/simulate/simulate.ts'
 import { databases } from '../support/databases.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { fakeSystem } from '../support/fake-system.ts'
-import { alterAnswers, type Fault, localTarget, matches, otherKey, sendTwice, simulateInProcess } from './in-process.ts'
+import { alterAnswers, type Fault, localTarget, matches, rekey, sendTwice, simulateInProcess } from './in-process.ts'
 
 const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
 
@@ -150,7 +150,7 @@ describe('on a faulty service', () => {
       if (matches(request, 'POST', /\/authorize$/)) {
         const url = request.url.replace('/simulations', '').replace(/authorize$/, 'unfreeze')
         const thaw = new Request(url, { method: 'POST', headers: request.headers, body: '{"data":{"attributes":{}}}' })
-        await fetch(otherKey(thaw))
+        await fetch(rekey(thaw))
       }
       return fetch(request)
     }
