@@ -25,17 +25,17 @@ import { secretNames, secretTexts } from './samples.ts'
 const cli = await runResource('cli')
 
 /**
- * Returns the samples that a text contains, even if escaped for HTML, XML or JSON. Digits within ids and hashes don't
- * count.
+ * Returns the names of the secrets that a text contains, even if escaped for HTML, XML or JSON. Ignores ids and hashes,
+ * because they may contain the same digits by chance.
  */
 function leaksIn(text: string): string[] {
-  const read = text
+  const unescaped = text
     .replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(Number(code)))
     .replace(/&quot;/g, '"')
     .replace(/&amp;/g, '&')
     .replaceAll('\\', '')
     .replace(/\b(?:[a-z]{2,5}_)?[0-9a-f]{32}(?:[0-9a-f]{32})?\b/g, 'id')
-  return secretTexts.flatMap(({ name, secret }) => (read.includes(secret) ? [name] : []))
+  return secretTexts.flatMap(({ name, secret }) => (unescaped.includes(secret) ? [name] : []))
 }
 
 const namedSecrets = Object.fromEntries(secretNames.map((name, at) => [name, `q7-value-${at}`]))
@@ -46,8 +46,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-describe('a rehearsal', () => {
-  /** Runs one trial. Returns the table and all files of the report. */
+describe('the report of a rehearsal', () => {
+  /** Runs one trial. Returns the content of each file of the report, and the results table. */
   async function reportOf(agent: Agent): Promise<Record<string, string>> {
     const { results } = await rehearse({
       ...{ scenarios: [scenarioWith({})], agent, trials: 1, concurrency: 1, seed: '1' },
@@ -68,7 +68,7 @@ describe('a rehearsal', () => {
     return { ...Object.fromEntries(read), table: resultsTable(results) }
   }
 
-  test.each(secretTexts)('shows no secret from a call or an answer: $name', async ({ text }) => {
+  test.each(secretTexts)("a report shows no secret from an agent's call or answer: $name", async ({ text }) => {
     const files = await reportOf(
       agentBy(async ({ call }) => {
         const long = { currency: text, [text]: 1, merchant: { name: text }, note: [{ deep: text }] }
@@ -85,7 +85,7 @@ describe('a rehearsal', () => {
     expect(files['results.json']).toContain('as asked.')
   })
 
-  test('shows no value of a field that is named like a secret', async () => {
+  test('a report shows no value of a field whose name marks the value as secret', async () => {
     const agent = agentBy(
       async ({ call }) => (await call('issue_agent_card', { ...namedSecrets, deep: [namedSecrets] })).text,
     )
@@ -94,8 +94,8 @@ describe('a rehearsal', () => {
 
   test.each([
     ['its answer', ''],
-    ['the reason of its failure', ' >&2; exit 3'],
-  ])('shows no secret that a command has in %s', async (_, more) => {
+    ['its error message', ' >&2; exit 3'],
+  ])('a report shows no secret that the command of an agent prints as %s', async (_, more) => {
     const file = join(folder, 'samples.txt')
     await writeFile(file, secretTexts.map(({ text }) => `It is ${text}, so.\n`).join(''))
     const command = `cat "${file}"${more} # ${secretTexts[0]?.text}`
@@ -110,32 +110,32 @@ describe('a rehearsal', () => {
   })
 })
 
-describe('a simulation', () => {
+describe('the output of a simulation', () => {
   const isIssuing = (request: Request) => matches(request, 'POST', /\/agent-cards$/)
-  const issuing =
+  const answerIssuing =
     (answer: () => Response): Fault =>
     (fetch) =>
     async (request) =>
       isIssuing(request) ? answer() : fetch(request)
-  const saying = (method: string, name: string, text: string) =>
+  const replaceField = (method: string, name: string, text: string) =>
     alterAnswers(method, /\/agent-cards$/, (body) =>
       body.replace(new RegExp(`"${name}":"[^"]*"`), () => `"${name}":${JSON.stringify(text)}`),
     )
   const refusal = (text: string) =>
     Response.json({ errors: [{ code: text, status: '400', detail: text }] }, { status: 400 })
   const places: Record<string, (text: string) => Fault> = {
-    'the name of a merchant': (text) => saying('POST', 'name', text),
-    'a status': (text) => saying('POST', 'status', text),
-    'the status of a listed record': (text) => saying('GET', 'status', text),
-    'the code of an error': (text) => issuing(() => refusal(text)),
-    'the reason why the service cannot be reached': (text) =>
-      issuing(() => {
+    'the name of a merchant': (text) => replaceField('POST', 'name', text),
+    'a status': (text) => replaceField('POST', 'status', text),
+    'the status of a listed record': (text) => replaceField('GET', 'status', text),
+    'the code and the detail of an error': (text) => answerIssuing(() => refusal(text)),
+    'the message of a network error': (text) =>
+      answerIssuing(() => {
         throw new Error(text)
       }),
   }
 
-  describe.each(Object.entries(places))('of a service with a secret in %s', (_, faultOf) => {
-    test.each(secretTexts)('shows no secret: $name', async ({ text }) => {
+  describe.each(Object.entries(places))('a service with a secret in %s', (_, faultOf) => {
+    test.each(secretTexts)('the report, summary and log show no secret: $name', async ({ text }) => {
       const target = { ...localTarget(faultOf(text)), isolated: false }
       const { exitCode, report, summary, log } = await simulateInProcess({ agents: 1, purchases: 2, target })
       expect(exitCode).toBe(1)
@@ -143,18 +143,18 @@ describe('a simulation', () => {
     })
   })
 
-  test('shows no key with which a service refuses its first request', async () => {
-    const { text = '' } = secretTexts.find(({ name }) => name === 'a key') ?? {}
+  test('the error of a simulation shows no key from a refusal of its first request', async () => {
+    const { text = '' } = secretTexts.find(({ name }) => name === 'an API key') ?? {}
     const error = await simulateInProcess({ target: localTarget(() => async () => refusal(text)) }).catch(String)
     expect(error).toContain('refused whoami')
     expect(leaksIn(String(error))).toEqual([])
   })
 })
 
-describe('listen', () => {
+describe('the output of listen', () => {
   /**
-   * Returns the whole output of `listen` at a service that answers the first read with an empty list, and later reads
-   * with `answer`.
+   * Runs `listen` and returns its whole output. The service answers with `status` and `answer`, but if the status is
+   * 200, its first answer is an empty list.
    */
   async function outputOf(status: number, answer: object, ...args: string[]): Promise<string> {
     let requestCount = 0
@@ -181,7 +181,7 @@ describe('listen', () => {
     }
   }
 
-  test('prints no secret of an event', async () => {
+  test('listen prints no secret that an event contains', async () => {
     const data = secretTexts.map(({ text }, at) => {
       const attributes = { eventType: text, resourceId: text, resourceType: text, createdAt: 'now', payload: {} }
       return { type: 'event', id: `evt_${at}`, attributes }
@@ -192,7 +192,7 @@ describe('listen', () => {
     expect(leaksIn(output)).toEqual([])
   })
 
-  test('prints no secret of a refusal', async () => {
+  test('listen prints no secret that an error response contains', async () => {
     for (const { text } of secretTexts) {
       const output = await outputOf(400, { errors: [{ code: 'x', status: '400', detail: `see ${text}, please` }] })
       expect(output).toContain('please')
@@ -201,16 +201,16 @@ describe('listen', () => {
   })
 })
 
-onEachDatabase('the console', (database) => {
+onEachDatabase('secrets in the console', (database) => {
   let site: ConsoleSite
   beforeAll(async () => {
     site = await createConsoleSite(database)
   })
   afterAll(() => site.world.drop())
 
-  test('and the reports of a run show no secret that a request of the run contained', async () => {
+  test('the console and the reports of a run show no secret from the requests of the run', async () => {
     const { world } = site
-    const instanceId = 'a run that tells secrets'
+    const instanceId = 'a run with secrets'
     for (const { text } of secretTexts) {
       const inPath = encodeURIComponent(text)
       const answers = [

@@ -1,9 +1,8 @@
-/** A secret within a text, and the part of it that must not be stored or shown anywhere. */
+/** A string that contains a secret. */
 export interface SecretSample {
   name: string
-  /** The text with the secret. */
   text: string
-  /** The part that must not be found afterwards. */
+  /** The part of the secret that must not be stored or shown anywhere. */
   secret: string
 }
 
@@ -15,20 +14,20 @@ const token = `eyJ${'hbGciOi'.repeat(3)}.${'x'.repeat(20)}.${'y'.repeat(20)}`
 const groups = (between: string) => `4242${between}4242${between}4242${between}4242`
 const group = (name: string, text: string) => ({ name, text, secret: '4242' })
 
-/** Every form in which a secret was once found unmasked, and similar forms. */
+/** Secrets in every form that was once left unmasked, and in similar forms. */
 export const secretTexts: readonly SecretSample[] = [
-  group('a number', number),
-  group('a number with its expiry and code run together', `${number}1230123`),
-  group('a number behind other digits', `99${number}`),
+  group('a card number', number),
+  group('a card number with its expiry and code run together', `${number}1230123`),
+  group('a card number after other digits', `99${number}`),
   ...[' ', '-', '.', ',', '=', ':', '+', '/', ', ', '","', ') (', ' = '].map((between) =>
-    group(`groups joined by ${JSON.stringify(between)}`, groups(between)),
+    group(`a card number in groups joined by ${JSON.stringify(between)}`, groups(between)),
   ),
-  group('groups in parentheses', '(4242) (4242) (4242) (4242)'),
-  group('groups of American Express', '3782,822463,10005'.replace('3782', '3782')),
-  group('groups after an unrelated group', `1234 ${groups(':')}`),
-  { name: 'base64', text: Buffer.from(number).toString('base64'), secret: 'NDI0MjQyNDI0MjQyNDI0Mg' },
+  group('a card number in groups in parentheses', '(4242) (4242) (4242) (4242)'),
+  { name: 'an American Express number in groups', text: '3782,822463,10005', secret: '822463' },
+  group('a card number in groups after an unrelated group', `1234 ${groups(':')}`),
+  { name: 'a card number in base64', text: Buffer.from(number).toString('base64'), secret: 'NDI0MjQyNDI0MjQyNDI0Mg' },
   {
-    name: 'base64 of JSON',
+    name: 'JSON with a card number in base64',
     text: Buffer.from(JSON.stringify({ number })).toString('base64'),
     secret: Buffer.from(JSON.stringify({ number })).toString('base64').slice(4, 30),
   },
@@ -43,30 +42,30 @@ export const secretTexts: readonly SecretSample[] = [
   ...['sandboxPassword', 'apiSecret', 'API_SECRET', 'client_secret', 'agentKey'].flatMap((name) => [
     { name: `${name} assigned`, text: `${name}=${password}`, secret: password },
     { name: `${name} as JSON`, text: `{"${name}": "${password}"}`, secret: password },
-    { name: `${name} assigned in a text of JSON`, text: `{"note": "${name}=${password}"}`, secret: password },
+    { name: `${name} assigned in a JSON string`, text: `{"note": "${name}=${password}"}`, secret: password },
   ]),
-  { name: 'a password in an address', text: `https://ann:${password}@shop.example/x`, secret: password },
-  { name: 'a key', text: key, secret: 'Zk9aB3xY7q' },
-  { name: 'a key in capitals', text: key.toUpperCase(), secret: 'ZK9AB3XY7Q' },
+  { name: 'a password in a URL', text: `https://ann:${password}@shop.example/x`, secret: password },
+  { name: 'an API key', text: key, secret: 'Zk9aB3xY7q' },
+  { name: 'an API key in capitals', text: key.toUpperCase(), secret: 'ZK9AB3XY7Q' },
   { name: 'a webhook secret', text: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', secret: 'MfKQ9r8GKY' },
   { name: 'a JSON Web Token', text: token, secret: 'yyyyyyyy' },
-  { name: 'a bearer', text: 'Bearer abcdef.ghijkl', secret: 'abcdef.ghijkl' },
+  { name: 'a bearer token', text: 'Bearer abcdef.ghijkl', secret: 'abcdef.ghijkl' },
   { name: 'basic credentials', text: 'Basic YW5uOmNvcnJlY3QtaG9yc2U=', secret: 'YW5uOmNvcnJlY3Q' },
-].map((sample) => (sample.name === 'groups of American Express' ? { ...sample, secret: '822463' } : sample))
+]
 
 const digits = (between: string) => [...number].join(between)
 
-/** Card numbers that only `withoutCardNumbers` recognizes, which masks texts by strangers. */
+/** Card numbers that only `withoutCardNumbers`, the masker for untrusted text, recognizes. */
 export const disguisedNumbers: readonly SecretSample[] = [
   { name: 'digits joined by zero-width spaces', text: digits('\u200b'), secret: '4\u200b2\u200b4\u200b2' },
   { name: 'digits joined by dots', text: digits('.'), secret: '4.2.4.2' },
   { name: 'digits joined by dashes', text: digits(' – '), secret: '4 – 2 – 4 – 2' },
   { name: 'full-width digits', text: '４２'.repeat(8), secret: '４２４２' },
   { name: 'Arabic digits in groups', text: Array(4).fill('٤٢٤٢').join('-'), secret: '٤٢٤٢' },
-  { name: 'a number within a word', text: `Shop${number}x`, secret: '4242' },
+  { name: 'a number inside a word', text: `Shop${number}x`, secret: '4242' },
 ]
 
-/** Fields that contain a secret according to their name. */
+/** Names of fields whose values must be masked. */
 export const secretNames: readonly string[] = [
   ...['cvv', 'CVC', 'cvn', 'cid', 'csc', 'cvv2', 'pin', 'cardPin', 'pan', 'card_cvc', 'cardCvv', 'cvvCode', 'number'],
   ...['verificationCode', 'card_verification_value', 'securityCode', 'accountNumber', 'sandboxPassword', 'apiSecret'],
@@ -74,13 +73,13 @@ export const secretNames: readonly string[] = [
   ...['cookie', 'Set-Cookie', 'codeVerifier', 'idtoken', 'proxyauthorization'],
 ]
 
-/** Names like those of secrets, whose values stay readable. */
+/** Field names that resemble names of secrets, but whose values must stay readable. */
 export const harmlessNames: readonly string[] = [
   ...['idempotencyKey', 'publicKey', 'formToken', 'keyId', 'agentKeyPrefix', 'tokenType', 'tokenCount', 'company'],
   ...['shipping', 'acid', 'keyboard', 'expand', 'pinned', 'amount', 'merchantName', 'status'],
 ]
 
-/** Texts that resemble secrets, but must stay readable. */
+/** Strings that resemble secrets, but must stay readable. */
 export const harmlessTexts: readonly string[] = [
   'pay_0198a1b2c3d40123456789abcdef0123',
   '550e8400-e29b-41d4-a716-446655440000',

@@ -9,7 +9,7 @@ import { createVisitor } from '../pages/oauth-site.ts'
 import { databasesForLong } from '../support/databases.ts'
 import { createFlows, type Flows } from './flows.ts'
 
-describe.each(databasesForLong)('secrets in storage and in texts on $name', (database) => {
+describe.each(databasesForLong)('secrets in storage and output on $name', (database) => {
   let flows: Flows
 
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
   })
   afterAll(() => flows.close())
 
-  test('each secret is in its place, and nowhere else', async () => {
+  test('no secret appears in the database, the log, errors, or answers that should contain none', async () => {
     const { canaries } = flows
     const places = { ...(await storedTexts(flows)), ...flows.outputs }
     console.info(
@@ -58,7 +58,7 @@ describe.each(databasesForLong)('secrets in storage and in texts on $name', (dat
   }
 })
 
-/** Signs in as a person with a wrong and the right password, sets up an authenticator app, and pays in checkout. */
+/** Signs in with a wrong password and then with the right one, sets up an authenticator app, and pays at a checkout. */
 async function usePages({ on: { world }, canaries }: Flows): Promise<void> {
   const [password, wrongPassword, number] = [
     'canary horse battery staple',
@@ -91,13 +91,13 @@ async function usePages({ on: { world }, canaries }: Flows): Promise<void> {
     const answer = await world.service.fetch(new Request('http://127.0.0.1:4010/checkout/pay', { ...init, body }))
     return (await answer.json()) as { data?: { attributes: { manageToken: string } }; errors?: unknown }
   }
-  // The sandbox does not know the first card, but knows the second.
+  // The first number is refused, because it is not a test card of the sandbox. The second number is one.
   expect((await pay(number)).errors).toBeDefined()
   const { data } = await pay('4242424242424242')
   canaries.add('manageToken', String(data?.attributes.manageToken))
 }
 
-/** Signs an application in, refreshes its tokens, and inspects them. */
+/** Connects an application, refreshes its tokens, and makes a request with the new access token. */
 async function useOAuth({ on: { world }, canaries }: Flows): Promise<void> {
   const browser = openBrowser(world)
   const { tokens, back, application, attempt } = await connect(world, { browser })
@@ -120,8 +120,8 @@ async function useOAuth({ on: { world }, canaries }: Flows): Promise<void> {
     canaries.add('refresh token', refresh_token)
   }
   for (const [name, value] of browser.cookies) if (value.length >= 20) canaries.add(`cookie ${name}`, value)
-  const listed = await world.service.fetch(
+  const identity = await world.service.fetch(
     new Request('http://127.0.0.1:4010/whoami', { headers: { Authorization: `Bearer ${renewed.access_token}` } }),
   )
-  if (listed.status !== 200) throw new Error(await listed.text())
+  if (identity.status !== 200) throw new Error(await identity.text())
 }

@@ -16,7 +16,7 @@ const cents = fc.integer({ min: 1, max: 500_000 })
 const product = (id: string) =>
   fc.record({ price: cents, available: fc.boolean() }).map((one) => ({ ...one, id, name: id }))
 
-/** Shops with all ways of pricing. */
+/** Shops with every kind of price: extras, taxes, shipping, and carts that are split into two orders. */
 const shops: fc.Arbitrary<PricedShop> = fc.record({
   name: fc.constant('A shop'),
   products: fc.tuple(product('a'), product('b'), product('c')),
@@ -57,13 +57,13 @@ test('the parts of a cart add up to its total, however it is split', () => {
   )
 })
 
-/** Actions outside the shop that interfere with its purchase or its order. */
+/** Interference with an order: none, a capture or a reversal outside the shop, or a return by the buyer. */
 const meddling = fc.constantFrom('nothing', 'capture', 'reverse', 'return')
 
-test('an order ends despite any interference, and never captures more than was authorized', () => {
-  const days = fc.integer({ min: 0, max: 20 * 24 * 3600 })
+test('an order ends despite any interference, and its shop never charges more than was agreed', () => {
+  const delays = fc.integer({ min: 0, max: 20 * 24 * 3600 })
   fc.assert(
-    fc.property(carts, days, fc.boolean(), fc.boolean(), meddling, (cart, shipsAfter, firstOnly, isGone, meddle) => {
+    fc.property(carts, delays, fc.boolean(), fc.boolean(), meddling, (cart, delay, firstOnly, isSoldOut, meddle) => {
       let order: ShopOrder = {
         status: 'placed',
         state: {
@@ -72,8 +72,8 @@ test('an order ends despite any interference, and never captures more than was a
           message: null,
           words: { shipped: null, canceled: null, returned: null },
           firstOnly: firstOnly && cart.half === null,
-          outOfStock: isGone ? ['a'] : [],
-          shipsAtMs: 1000 * shipsAfter,
+          outOfStock: isSoldOut ? ['a'] : [],
+          shipsAtMs: 1000 * delay,
           shippedLines: 0,
           returns: { withinMs: 86_400_000, refundAfterMs: 3_600_000 },
           returnableUntilMs: null,
@@ -111,7 +111,7 @@ test('an order ends despite any interference, and never captures more than was a
           const { money, asks, ...after } = dispatch(order, purchase, next.atMs)
           if (money?.do === 'capture') purchase = capture(purchase, money.cents)
           if (money?.do === 'reverse') purchase = release(purchase, 'reverse')
-          // The new request and the captured amount together are at most the agreed total.
+          // The captured amount plus the shop's new request is at most what was agreed, plus a capture by others.
           expect((asks?.totalCents ?? 0) + purchase.capturedCents).toBeLessThanOrEqual(
             cart.totalCents + cart.otherOrderCents + (meddle === 'capture' ? cart.totalCents : 0),
           )

@@ -6,7 +6,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { buy, dayMs, letPass, orderNow, payWithNewCard, shopOf } from './shopping.ts'
 
-onEachDatabase('an order', (database) => {
+onEachDatabase('orders at shops', (database) => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(database)
@@ -18,7 +18,7 @@ onEachDatabase('an order', (database) => {
       return { kind, status, amountCents, capturedCents, atMs: updatedAtMs }
     })
 
-  test('captures at the time it ships, however late it is read', async () => {
+  test('an authorization is captured at the time of shipping, however late the order is read', async () => {
     const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
     const placedAtMs = Date.parse(attributes.updatedAt)
     expect(await orderNow(world, attributes.orderId)).toMatchObject({ status: 'placed', captured: 0, total: 3800 })
@@ -27,7 +27,7 @@ onEachDatabase('an order', (database) => {
     expect(await purchases()).toMatchObject([{ status: 'captured', atMs: placedAtMs + 2 * dayMs }])
   })
 
-  test('two parcels: the first is captured, the rest is released and requested again, and both add up', async () => {
+  test('the first of two parcels is captured; the rest is released and paid at a second checkout', async () => {
     const shop = shopOf('two-parcels')
     const items = [{ productId: 'gas-stove' }, { productId: 'sleeping-pad', quantity: 2 }]
     const { attributes } = await buy(world, shop, { items })
@@ -44,7 +44,7 @@ onEachDatabase('an order', (database) => {
     ])
   })
 
-  test('out of stock: the authorization is reversed', async () => {
+  test('an order is canceled and its authorization reversed if the product is out of stock', async () => {
     const { attributes } = await buy(world, shopOf('sold-out'), { items: [{ productId: 'studio-headphones' }] })
     await letPass(world, 60 * 60_000)
     expect(await orderNow(world, attributes.orderId)).toMatchObject({
@@ -55,7 +55,7 @@ onEachDatabase('an order', (database) => {
     expect(await purchases()).toMatchObject([{ status: 'reversed' }])
   })
 
-  test('a trial: the used card declines the charge when it is due, and the order shows it', async () => {
+  test('the used single-use card declines the charge after a trial, and the order shows it as unpaid', async () => {
     const { attributes } = await buy(world, shopOf('trial-trap'), { items: [{ productId: 'omega-3' }] })
     expect((await orderNow(world, attributes.orderId)).subscription).toMatchObject({ status: 'trial', amount: 4900 })
     await letPass(world, 30 * dayMs)
@@ -70,7 +70,7 @@ onEachDatabase('an order', (database) => {
     expect((await orderNow(world, without.attributes.orderId)).subscription).toBeNull()
   })
 
-  test('refunds a return when it arrives, and ignores a second return', async () => {
+  test('a return is refunded when the goods arrive, and a second return changes nothing', async () => {
     const { attributes } = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'desk-lamp' }] })
     const path = `/simulations/shop-orders/${attributes.orderId}/return`
     const first = await world.post(path, { reason: 'Too bright' })
@@ -83,7 +83,7 @@ onEachDatabase('an order', (database) => {
     expect((await world.post(path, {})).json.data.attributes.status).toBe('returned')
   })
 
-  test('accepts no return before shipping, after the deadline, or at a shop without returns', async () => {
+  test('a return is refused before shipping, after the deadline, and at a shop without returns', async () => {
     const later = await buy(world, shopOf('ships-later'), { items: [{ productId: 'atlas-of-rivers' }] })
     const plain = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'linen-towel' }] })
     const never = await buy(world, shopOf('last-step'), { items: [{ productId: 'linen-apron' }] })
@@ -99,7 +99,7 @@ onEachDatabase('an order', (database) => {
     expect(await back(tickets.attributes.orderId)).toEqual([409, 'The shop accepts no returns'])
   })
 
-  test('puts its changes into the outbox, and ends all waits when the shop is finished', async () => {
+  test('changes to an order are recorded as events, and a read never waits after the last change', async () => {
     const { attributes } = await buy(world, shopOf('ships-later'), { items: [{ productId: 'letterpress-basics' }] })
     await letPass(world, 2 * dayMs)
     const again = await world.get(`/simulations/shop-orders/${attributes.orderId}?waitSeconds=50`)
@@ -113,7 +113,7 @@ onEachDatabase('an order', (database) => {
   })
 })
 
-onEachDatabase('a hold that ends before the shop captures', (database) => {
+onEachDatabase('holds that expire before the shop captures', (database) => {
   let world: World
   beforeEach(async () => {
     const late = { ...shopOf('ships-later'), id: 'late', name: 'Late', captures: { afterSeconds: 8 * 24 * 60 * 60 } }
@@ -125,7 +125,7 @@ onEachDatabase('a hold that ends before the shop captures', (database) => {
   })
   afterEach(() => world.drop())
 
-  test.each([1, 9])('cancels the order, which can be paid again, checked after %s days', async (stepDays) => {
+  test.each([1, 9])('an expired hold cancels the order; it can be paid again (%s-day steps)', async (stepDays) => {
     const shop: ShopDefinition = { ...shopOf('ships-later'), name: 'Late', id: 'late' }
     const { attributes } = await buy(world, shop, { items: [{ productId: 'letterpress-basics' }] })
     const placedAtMs = Date.parse(attributes.updatedAt)

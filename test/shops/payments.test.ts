@@ -8,24 +8,24 @@ import { cardFor, letPass, orderNow, pay, startCheckout } from './shopping.ts'
 const mug = { items: [{ productId: 'stoneware-mug' }] }
 const total = 1800
 
-onEachDatabase('paying at a shop', (database) => {
+onEachDatabase('payments at a shop', (database) => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(database)
   })
   afterEach(() => world.drop())
 
-  /** A purchase that is declined with each code, and the number of declined card transactions that it leaves. */
-  const ways: Record<keyof typeof shopDeclines, { left: number; typed(checkout: Started): Promise<object> }> = {
-    card_not_accepted: { left: 0, typed: async ({ shopName }) => (await cardFor(world, shopName)).typed },
+  /** For each decline code, card details that cause it, and the number of declined card transactions that it leaves. */
+  const cases: Record<keyof typeof shopDeclines, { declines: number; typed(checkout: Started): Promise<object> }> = {
+    card_not_accepted: { declines: 0, typed: async ({ shopName }) => (await cardFor(world, shopName)).typed },
     wrong_card_details: {
-      left: 0,
+      declines: 0,
       typed: async () => ({ ...(await cardFor(world, 'Plain Goods')).typed, cvv: '321' }),
     },
-    other_merchant: { left: 0, typed: async () => (await cardFor(world, 'Plain Goods Official')).typed },
-    no_card: { left: 0, typed: async () => someCard },
+    other_merchant: { declines: 0, typed: async () => (await cardFor(world, 'Plain Goods Official')).typed },
+    no_card: { declines: 0, typed: async () => someCard },
     card_frozen: {
-      left: 0,
+      declines: 0,
       typed: async () => {
         const { cardId, typed } = await cardFor(world, 'Plain Goods')
         expect((await world.post(`/agent-cards/${cardId}/freeze`, {})).status).toBe(200)
@@ -33,7 +33,7 @@ onEachDatabase('paying at a shop', (database) => {
       },
     },
     over_agent_limit: {
-      left: 0,
+      declines: 0,
       typed: async () => {
         const { typed } = await cardFor(world, 'Plain Goods')
         const { agentId } = await world.whoami()
@@ -43,7 +43,7 @@ onEachDatabase('paying at a shop', (database) => {
       },
     },
     single_use_card_expired: {
-      left: 1,
+      declines: 1,
       typed: async () => {
         const { typed } = await cardFor(world, 'Plain Goods')
         await letPass(world, 61 * 60_000)
@@ -51,7 +51,7 @@ onEachDatabase('paying at a shop', (database) => {
       },
     },
     single_use_card_used: {
-      left: 1,
+      declines: 1,
       typed: async () => {
         const { cardId, typed } = await cardFor(world, 'Plain Goods')
         expect((await world.authorize(cardId, 100)).status).toBe(200)
@@ -59,11 +59,11 @@ onEachDatabase('paying at a shop', (database) => {
       },
     },
     single_use_amount_over_maximum: {
-      left: 1,
+      declines: 1,
       typed: async () => (await cardFor(world, 'Plain Goods', { maximumAmount: total - 1 })).typed,
     },
     insufficient_funds: {
-      left: 1,
+      declines: 1,
       typed: async () => {
         const { cardId } = await cardFor(world, 'Elsewhere')
         expect((await world.authorize(cardId, 249_000)).status).toBe(200)
@@ -74,7 +74,7 @@ onEachDatabase('paying at a shop', (database) => {
   const someCard = { number: '4242424242424242', cvv: '123', expirationMonth: 1, expirationYear: 2030 }
   type Started = { checkoutId: string; shopName: string }
 
-  test.each(Object.entries(ways))('%s', async (code, { left: count, typed }) => {
+  test.each(Object.entries(cases))('a payment is declined with %s', async (code, { declines, typed }) => {
     const [shopId, shopName, cart, price] =
       code === 'card_not_accepted'
         ? ['casa-verde-furniture', 'Casa Verde Furniture', { items: [{ productId: 'oak-stool' }] }, 8900]
@@ -86,11 +86,11 @@ onEachDatabase('paying at a shop', (database) => {
     expect(json.data.attributes).toMatchObject({ status: 'open', orderId: null, decline: { code } })
     expect(json.data.attributes.decline.detail).toBe(shopDeclines[code as keyof typeof shopDeclines])
     const { transactions } = await proveBooks(world.store)
-    const left = transactions.filter(({ id }) => !before.includes(id))
-    expect(left.map(({ status }) => status)).toEqual(Array(count).fill('declined'))
+    const newTransactions = transactions.filter(({ id }) => !before.includes(id))
+    expect(newTransactions.map(({ status }) => status)).toEqual(Array(declines).fill('declined'))
   })
 
-  test('an amount other than the total is refused with the total, and nothing is charged', async () => {
+  test('an amount other than the total is refused, the error states the total, and nothing is charged', async () => {
     const { id } = await startCheckout(world, 'plain-goods', mug)
     const { typed } = await cardFor(world, 'Plain Goods')
     const answer = await pay(world, id, typed, 18)
@@ -104,7 +104,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect((await pay(world, id, typed, total)).json.data.attributes.status).toBe('paid')
   })
 
-  test('a paid checkout is not paid twice: the same key replays, another key gets the id of the order', async () => {
+  test('simultaneous payments charge a checkout once, and a later one is refused with the order id', async () => {
     const { id } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug', quantity: 2 }] })
     const { typed } = await cardFor(world, 'Plain Goods')
     await cardFor(world, 'Plain Goods')
@@ -121,7 +121,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(transactions.map(({ status }) => status)).toEqual(['captured'])
   })
 
-  test('a shop that fails after charging answers the same key with the paid checkout, and charges once', async () => {
+  test('if a shop fails after charging, a retry with the same key returns the paid checkout at no charge', async () => {
     const cart = { items: [{ productId: 'hdmi-adapter' }] }
     const { id, attributes } = await startCheckout(world, 'tidewater-electronics', cart)
     const { typed } = await cardFor(world, 'Tidewater Electronics')
@@ -138,11 +138,11 @@ onEachDatabase('paying at a shop', (database) => {
     expect(await orderNow(world, repeated.json.data.attributes.orderId)).toMatchObject({ captured: 2100 })
     expect((await pay(world, id, typed, attributes.total)).status).toBe(409)
     expect((await proveBooks(world.store)).transactions).toHaveLength(1)
-    // The service waits 1.5 s outside the transaction.
+    // This shop delays its answers by 1.5 s.
     expect(world.system.slept).toContain(1500)
   })
 
-  test('an expired checkout charges nothing', async () => {
+  test('an expired checkout cannot be paid', async () => {
     const { id } = await startCheckout(world, 'plain-goods', mug)
     await letPass(world, 24 * 60 * 60_000)
     const { typed } = await cardFor(world, 'Plain Goods')
@@ -151,20 +151,20 @@ onEachDatabase('paying at a shop', (database) => {
     expect((await proveBooks(world.store)).transactions).toEqual([])
   })
 
-  test('an unknown product is refused with the list of products', async () => {
-    const wrong = [
+  test('an unknown product, an unknown extra and a product listed twice are refused with an explanation', async () => {
+    const invalidCarts = [
       [{ items: [{ productId: 'teapot' }] }, '/data/attributes/items/0/productId', 'stoneware-mug, dotted-notebook'],
       [{ ...mug, extras: ['gift-wrap'] }, '/data/attributes/extras/0', 'The shop has none: send [].'],
       [{ items: [mug.items[0], mug.items[0]] }, '/data/attributes/items/1/productId', 'twice'],
     ] as const
-    for (const [attributes, pointer, says] of wrong) {
+    for (const [attributes, pointer, expected] of invalidCarts) {
       const { status, json } = await world.post('/simulations/shops/plain-goods/checkouts', attributes)
       expect([status, json.errors[0].source.pointer]).toEqual([422, pointer])
-      expect(json.errors[0].detail).toContain(says)
+      expect(json.errors[0].detail).toContain(expected)
     }
   })
 
-  test("a customer's checkout is paid by a card on the customer's wallet", async () => {
+  test("a customer's checkout can be paid only by a card on the customer's wallet", async () => {
     const customerPartyId = await world.customerPartyId()
     const { id } = await startCheckout(world, 'plain-goods', { ...mug, customerPartyId })
     const ownCard = await cardFor(world, 'Plain Goods')
@@ -178,7 +178,7 @@ onEachDatabase('paying at a shop', (database) => {
     expect(transactions.map(({ partyId, status }) => [partyId, status])).toEqual([[customerPartyId, 'captured']])
   })
 
-  test('secrets in texts to a shop are stored nowhere', async () => {
+  test("secrets in a buyer's notes and return reasons are not stored", async () => {
     const key = `ak_ntl_sandbox_${'k'.repeat(32)}`
     const spellings = 'card4242424242424242, 4242/4242/4242/4242, 4242  4242 4242 – 4242, ٤٢٤٢ ٤٢٤٢ ٤٢٤٢ ٤٢٤٢'
     const note = `My key is ${key}, card 4242 4242 4242 4242 cvv 987, code at the back: CVC: 987. ${spellings}`

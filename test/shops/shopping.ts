@@ -4,10 +4,10 @@ import type { Answer, Sent, World } from '../support/world.ts'
 
 export const dayMs = 24 * 60 * 60 * 1000
 
-/** Returns a shop of the package by its name. */
-export function shopOf(name: string): ShopDefinition {
-  const shop = ownShop(name)
-  if (shop === undefined) throw new Error(`There is no shop ${name}.`)
+/** Returns the built-in shop with the given purpose or id. */
+export function shopOf(purposeOrId: string): ShopDefinition {
+  const shop = ownShop(purposeOrId)
+  if (shop === undefined) throw new Error(`There is no shop ${purposeOrId}.`)
   return shop
 }
 
@@ -18,10 +18,10 @@ export async function startCheckout(world: World, shopId: string, attributes: ob
   return answer.json.data
 }
 
-/** Returns a cart with one of each product of a shop. */
+/** Returns a cart with one unit of each product of a shop. */
 export const fullCart = ({ products }: ShopDefinition) => ({ items: products.map(({ id }) => ({ productId: id })) })
 
-/** Issues a card for a merchant. Returns the details to enter into forms. */
+/** Issues a card for a merchant. Returns its id, and the details to enter at a checkout. */
 export async function cardFor(world: World, name: string, attributes: Record<string, unknown> = {}, sent?: Sent) {
   const cardId = await world.issueCard({ merchant: { name }, maximumAmount: 300_000, ...attributes }, sent)
   const { customerPartyId } = attributes
@@ -34,13 +34,13 @@ export function pay(world: World, checkoutId: string, typed: object, amount: num
   return world.post(`/simulations/shop-checkouts/${checkoutId}/pay`, { ...typed, amount }, sent)
 }
 
-/** Buys with a new card for that shop. Returns the final checkout. */
+/** Buys a cart at a shop with a new card, by default the full cart. Returns the checkout after the payment. */
 export async function buy(world: World, shop: ShopDefinition, attributes: object = fullCart(shop)) {
   const checkout = await startCheckout(world, shop.id, attributes)
   return payWithNewCard(world, shop, checkout.id, checkout.attributes.total)
 }
 
-/** Pays with a new card. After a 503, repeats with the same key. */
+/** Pays a checkout with a new card. If the answer is 503, retries once with the same idempotency key. */
 export async function payWithNewCard(world: World, shop: ShopDefinition, checkoutId: string, total: number) {
   const { typed, cardId } = await cardFor(world, shop.name)
   const sent = { idempotencyKey: `pay ${checkoutId} ${cardId}` }
@@ -54,7 +54,7 @@ export async function orderNow(world: World, orderId: string, sent?: Sent) {
   return (await world.get(`/simulations/shop-orders/${orderId}`, sent)).json.data.attributes
 }
 
-/** Advances the sandbox's time. */
+/** Advances the sandbox clock. */
 export async function letPass(world: World, ms: number): Promise<void> {
   const answer = await world.post('/simulations/clock/advance', { seconds: ms / 1000 })
   if (answer.status !== 200) throw new Error(answer.text)

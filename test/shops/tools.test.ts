@@ -19,7 +19,7 @@ afterEach(async () => {
 
 interface Resource {
   id: string
-  // biome-ignore lint/suspicious/noExplicitAny: the answer's parts are read by name.
+  // biome-ignore lint/suspicious/noExplicitAny: each tool's answer has other attributes.
   attributes: any
 }
 
@@ -37,7 +37,7 @@ async function cardAt(name: string) {
   return (await call('get_agent_card_details', { cardId: card.data.id })).data.attributes
 }
 
-test('an unreliable shop charges once: the tool repeats with its own key, and returns the paid checkout', async () => {
+test('if a shop fails after charging, the tool retries with the same key, and the shop charges once', async () => {
   const cart = { shopId: 'tidewater-electronics', items: [{ productId: 'usb-c-charger' }] }
   const { data } = await call('start_shop_checkout', cart)
   const typed = await cardAt('Tidewater Electronics')
@@ -51,7 +51,7 @@ test('an unreliable shop charges once: the tool repeats with its own key, and re
   expect(world.logged.join('\n')).not.toMatch(/4242/)
 })
 
-test("a shop's instructions come as quoted text on one line, which they cannot close", async () => {
+test("a shop's product descriptions are quoted on one line, and text hidden in its page is not returned", async () => {
   const { text } = await call('get_shop', { shopId: 'brightdesk-supplies' })
   expect(text).toContain('“Bright white')
   expect(text.split('\n').length).toBeLessThanOrEqual(3)
@@ -59,7 +59,7 @@ test("a shop's instructions come as quoted text on one line, which they cannot c
   expect(text).not.toContain(hidden)
 })
 
-test('the error about an amount in dollars suggests the cents, and a wrong amount gets the right total', async () => {
+test('an amount in dollars is refused with its value in cents, and a wrong amount with the right total', async () => {
   const { data } = await call('start_shop_checkout', { shopId: 'plain-goods', items: [{ productId: 'stoneware-mug' }] })
   const typed = await cardAt('Plain Goods')
   const dollars = await call('pay_shop_checkout', { checkoutId: data.id, ...typed, amount: 18.5 })

@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { buy, dayMs, letPass, orderNow, payWithNewCard } from './shopping.ts'
 
-onEachDatabase('every shop of the package', (database) => {
+onEachDatabase('the built-in shops', (database) => {
   let world: World
   beforeEach(async () => {
     world = await createWorld(database)
@@ -13,7 +13,7 @@ onEachDatabase('every shop of the package', (database) => {
   afterEach(() => world.drop())
 
   test.each(Object.entries(ownShops))(
-    '%s charges no more than was agreed, and holds nothing forever',
+    'the shop %s charges at most what was agreed, and every hold ends',
     async (_, shop) => {
       const checkout = await buy(world, shop)
       let { orderId } = checkout.attributes

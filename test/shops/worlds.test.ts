@@ -17,7 +17,7 @@ const stall = {
 let world: World | undefined
 afterEach(() => world?.drop())
 
-test('a world opens the shops that its file names, by name or by id, and its own', async () => {
+test('a world opens the built-in shops that it lists by purpose or id, and the shops that it defines', async () => {
   const file = parseWorld({ shops: ['last-step', 'millbrook-books', stall], parties }, 'world.yaml')
   world = await createWorld(sqlite, { world: file })
   const { data } = (await world.get('/simulations/shops')).json
@@ -29,7 +29,7 @@ test('a world opens the shops that its file names, by name or by id, and its own
   expect((await buy(world, thirdShop)).attributes).toMatchObject({ status: 'paid', total: 350 })
 })
 
-test('a shop that fails before charging has charged nothing, and charges when the request is repeated', async () => {
+test('a shop that fails before charging charges only when the payment is retried with the same key', async () => {
   const shaky = { ...stall, answers: { failsOnce: 'before_charge' } }
   const file = parseWorld({ shops: [shaky], parties }, 'world.yaml')
   world = await createWorld(sqlite, { world: file })
@@ -43,37 +43,37 @@ test('a shop that fails before charging has charged nothing, and charges when th
 
 test.each([
   [
-    'an unknown name',
+    'an unknown shop',
     ['plane-goods'],
     'shops[0] got "plane-goods"; it names no shop of the package (did you mean plain-goods?).',
   ],
   [
-    'a shop twice',
+    'a shop listed twice',
     ['last-step', 'harbor-and-pine'],
     'shops[1] got "harbor-and-pine"; it has the same id as another shop of the file.',
   ],
   [
-    'two of one name',
+    'a second shop with the same name',
     [stall, { ...stall, id: 'other' }],
     'shops[1].name got "Market Stall"; it has the same name as another shop',
   ],
   [
-    'a product twice',
+    'a product listed twice',
     [{ ...stall, products: [stall.products[0], stall.products[0]] }],
     'shops[0].products[1].id got "apples"; it is a duplicate.',
   ],
   [
-    'two ways to split a cart',
+    'a shop with two ways to split a cart',
     [{ ...stall, splitsAbove: 100, captures: { parcels: 'first_only' } }],
     'shops[0].splitsAbove got 100; it cannot be combined with',
   ],
   [
-    'a wrong field of a shop',
+    'a product with an invalid price',
     [{ ...stall, products: [{ ...stall.products[0], price: 3.5 }] }],
     'shops[0].products[0].price got 3.5',
   ],
-])('%s is reported as a mistake', (_, shops, says) => {
-  expect(() => parseWorld({ shops, parties }, 'world.yaml')).toThrow(says)
+])('%s is reported as a mistake', (_, shops, message) => {
+  expect(() => parseWorld({ shops, parties }, 'world.yaml')).toThrow(message)
 })
 
 test('nothing that a buyer sees reveals the purpose of a shop', () => {

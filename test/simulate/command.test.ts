@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** Runs the command with its temporary files in `folder`. `ended` resolves when it and its servers have ended. */
+/** Starts `simulate` with its temporary files in `folder`. `ended` resolves when it and its servers have exited. */
 function run(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [cli, 'simulate', ...args], {
     env: { PATH: process.env.PATH ?? '', HOME: folder, TMPDIR: folder, ...env },
@@ -44,8 +44,8 @@ function run(args: readonly string[], env: Record<string, string> = {}) {
   return { child, ended }
 }
 
-describe('in one process and in several', () => {
-  it('prints the same log for the same seed, and leaves nothing behind', async () => {
+describe('simulations in one process and in several', () => {
+  it('the log is the same for the same seed, and the databases are deleted afterwards', async () => {
     const small = ['--agents', '2', '--purchases', '4', '--seed', 'small', '--turns']
     const [log, again] = [join(folder, 'first.log'), join(folder, 'second.log')]
     const first = await run([...small, '--log', log]).ended
@@ -58,12 +58,12 @@ describe('in one process and in several', () => {
   })
 
   it.each([
-    // A terminal sends the signal to the servers as well.
+    // A negative id sends the signal to the process group, and so to the servers too, as a terminal does.
     ['SIGINT', (pid: number) => -pid, '--processes'],
     ['SIGTERM', (pid: number) => pid, '--processes'],
     ['SIGHUP', (pid: number) => -pid, '--turns'],
     ['SIGINT', (pid: number) => pid, undefined],
-  ] as const)('shuts down cleanly on %s', async (signal, receiver, way) => {
+  ] as const)('the command shuts down cleanly on %s', async (signal, receiver, way) => {
     const { child, ended } =
       way === '--processes' ? run([...long, way]) : run([...long, ...inFile(), ...(way === undefined ? [] : [way])])
     await waitForStart()
@@ -75,14 +75,14 @@ describe('in one process and in several', () => {
   })
 })
 
-describe('failures', () => {
+describe('failures of the simulate command', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
-  it.runIf(existsSync('/proc/self/task'))('prints the report when a server dies', async () => {
+  it.runIf(existsSync('/proc/self/task'))('the report is printed even if a server is killed', async () => {
     const { child, ended } = run([...long, '--processes', '--turns', '--json'])
     const servers = async () =>
       (await readFile(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8')).trim().split(' ').filter(Boolean)
-    await expect.poll(servers, { message: 'there are no servers' }).toHaveLength(2)
+    await expect.poll(servers, { message: 'the servers did not start' }).toHaveLength(2)
     process.kill(Number((await servers())[1]), 'SIGKILL')
     const { code, stdout, stderr } = await ended
     expect(JSON.parse(stdout)).toMatchObject({ exitCode: 1, result: 'failed', failure: { expected: 'an answer' } })
@@ -91,7 +91,7 @@ describe('failures', () => {
     expect(await databaseFolders()).toEqual([])
   })
 
-  it('refuses a log file that cannot be created before it begins', async () => {
+  it('a log file that cannot be created is refused before the simulation begins', async () => {
     const { code, stdout, stderr } = await run([...small, '--log', join(folder, 'none', 'run.log')]).ended
     expect(stderr).toMatch(/^payments-mcp: --log got ".*" \(ENOENT\); it accepts a file that can be written\.\n$/)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -99,7 +99,7 @@ describe('failures', () => {
   })
 
   it.runIf(existsSync('/dev/full'))(
-    'prints the report when the log cannot be written',
+    'the report is printed even if the log cannot be written',
     { timeout: 60_000 },
     async () => {
       const { code, stdout, stderr } = await run([...small, '--log', '/dev/full']).ended
@@ -108,7 +108,7 @@ describe('failures', () => {
     },
   )
 
-  it('leaves nothing behind when nobody reads its output', async () => {
+  it('the databases are deleted even if nobody reads the output', async () => {
     const { child } = run([...small, '--verbose'])
     child.stdout.destroy()
     child.stderr.destroy()
@@ -117,7 +117,7 @@ describe('failures', () => {
     expect(await databaseFolders()).toEqual([])
   })
 
-  it('ends at once on a second signal, and leaves nothing behind', async () => {
+  it('the command exits at once on a second signal, and still deletes its databases', async () => {
     const { child, ended } = run([...long, '--processes'])
     await waitForStart()
     child.kill('SIGTERM')
@@ -127,29 +127,29 @@ describe('failures', () => {
   })
 })
 
-/** Returns the folders of databases. Node.js keeps its compile cache in the same place. */
+/** Returns the names of the database folders, without the compile cache of Node.js. */
 async function databaseFolders(): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name.startsWith('payments-mcp-simulate-'))
 }
 
 const long = ['--agents', '2', '--purchases', '1000']
 
-/** Returns options for a database file. Once it exists, agents are connecting or at work. */
+/** Returns options that put the database into `folder`, so that `waitForStart` finds it. */
 const inFile = () => ['--database-url', `sqlite:${join(folder, 'sandbox.sqlite')}`]
 
-/** Waits for the sandbox's database, which shows that agents are connecting or at work. */
+/** Waits for the sandbox's database file. Once it exists, agents are connecting or making calls. */
 async function waitForStart(): Promise<void> {
   const files = async () => {
     const [directory = '.'] = await databaseFolders()
     return readdir(join(folder, directory))
   }
-  await expect.poll(files, { message: 'the simulation does not begin' }).toContain('sandbox.sqlite')
+  await expect.poll(files, { message: 'the simulation did not begin' }).toContain('sandbox.sqlite')
 }
 
-describe('on a deployed API', () => {
+describe('simulations on a deployed API', () => {
   const small = ['--agents', '2', '--purchases', '3']
 
-  it('uses the existing money, and does not move the clock', async () => {
+  it('a simulation works with the money that the wallet has, and does not move the clock', async () => {
     await withDeployedService(undefined, async (world, url) => {
       await world.authorize(await world.issueCard(), 1234)
       const { code, stdout } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.agentKey }).ended
@@ -159,7 +159,7 @@ describe('on a deployed API', () => {
     })
   })
 
-  it('exits with 1 when an answer is wrong', async () => {
+  it('the command exits with 1 if an answer is wrong', async () => {
     const fault: Fault = (fetch) => async (request) => {
       const response = await fetch(request)
       return new Response((await response.text()).replace('"status":"active"', '"status":"used"'), response)
@@ -172,7 +172,7 @@ describe('on a deployed API', () => {
     })
   })
 
-  it('needs an agent key', async () => {
+  it('an API key is refused, because only an agent key can run a simulation', async () => {
     await withDeployedService(undefined, async (world, url) => {
       const { code, stderr } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.apiKey }).ended
       expect(stderr).toMatch(/^payments-mcp: PAYMENTS_KEY \(--key\) acts as party; .*\n$/)
@@ -189,7 +189,7 @@ it.each([
   [['--environment', 'production'], 'PAYMENTS_ENVIRONMENT'],
   [['--concurrency', '2', '--turns'], '--concurrency'],
   [['--processes', '--database-url', 'sqlite::memory:'], 'PAYMENTS_DATABASE_URL'],
-])('refuses %j', async (args, name) => {
+])('the arguments %j are refused', async (args, name) => {
   const { code, stderr } = await run(args).ended
   expect(stderr).toMatch(new RegExp(`^payments-mcp: ${name} .*got .* accepts .*\\n$`))
   expect(code).toBe(2)

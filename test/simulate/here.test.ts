@@ -9,7 +9,7 @@ const settings = {
   PAYMENTS_REPEAT_WINDOW: '0',
 }
 
-/** Returns by how much the sandbox's clock ran ahead of real time while unresolved purchases were repeated. */
+/** Makes purchases that succeed only when retried. Returns the milliseconds by which the sandbox clock ran ahead. */
 async function measureClockAdvance({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)
@@ -34,16 +34,16 @@ async function measureClockAdvance({ isolated, purchases }: { isolated: boolean;
   }
 }
 
-it('waits for repeats on the clock of its own sandbox, and not in real time', async () => {
-  // Each purchase is repeated after one second of the sandbox's clock, but takes far less real time.
+it('a simulation on its own sandbox advances the clock to the next retry instead of waiting in real time', async () => {
+  // Each purchase is retried after one second by the sandbox clock, but takes far less real time.
   expect(await measureClockAdvance({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })
 
-it('waits in real time on a sandbox that others may use', async () => {
+it('a simulation on a sandbox that others may use waits for retries in real time', async () => {
   expect(await measureClockAdvance({ isolated: false, purchases: 1 })).toBeLessThan(500)
 })
 
-it('serves agents of both eras on the same sandbox, with a run each', async () => {
+it('agents with MCP 2025 and MCP 2026 share a sandbox, and one can go on after the other disconnects', async () => {
   const world = await openInProcess(settings, { isolated: true })
   const [first, second] = [await world.connect(1), await world.connect(2)]
   try {

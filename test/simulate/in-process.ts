@@ -12,16 +12,16 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { serverOptions } from '../support/server-options.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
-/** A change to the service as the MCP servers see it. It is created for each world. */
+/** A function that wraps the MCP servers' `fetch` so that the service appears faulty. It is called once per world. */
 export type Fault = (fetch: Fetch) => Fetch
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Returns a world in this process: the real service, and real MCP servers and clients that are connected by pipes. */
+/** Returns a target whose worlds run in this process: the real service, with real MCP servers and clients. */
 export function localTarget(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
-    // Starts on the 29th, a day that the next month does not have.
+    // The clock starts on the 29th, because the next month has no such day.
     const system = fakeSystem({ now: Date.UTC(2026, 0, 29, 9) })
     const { store, drop } = await database.create(system)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })
@@ -88,7 +88,7 @@ export function simulateInProcess(options: Partial<SimulationOptions> = {}) {
 export const matches = (request: Request, method: string, path: RegExp) =>
   request.method === method && path.test(new URL(request.url).pathname)
 
-/** Changes the answers of the requests that match. */
+/** Changes the successful answers to matching requests. */
 export const alterAnswers =
   (method: string, path: RegExp, change: (text: string) => string): Fault =>
   (fetch) =>
@@ -98,7 +98,7 @@ export const alterAnswers =
     return new Response(change(await response.text()), response)
   }
 
-/** Sends matching requests a second time, as separate purchases. */
+/** Sends each matching POST request twice, with different idempotency keys. */
 export const sendTwice =
   (path: RegExp): Fault =>
   (fetch: Fetch) =>
@@ -107,8 +107,9 @@ export const sendTwice =
     return fetch(request)
   }
 
+/** Returns the request with another idempotency key. */
 export function rekey(request: Request): Request {
-  const again = new Request(request)
-  again.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)
-  return again
+  const changed = new Request(request)
+  changed.headers.set('Idempotency-Key', `${request.headers.get('Idempotency-Key')} again`)
+  return changed
 }

@@ -6,7 +6,7 @@ import { runResource } from '../support/run-resources.ts'
 
 const cli = await runResource('cli')
 
-/** Returns the running child processes of this process, except those of other tests. */
+/** Returns the ids of the running child processes of this process, except `others`. */
 async function children(others: readonly string[] = []): Promise<string[]> {
   const { pid } = process
   const ids = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').filter(Boolean)
@@ -14,7 +14,7 @@ async function children(others: readonly string[] = []): Promise<string[]> {
 }
 
 it.runIf(existsSync('/proc/self/task'))(
-  'closes a connection twice: each waits until its process has ended',
+  'a second call of close also waits until the server process has ended',
   async () => {
     const others = await children()
     const env = { PAYMENTS_DATABASE_URL: 'sqlite::memory:', PAYMENTS_LOG_LEVEL: 'error' }

@@ -5,7 +5,7 @@ import { createModel, type Model } from '../../src/simulate/model/model.ts'
 
 const start = { own: { available: 1000, total: 1000 }, customer: { available: 500, total: 500 } }
 
-/** A model with one card of at most 300 cents, and a caller for it. */
+/** Creates a model with one card for at most 300 cents. Returns it with functions that apply actions to it. */
 function newModel() {
   const model = createModel(start)
   let step = 0
@@ -24,26 +24,26 @@ function newModel() {
 
 type World = ReturnType<typeof newModel>
 
-/** The actions that bring a card transaction into each status. It is named `subject` afterwards. */
+/** For each status, a function that creates a card transaction with that status and returns its name in the model. */
 const states: Record<TransactionFacts['status'], (world: World) => string> = {
-  authorized: ({ authorize }) => idOf(authorize(), 'purchase'),
-  declined: ({ authorize }) => idOf(authorize(301), 'purchase'),
+  authorized: ({ authorize }) => checkedName(authorize(), 'purchase'),
+  declined: ({ authorize }) => checkedName(authorize(301), 'purchase'),
   captured: ({ authorize, act }) => {
     authorize()
-    return idOf(act('simulate_card_capture', { subject: 'purchase', amount: 200 }), 'purchase')
+    return checkedName(act('simulate_card_capture', { subject: 'purchase', amount: 200 }), 'purchase')
   },
   partially_captured: ({ authorize, act }) => {
     authorize()
-    return idOf(act('simulate_card_capture', { subject: 'purchase', amount: 150 }), 'purchase')
+    return checkedName(act('simulate_card_capture', { subject: 'purchase', amount: 150 }), 'purchase')
   },
   reversed: ({ authorize, act }) => {
     authorize()
-    return idOf(act('simulate_card_reversal', { subject: 'purchase' }), 'purchase')
+    return checkedName(act('simulate_card_reversal', { subject: 'purchase' }), 'purchase')
   },
   refunded: ({ authorize, act }) => {
     authorize()
     act('simulate_card_capture', { subject: 'purchase', amount: 200 })
-    return idOf(act('simulate_card_refund', { subject: 'purchase', amount: 50, makes: 'refund' }), 'refund')
+    return checkedName(act('simulate_card_refund', { subject: 'purchase', amount: 50, makes: 'refund' }), 'refund')
   },
 }
 
@@ -57,61 +57,64 @@ const actions: Record<string, Partial<Action> & { tool: Tool }> = {
   'refund too much': { tool: 'simulate_card_refund', amount: 201 },
 }
 
-/** docs/service.md#card-transaction-status: an action that is not listed gets 409. Amounts are in cents. */
-const allowed: Record<string, { becomes: string; available: number; total: number }> = {
-  'authorized, capture all': { becomes: 'captured', available: 800, total: 800 },
-  'authorized, capture part': { becomes: 'partially_captured', available: 999, total: 999 },
-  'authorized, capture too much': { becomes: 'invalid_value', available: 800, total: 1000 },
-  'authorized, reverse': { becomes: 'reversed', available: 1000, total: 1000 },
-  'authorized, expire': { becomes: 'reversed', available: 1000, total: 1000 },
-  'captured, refund part': { becomes: 'refunded', available: 950, total: 950 },
-  'captured, refund too much': { becomes: 'invalid_value', available: 800, total: 800 },
-  'partially_captured, refund part': { becomes: 'refunded', available: 1000, total: 1000 },
-  'partially_captured, refund too much': { becomes: 'invalid_value', available: 850, total: 850 },
+/**
+ * The results that docs/service.md#card-transaction-status defines, and the wallet's balance afterwards in cents. An
+ * action that is not listed is refused with 409.
+ */
+const expectedResults: Record<string, { result: string; available: number; total: number }> = {
+  'authorized, capture all': { result: 'captured', available: 800, total: 800 },
+  'authorized, capture part': { result: 'partially_captured', available: 999, total: 999 },
+  'authorized, capture too much': { result: 'invalid_value', available: 800, total: 1000 },
+  'authorized, reverse': { result: 'reversed', available: 1000, total: 1000 },
+  'authorized, expire': { result: 'reversed', available: 1000, total: 1000 },
+  'captured, refund part': { result: 'refunded', available: 950, total: 950 },
+  'captured, refund too much': { result: 'invalid_value', available: 800, total: 800 },
+  'partially_captured, refund part': { result: 'refunded', available: 1000, total: 1000 },
+  'partially_captured, refund too much': { result: 'invalid_value', available: 850, total: 850 },
 }
 
 const product = Object.keys(states).flatMap((state) =>
   Object.keys(actions).map((action) => [state as TransactionFacts['status'], action] as const),
 )
 
-describe('the table of states', () => {
-  it.each(product)('%s, %s', (state, name) => {
+describe('card transactions in the model', () => {
+  it.each(product)('on a transaction with the status %s, the action "%s" has the documented result', (state, name) => {
     const world = newModel()
     const subject = states[state](world)
     expect(world.model.transaction(subject)?.status).toBe(state)
     const before = { ...world.model.balance('own') }
     const { tool, ...fields } = actions[name] ?? { tool: 'whoami' }
     const facts = world.act(tool, { subject, ...fields })
-    const expected = allowed[`${state}, ${name}`]
-    expect(resultOf(facts)).toBe(expected?.becomes ?? 'card_purchase_simulation_not_allowed')
+    const expected = expectedResults[`${state}, ${name}`]
+    expect(resultOf(facts)).toBe(expected?.result ?? 'card_purchase_simulation_not_allowed')
     const { available, total } = expected ?? before
     expect(world.model.balance('own')).toEqual({ available, total })
     expect(world.model.balance('customer')).toEqual(start.customer)
   })
 })
 
-describe('declines, in their order', () => {
+describe('decline codes in the model', () => {
   const expired = ({ act }: World) => act('advance_sandbox_clock', { seconds: 3600 })
   const used = ({ authorize }: World) => authorize(1)
-  const poor = ({ act, authorize }: World) => {
+  const lowBalance = ({ act, authorize }: World) => {
     act('issue_agent_card', { makes: 'other', maximum: 900 })
     authorize(900, { subject: 'other', makes: 'another' })
   }
   it.each([
-    ['single_use_card_expired', 301, [poor, used, expired]],
-    ['single_use_card_used', 301, [poor, used]],
-    ['single_use_amount_over_maximum', 301, [poor]],
-    ['insufficient_funds', 101, [poor]],
-    [null, 100, [poor]],
-  ])('%s', (code, amount, steps) => {
+    ['single_use_card_expired', 301, [lowBalance, used, expired]],
+    ['single_use_card_used', 301, [lowBalance, used]],
+    ['single_use_amount_over_maximum', 301, [lowBalance]],
+    ['insufficient_funds', 101, [lowBalance]],
+    [null, 100, [lowBalance]],
+  ])('a purchase with several problems gets the first decline code that applies: %s', (code, amount, steps) => {
     const world = newModel()
     for (const step of steps) step(world)
     expect(world.authorize(amount, { makes: 'attempt' })).toMatchObject({ decline: code })
   })
 })
 
-describe('time', () => {
-  it('ends a hold after seven days', () => {
+describe('holds in the model', () => {
+  it('a hold expires after seven days', () => {
     const { model, act, authorize } = newModel()
     authorize()
     act('advance_sandbox_clock', { seconds: 7 * 86_400 - 1800 })
@@ -122,7 +125,7 @@ describe('time', () => {
   })
 })
 
-describe('keys', () => {
+describe('idempotency keys in the model', () => {
   const first = { subject: 'card', amount: 5, merchant: 'Books', key: 'k' } as const
   const predict = (model: Model, fields: Partial<Action>) =>
     model.apply({
@@ -135,7 +138,7 @@ describe('keys', () => {
       ...fields,
     })
 
-  it('replay for 48 hours, conflict with another request, and belong to a party', () => {
+  it('a key replays its answer for 48 hours, conflicts with a different request, and belongs to one party', () => {
     const { model, act, authorize } = newModel()
     authorize(5, { key: 'k' })
     act('simulate_card_reversal', { subject: 'purchase' })
@@ -148,13 +151,13 @@ describe('keys', () => {
   })
 })
 
-it('skips actions on records that were left out', () => {
+it('the model skips an action on a record that does not exist', () => {
   const { model } = newModel()
   expect(model.apply({ step: 1, agent: 1, tool: 'get_agent_card', party: 'own', subject: 'card-9' })).toBeUndefined()
 })
 
-function idOf(facts: Facts, name: string): string {
-  if (facts.type !== 'cardTransaction') throw new Error(`no card transaction: ${JSON.stringify(facts)}`)
+function checkedName(facts: Facts, name: string): string {
+  if (facts.type !== 'cardTransaction') throw new Error(`not a card transaction: ${JSON.stringify(facts)}`)
   return name
 }
 

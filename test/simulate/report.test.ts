@@ -5,7 +5,7 @@ import { type Fault, localTarget, simulateInProcess } from './in-process.ts'
 
 const small = { agents: 2, purchases: 2 }
 
-/** Returns a target in which `call` makes every call. */
+/** Returns a target whose agents make their tool calls through `call`. */
 function targetWith(
   call: (caller: Caller, ...parameters: Parameters<Caller['call']>) => ReturnType<Caller['call']>,
 ): Target {
@@ -22,7 +22,7 @@ function targetWith(
 }
 
 describe('the content of a report', () => {
-  it('lists start, calls and final check separately, in seconds and shares', async () => {
+  it('a report lists the time of the start, the calls and the final check in seconds and percent', async () => {
     const system = fakeSystem()
     const spent = { start: 2_000, calls: 5_000, 'final check': 3_000, shortening: 0 }
     const onStage = (stage: keyof typeof spent) => system.pass(spent[stage])
@@ -31,7 +31,7 @@ describe('the content of a report', () => {
     expect(summary.seconds).toEqual({ start: 2, calls: 5, finalCheck: 3, total: 10 })
   })
 
-  it('has all figures as data', async () => {
+  it('the summary contains the figures of the report', async () => {
     const { report, summary, log } = await simulateInProcess(small)
     expect(summary).toMatchObject({
       ...small,
@@ -46,22 +46,22 @@ describe('the content of a report', () => {
   })
 })
 
-describe('the report is printed even after:', () => {
-  /** Reports a wrong amount for each capture. */
-  const wrong: Fault = (fetch) => async (request) => {
+describe('the report of a failed or interrupted simulation', () => {
+  /** Makes the service report a wrong amount for each capture. */
+  const wrongCaptures: Fault = (fetch) => async (request) => {
     const response = await fetch(request)
     if (!request.url.endsWith('/capture')) return response
     return new Response((await response.text()).replace(/"captured":(\d+)/, '"captured":1$1'), response)
   }
   const many = { agents: 3, purchases: 15 }
 
-  it('an interruption while the failing history is shortened', async () => {
+  it('the report shows the failure even if shortening the history is interrupted', async () => {
     const controller = new AbortController()
     const tries: number[] = []
     let stage = ''
     const { exitCode, report, summary } = await simulateInProcess({
       ...many,
-      target: localTarget(wrong),
+      target: localTarget(wrongCaptures),
       signal: controller.signal,
       onStage: (begun) => {
         stage = begun
@@ -77,7 +77,7 @@ describe('the report is printed even after:', () => {
     expect(summary.failure).toMatchObject({ again: 'yes' })
   })
 
-  it('an interruption while a server answers nothing', async () => {
+  it('the report is returned even if the simulation is interrupted while a server does not answer', async () => {
     const controller = new AbortController()
     let calls = 0
     let cut = () => {}
@@ -108,7 +108,7 @@ describe('the report is printed even after:', () => {
     expect(exitCode).toBe(130)
   })
 
-  it('a server that cannot be started', async () => {
+  it('the report shows that a server could not be started', async () => {
     const open = async () => ({
       connect: () => Promise.reject(new Error('Connection closed')),
       close: () => Promise.reject(new Error('it is gone')),
@@ -121,7 +121,7 @@ describe('the report is printed even after:', () => {
     expect(exitCode).toBe(1)
   })
 
-  it('a server that ends', async () => {
+  it('the report shows that a connection was closed', async () => {
     const target = targetWith(async (caller, tool, input) => {
       if (tool === 'issue_agent_card') await caller.close()
       return caller.call(tool, input)
@@ -131,7 +131,7 @@ describe('the report is printed even after:', () => {
     expect(exitCode).toBe(1)
   })
 
-  it('an answer that cannot be read', async () => {
+  it('the report shows that an answer could not be read', async () => {
     const unreadable = {
       get data() {
         throw new RangeError('no such data')

@@ -9,9 +9,9 @@ import { alterAnswers, type Fault, localTarget, matches, rekey, sendTwice, simul
 
 const sha256Of = ({ report }: SimulationResult) => /sha256 ([0-9a-f]{64})/.exec(report)?.[1]
 
-describe('on the real service', () => {
-  it('finds every answer as predicted, and makes every kind of answer happen', async () => {
-    // With these seeds, all outcomes occur within this many actions.
+describe('simulations on the real service', () => {
+  it('every answer is as predicted, and every kind of answer occurs', async () => {
+    // These seeds produce all outcomes within the given number of purchases.
     const result = await simulateInProcess(isDeep ? { purchases: 40, seed: 'k' } : { purchases: 12, seed: 'a' })
     expect(result.report).toContain('every answer was as predicted; money is conserved')
     expect(result.exitCode).toBe(0)
@@ -38,7 +38,7 @@ describe('on the real service', () => {
     expect(result.log.filter((line) => /\d{13}|(pcd|cit|pty|wal)_/.test(line))).toEqual([])
   })
 
-  it('has the same log for the same seed, and a different one for another seed', async () => {
+  it('the log is the same for the same seed, and different for another seed', async () => {
     const small = isDeep ? { agents: 3, purchases: 5 } : { agents: 1, purchases: 3 }
     const [first, second, other] = [
       await simulateInProcess(small),
@@ -52,11 +52,11 @@ describe('on the real service', () => {
     expect([first.exitCode, other.exitCode]).toEqual([0, 0])
   })
 
-  it.runIf(isDeep).each(['a', 'b', 'c', 'd', 'e', 'f'])('answers as predicted with the seed %s', async (seed) => {
+  it.runIf(isDeep).each(['a', 'b', 'c', 'd', 'e', 'f'])('every answer is as predicted (seed %s)', async (seed) => {
     expect((await simulateInProcess({ agents: 2, purchases: 8, seed })).report).toContain('as predicted')
   })
 
-  it.runIf(isDeep).each(databases)('serves concurrent agents on $name, with the same log', async (database) => {
+  it.runIf(isDeep).each(databases)('concurrent agents on $name get the predicted answers', async (database) => {
     const target = localTarget(undefined, database)
     const load = { target, agents: 4, purchases: 8 }
     const result = await simulateInProcess({ ...load, concurrency: 4 })
@@ -65,7 +65,7 @@ describe('on the real service', () => {
     expect(result.log.filter((line) => line.includes('advance_sandbox_clock'))).toEqual([])
   })
 
-  it('stops when it is interrupted', async () => {
+  it('a simulation stops when it is interrupted', async () => {
     const controller = new AbortController()
     const onStep = (done: number) => {
       if (done === 5) controller.abort()
@@ -79,7 +79,7 @@ describe('on the real service', () => {
 const capture = /\/capture$/
 const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
   {
-    name: 'answers a wrong amount',
+    name: 'reports a wrong captured amount',
     fault: alterAnswers('POST', capture, (text) => text.replace(/"captured":(\d+)/, '"captured":1$1')),
     steps: 3,
     shows: /simulate_card_capture/,
@@ -87,7 +87,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
   { name: 'refunds twice', fault: sendTwice(/\/refund$/), steps: 4, shows: /simulate_card_refund/ },
   { name: 'captures twice', fault: sendTwice(capture), steps: 3, shows: /actual +error code=card_purchase/ },
   {
-    name: 'forgets keys',
+    name: 'ignores idempotency keys',
     fault: (fetch) => {
       let count = 0
       return async (request) => {
@@ -100,7 +100,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
     shows: /expected/,
   },
   {
-    name: 'does not replay the identical answer',
+    name: 'replays an answer with changes',
     fault: (fetch) => async (request) => {
       const response = await fetch(request)
       if (response.headers.get('X-Idempotency-Replayed') !== 'true') return response
@@ -117,13 +117,13 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
     shows: /expected .*available=2\d+ .*\nactual .*available=1/,
   },
   {
-    name: 'begins with other money',
+    name: 'starts with wrong balances',
     fault: alterAnswers('GET', /\/wallets$/, (text) => text.replaceAll('250000', '250001')),
     steps: 0,
     shows: /A new sandbox does not have the seeded balances/,
   },
   {
-    name: 'loses a record',
+    name: 'omits records from a list',
     fault: (fetch) => async (request) => {
       const response = await fetch(request)
       if (!matches(request, 'GET', /\/card-transactions$/) || new URL(request.url).searchParams.has('cardId')) {
@@ -138,8 +138,8 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
   },
 ]
 
-describe('on a faulty service', () => {
-  it('that lets a frozen card pay', async () => {
+describe('simulations on a faulty service', () => {
+  it('a service that lets a frozen card pay is detected', async () => {
     const steps = [
       { tool: 'issue_agent_card', merchant: 'Books', maximum: 100, makes: 'card-1' },
       { tool: 'freeze_agent_card', subject: 'card-1' },
@@ -165,7 +165,7 @@ describe('on a faulty service', () => {
     expect((await run(thawing)).mismatch).toMatchObject({ expected: expect.stringContaining('conflict') })
   })
 
-  it('reports the failure even if no further run can be made', async () => {
+  it('a failure is reported even if no further run can be started to shorten the history', async () => {
     const { isolated, open } = localTarget(faults[0]?.fault)
     let worlds = 0
     const once = async () => {
@@ -177,7 +177,7 @@ describe('on a faulty service', () => {
     expect(result.report).toMatch(/FAILED after[\s\S]*No further run could be started to shorten the history/)
   })
 
-  it.each(sampleOf(faults, 8))('that $name', async ({ fault, steps, shows }) => {
+  it.each(sampleOf(faults, 8))('a service that $name is detected', async ({ fault, steps, shows }) => {
     const result = await simulateInProcess({ target: localTarget(fault), agents: 3, purchases: 15 })
     expect(result.exitCode).toBe(1)
     expect(result.history.length).toBeLessThanOrEqual(steps)
