@@ -11,30 +11,30 @@ interface SkillFile {
   frontmatter: { name: string; description: string; metadata?: { tools: string } }
 }
 
-/** The package's skills, as a host reads them from a folder. */
+/** The package's skills, read from their files. */
 export const skillFiles: readonly SkillFile[] = readdirSync(root).map((name) => {
   const text = readFileSync(`${root}${name}/SKILL.md`, 'utf8')
   const [, frontmatter = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? []
   return { name, text, frontmatter: parse(frontmatter) }
 })
 
-/** Returns the texts of the fenced blocks in a language. */
+/** Returns the contents of the fenced code blocks in the given language. */
 export function blocksOf(text: string, language: string): string[] {
   return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
-    .filter(([, , found]) => found === language)
+    .filter(([, , blockLanguage]) => blockLanguage === language)
     .map(([, indent = '', , block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''))
 }
 
 interface Step {
   number: number
   tool: string
-  /** The arguments as JSON, with names in capitals instead of facts. */
+  /** The arguments as JSON. A name in capitals, such as AMOUNT, stands for a fact that the agent fills in. */
   input: string
-  /** The facts to take from the answer, each as a path in the answer and a name. */
+  /** The facts to take from the answer. The path is `id` or the path of an attribute. */
   learns: readonly (readonly [path: string, name: string])[]
 }
 
-/** Returns the numbered steps of a skill that call a tool. */
+/** Returns those numbered steps of a skill that call a tool. */
 export function stepsOf(text: string): Step[] {
   return [...text.matchAll(/^(\d+)\. ([\s\S]*?)(?=^\d+\. |^#|(?![\s\S]))/gm)].flatMap(([, number, words = '']) => {
     const [, tool, input] = /^`(\w+) (\{.*\})`/.exec(words) ?? []
@@ -48,7 +48,7 @@ export function stepsOf(text: string): Step[] {
 
 type Facts = Record<string, string | number>
 
-export interface Played {
+export interface StepResult {
   tool: string
   data: Attributes & Attributes[]
 }
@@ -59,38 +59,38 @@ interface Attributes {
 }
 
 /**
- * Carries out a skill's steps with only its text and the facts of the task. It fills in each fact by name, and takes
- * new facts from the answers as the text says. It calls `between` before each step.
+ * Carries out the steps of a skill, using only its text and the facts of the task. Replaces the names in each step with
+ * facts, and takes new facts from the answers as the text says. Calls `beforeStep` before each step.
  */
 export async function follow(
   host: Host,
   text: string,
   initialFacts: Facts,
-  between: (step: Step, facts: Facts) => Promise<void> | void = () => {},
-): Promise<Played[]> {
+  beforeStep: (step: Step, facts: Facts) => Promise<void> | void = () => {},
+): Promise<StepResult[]> {
   const facts = { ...initialFacts }
-  const played: Played[] = []
+  const results: StepResult[] = []
   for (const step of stepsOf(text)) {
-    await between(step, facts)
+    await beforeStep(step, facts)
     const input = step.input.replaceAll(/\b[A-Z]{3,}\b/g, (name) => {
-      if (facts[name] === undefined) throw new Error(`Step ${step.number} needs ${name}, which no earlier step gave.`)
+      if (facts[name] === undefined) throw new Error(`Step ${step.number} needs the unknown fact ${name}.`)
       return String(facts[name])
     })
     const result = await host.callTool(step.tool, JSON.parse(input))
     if (result.isError) throw new Error(`Step ${step.number}: ${result.content[0]?.text}`)
-    const data = (result.structuredContent as unknown as { data: Played['data'] }).data
-    played.push({ tool: step.tool, data })
+    const data = (result.structuredContent as unknown as { data: StepResult['data'] }).data
+    results.push({ tool: step.tool, data })
     for (const [path, name] of step.learns) learn(facts, name, data, path)
   }
-  return played
+  return results
 }
 
-function learn(facts: Facts, name: string, data: Played['data'], path: string): void {
-  // In a list, the record is the one with the known id, or the first one.
+function learn(facts: Facts, name: string, data: StepResult['data'], path: string): void {
+  // If the answer is a list, the fact comes from the record with the id known so far, or else from the first record.
   const record = Array.isArray(data) ? (data.find(({ id }) => id === facts[name]) ?? data[0]) : data
   if (facts[name] !== undefined && !Array.isArray(data)) return
-  const found = path === 'id' ? record?.id : path.split('.').reduce<unknown>(inner, record?.attributes)
+  const found = path === 'id' ? record?.id : path.split('.').reduce<unknown>(propertyOf, record?.attributes)
   if (typeof found === 'string' || typeof found === 'number') facts[name] = found
 }
 
-const inner = (value: unknown, name: string) => (value as Record<string, unknown> | undefined)?.[name]
+const propertyOf = (value: unknown, name: string) => (value as Record<string, unknown> | undefined)?.[name]

@@ -36,28 +36,28 @@ const textOf = (name: string) => byName.get(name)?.text ?? ''
 const namesOf = (skills: Listed[]) => skills.map(({ frontmatter }) => frontmatter.name)
 const forTheCommandLine = ['rehearse-an-agent-in-ci', 'write-a-scenario']
 
-describe('the files', () => {
+describe('the skill files', () => {
   const operations: OperationDefinition[] = Object.values(catalogue)
   const operationNames = new Set(operations.map(({ name }) => name))
 
-  test.each(skillFiles)('$name is short, and names only tools that are offered', ({ name, text, frontmatter }) => {
+  test.each(skillFiles)('the skill $name is short, and lists its tools correctly', ({ name, text, frontmatter }) => {
     expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60)
     expect(frontmatter.name).toBe(name)
-    const [always = '', sandbox = ''] = [text.replace(/^## In the sandbox$[\s\S]*?(?=^## )/m, ''), text]
+    const withoutSandbox = text.replace(/^## In the sandbox$[\s\S]*?(?=^## )/m, '')
     const toolsIn = (words: string) =>
       new Set([...words.matchAll(/`([a-z]+(?:_[a-z]+)+)[ `]/g)].map(([, tool = '']) => tool).filter(isTool))
     const isTool = (word: string) => /^(list|get|create|issue|simulate|start|pay|resume|cancel|fund)_/.test(word)
     const needed = (frontmatter.metadata?.tools ?? '').split(' ').filter((tool) => tool !== '')
-    expect([...toolsIn(sandbox)].filter((tool) => !operationNames.has(tool))).toEqual([])
-    expect([...toolsIn(always)].toSorted()).toEqual(needed.toSorted())
+    expect([...toolsIn(text)].filter((tool) => !operationNames.has(tool))).toEqual([])
+    expect([...toolsIn(withoutSandbox)].toSorted()).toEqual(needed.toSorted())
     const offered = new Set(toolList(everyTool('sandbox')).map((tool) => tool.name))
-    expect([...toolsIn(sandbox)].filter((tool) => !offered.has(tool))).toEqual([])
+    expect([...toolsIn(text)].filter((tool) => !offered.has(tool))).toEqual([])
     for (const { tool, input } of stepsOf(text)) {
       expect(operationsByName.has(tool), input).toBe(true)
     }
   })
 
-  test('each task has a skill', () => {
+  test('the package contains the expected skills', () => {
     expect(skillFiles.map(({ name }) => name)).toEqual([
       'buy-at-a-shop',
       'buy-with-a-card',
@@ -70,7 +70,7 @@ describe('the files', () => {
   })
 })
 
-describe('served by the extension', () => {
+describe('skills served by the MCP extension', () => {
   let world: World
   beforeAll(async () => {
     world = await createWorld(sqlite)
@@ -82,7 +82,7 @@ describe('served by the extension', () => {
     return (await connection.request('skills/list')).skills as Listed[]
   }
 
-  test.each(hosts)('$host lists, gets and reads each, unchanged', async (one) => {
+  test.each(hosts)('$host can list, get and read every skill, and gets the unchanged text', async (one) => {
     const host = await hostOf(world, {}, one)
     expect(host.requests.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/skills': {} })
     const { skills, ...rest } = (await host.request('skills/list')) as { skills: Listed[] }
@@ -104,7 +104,7 @@ describe('served by the extension', () => {
     }
   })
 
-  test('a connection gets only the skills that it can follow', async () => {
+  test('a connection offers only the skills whose tools it also offers', async () => {
     expect(namesOf(await listed({ toolsets: ['default'] }))).toEqual([
       'buy-with-a-card',
       'pay-somebody',
@@ -126,7 +126,7 @@ describe('served by the extension', () => {
     await expect(host.requests.readResource({ uri })).rejects.toThrow()
   })
 
-  test.each(hosts)('$host gets no other file: an unknown address is refused', async (one) => {
+  test.each(hosts)('$host cannot get any other file: unknown addresses are refused', async (one) => {
     const host = await hostOf(world, {}, one)
     for (const uri of ['skill://nothing/SKILL.md', 'skill://../package.json', 'skill://pay-somebody/../../LICENSE']) {
       await expect(host.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })
@@ -137,7 +137,7 @@ describe('served by the extension', () => {
   })
 })
 
-onEachDatabase('an agent that follows only the steps of a skill', (database) => {
+onEachDatabase('following only the steps of a skill', (database) => {
   let world: World
   let other: OtherParty
   beforeAll(async () => {
@@ -146,12 +146,12 @@ onEachDatabase('an agent that follows only the steps of a skill', (database) => 
   })
   afterAll(() => world.drop())
 
-  const handleOf = async () => {
+  const setHandle = async () => {
     ok(await world.send('PUT', '/parties/me/handle', { key: other.apiKey, attributes: { handle: 'mira' } }))
     return '@mira'
   }
 
-  test('buys with a card', async () => {
+  test('an agent buys with a card', async () => {
     const host = await hostOf(world)
     const facts = { MERCHANT: 'Example Store', MAXIMUM: 5_000, AMOUNT: 4_250 }
     const steps = await follow(host, textOf('buy-with-a-card'), facts)
@@ -161,19 +161,19 @@ onEachDatabase('an agent that follows only the steps of a skill', (database) => 
     })
   })
 
-  test('buys at a shop', async () => {
+  test('an agent buys at a shop', async () => {
     const host = await hostOf(world)
     const facts = { SHOP: 'plain-goods', PRODUCT: 'stoneware-mug', QUANTITY: 2 }
     const steps = await follow(host, textOf('buy-at-a-shop'), facts)
     expect(steps.at(-1)).toMatchObject({ tool: 'get_shop_order', data: { attributes: { total: 3_600 } } })
   })
 
-  test('pays somebody, waits for the person, and reports the decision', async () => {
+  test('an agent pays somebody, waits for the person to approve, and then reads the completed payment', async () => {
     const { setLimits, balance } = payer(world)
     const { agentId } = await world.whoami()
     await setLimits('agents', String(agentId), { perTransaction: 1_000 })
     const host = await hostOf(world)
-    const facts = { RECIPIENT: await handleOf(), AMOUNT: 12_000, DESCRIPTION: 'Photographs' }
+    const facts = { RECIPIENT: await setHandle(), AMOUNT: 12_000, DESCRIPTION: 'Photographs' }
     const before = (await balance({ key: other.apiKey })).total
     const steps = await follow(host, textOf('pay-somebody'), facts, async ({ tool }, { APPROVAL }) => {
       // The person decides while the agent waits.
@@ -184,7 +184,7 @@ onEachDatabase('an agent that follows only the steps of a skill', (database) => 
     expect((await balance({ key: other.apiKey })).total - before).toBe(12_000)
   })
 
-  test('resolves a lost answer without paying twice', async () => {
+  test('an agent recovers from the lost answer to a payment without paying twice', async () => {
     const { balance } = payer(world)
     const facts = { RECIPIENT: other.partyId, AMOUNT: 4_000, DESCRIPTION: 'Flowers' }
     const text = textOf('recover-a-lost-answer').replace('"type":"handle"', '"type":"party_id"')
@@ -200,7 +200,7 @@ onEachDatabase('an agent that follows only the steps of a skill', (database) => 
     expect((await balance({ key: other.apiKey })).total - before).toBe(4_000)
   })
 
-  test('sells by subscription', async () => {
+  test('an agent sells by subscription', async () => {
     const host = await hostOf(world)
     const facts = { DESCRIPTION: 'Membership', UNIT: 'month', COUNT: 1, AMOUNT: 1_500, TAX: 0 }
     const steps = await follow(host, textOf('sell-by-subscription'), facts)

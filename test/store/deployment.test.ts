@@ -12,7 +12,7 @@ const nothing = { apiKey: undefined, agentKey: undefined }
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const owner = { email: 'ada@example.com', name: 'Ada Goods' }
 
-onEachDatabase('a database', (database) => {
+onEachDatabase('the environment of a database', (database) => {
   let store: Store
   let url: string
   let system: FakeSystem
@@ -23,13 +23,13 @@ onEachDatabase('a database', (database) => {
   })
   afterEach(() => drop())
 
-  /** Returns a system that waits for locks in real time. */
+  /** Returns the fake system with a real `sleep`, so that it really waits for locks. */
   const patient = () => ({ ...system, sleep: realSystem.sleep })
 
   const service = (environment: Environment, at = store) =>
     createService({ store: at, system, environment, rateLimit: 1_000, log })
 
-  test('belongs to the environment of its first start, even if two start simultaneously', async () => {
+  test('a database belongs to the first environment started with it, even if two start simultaneously', async () => {
     expect(await store.read(findEnvironment)).toBeUndefined()
     const other = await openStore({ url, system: patient() })
     const both = await Promise.all([assignEnvironment(store, 'sandbox'), assignEnvironment(other, 'production')])
@@ -38,7 +38,7 @@ onEachDatabase('a database', (database) => {
     expect(await assignEnvironment(store, both[0] === 'sandbox' ? 'production' : 'sandbox')).toBe(both[0])
   })
 
-  test('of production is empty until somebody creates its first party, which has an owner and no money', async () => {
+  test('a production database is empty until somebody creates its first party, which has an owner and no money', async () => {
     const { seed, createOwner, seedPassword, fetch } = service('production')
     expect(await seed(nothing)).toEqual({ apiKey: null, agentKey: null, isFirst: false, isEmpty: true, hasKeys: false })
     expect(await seedPassword(undefined)).toEqual({ email: null, password: null })
@@ -64,7 +64,7 @@ onEachDatabase('a database', (database) => {
     expect(rows).toEqual({ parties: [party], entries: [], keys: [], wallets: [{ availableCents: 0 }] })
   })
 
-  test('of production with given keys at its first start has a party with these keys and no money', async () => {
+  test('a production database that is given keys at its first start has a party with these keys and no money', async () => {
     const secrets = { apiKey: 'api-secret-0123456789abcdef', agentKey: 'agent-secret-0123456789abcdef' }
     const { seed, createOwner, identify } = service('production')
     const seeded = await seed(secrets)

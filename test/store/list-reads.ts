@@ -5,16 +5,16 @@ import { addGrant } from '../isolation/places.ts'
 import type { TestDatabase } from '../support/databases.ts'
 import { addDelegation, addParty, addUserToken, createWorld, type World } from '../support/world.ts'
 
-/** A party with its own records and a customer, and all credentials that may list them. */
+/** A party that has records and a customer, and the credentials of everyone who may list these records. */
 export interface Site {
   world: World
-  /** The secret of each credential, and the query with which it lists. */
+  /** The secret of each credential, and the query parameters that it adds to every list request. */
   callers: Record<string, { key: string; query: Record<string, string> }>
   /** The values of path parameters and filters, by name. */
   values: Record<string, string>
 }
 
-export async function site(database: TestDatabase): Promise<Site> {
+export async function createSite(database: TestDatabase): Promise<Site> {
   const world = await createWorld(database)
   const { partyId, agentId } = await world.whoami()
   const customer = await addParty(world)
@@ -62,41 +62,42 @@ export async function site(database: TestDatabase): Promise<Site> {
   }
 }
 
-/** Every list of the catalogue. */
+/** The operations that return lists. */
 export const lists = Object.values<OperationDefinition>(catalogue).filter(({ result }) => result === 'page')
 
 /**
- * Returns the paths of a list: unfiltered, with each value of each filter, and with each pair of values. Throws
- * if `values` lacks a value for a filter.
+ * Returns paths of requests for a list: without filters, with each value of each filter, and with each pair of values
+ * of two filters. Each path includes `callerQuery`. Returns no paths if the list cannot have it.
+ * @throws Error if `values` has no value for a filter.
  */
-export function pathsOf(list: OperationDefinition, { values }: Site, more: Record<string, string>): string[] {
+export function pathsOf(list: OperationDefinition, { values }: Site, callerQuery: Record<string, string>): string[] {
   const path = list.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => valueFor(values, name))
   const filters = Object.entries(list.query?.shape ?? {}).filter(([name]) => !common.has(name))
-  const of = filters.map(([name, schema]) => {
-    const all = wordsOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
-    return (all.length > 0 ? all : [valueFor(values, name)]).map((value) => [name, value] as const)
+  const choices = filters.map(([name, schema]) => {
+    const enumValues = enumValuesOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+    return (enumValues.length > 0 ? enumValues : [valueFor(values, name)]).map((value) => [name, value] as const)
   })
-  const pairs = of.flatMap((one, index) =>
-    of.slice(index + 1).flatMap((two) => one.flatMap((a) => two.map((b) => [a, b]))),
+  const pairs = choices.flatMap((one, index) =>
+    choices.slice(index + 1).flatMap((two) => one.flatMap((a) => two.map((b) => [a, b]))),
   )
-  const narrowings = [[], ...of.flat().map((one) => [one]), ...pairs]
-  if (Object.keys(more).length > 0 && list.query?.shape.customerPartyId === undefined) return []
-  return narrowings.map((narrowing) => {
-    const query = { ...Object.fromEntries(narrowing), ...more, limit: '1' }
+  const combinations = [[], ...choices.flat().map((one) => [one]), ...pairs]
+  if (Object.keys(callerQuery).length > 0 && list.query?.shape.customerPartyId === undefined) return []
+  return combinations.map((combination) => {
+    const query = { ...Object.fromEntries(combination), ...callerQuery, limit: '1' }
     return `${path}?${new URLSearchParams(query)}`
   })
 }
 
-/** The parameters that every list accepts, and those that name its party. */
+/** Parameters that are not filters: they set the page or the party. */
 const common = new Set(['limit', 'cursor', 'customerPartyId', 'partyId'])
 
 function valueFor(values: Record<string, string>, name: string): string {
   const value = values[name]
-  if (value === undefined) throw new Error(`Add a value for ${name} to the "values" of the site.`)
+  if (value === undefined) throw new Error(`Add a value for ${name} to the "values" in createSite.`)
   return value
 }
 
-function wordsOf(schema: unknown): string[] {
-  const { enum: words, anyOf } = schema as { enum?: string[]; anyOf?: unknown[] }
-  return words ?? anyOf?.flatMap(wordsOf) ?? []
+function enumValuesOf(schema: unknown): string[] {
+  const { enum: values, anyOf } = schema as { enum?: string[]; anyOf?: unknown[] }
+  return values ?? anyOf?.flatMap(enumValuesOf) ?? []
 }

@@ -3,8 +3,8 @@ import { realSystem } from '../../src/core/system.ts'
 import { openStore } from '../../src/service/store/engine/open.ts'
 import { onEachDatabase } from '../support/databases.ts'
 
-onEachDatabase('a new database', (database) => {
-  test('is created once by processes that open it at the same time, with one root key', async () => {
+onEachDatabase('creating a database', (database) => {
+  test('stores that open a new database at the same time create it only once, with one root key', async () => {
     const { url, drop } = await database.createEmpty()
     try {
       const stores = await Promise.all([1, 2, 3].map(() => openStore({ url, system: realSystem })))

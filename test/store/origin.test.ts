@@ -22,10 +22,10 @@ async function execute(url: string, statements: string): Promise<void> {
 }
 
 /**
- * Returns everything in a program's own database that must not change: the file, its mode and its neighbors, or
- * the tables of the schemas.
+ * Returns the state of a database that a refusal must not change: the SQLite file, its mode and the names of the files
+ * next to it, or the names of the tables and indexes on PostgreSQL.
  */
-async function readTraces(url: string): Promise<unknown> {
+async function readState(url: string): Promise<unknown> {
   if (url.startsWith('sqlite:')) {
     const path = url.slice(7)
     return { bytes: readFileSync(path, 'hex'), mode: statSync(path).mode, beside: readdirSync(dirname(path)) }
@@ -41,7 +41,7 @@ async function readTraces(url: string): Promise<unknown> {
 
 const inspect = (url: string) => inspectDatabase({ url, secrets: undefined, keyHash: '' })
 
-onEachDatabase('a database', (database) => {
+onEachDatabase('the origin of a database', (database) => {
   let url: string
   let drop: () => Promise<void>
   beforeEach(async () => {
@@ -51,26 +51,26 @@ onEachDatabase('a database', (database) => {
   })
   afterEach(() => drop())
 
-  const others = [
-    ['with a table of our own name', 'create table payments (id integer primary key, note text)'],
+  const foreignDatabases = [
+    ['with a table named like one of ours', 'create table payments (id integer primary key, note text)'],
     [
-      'that Kysely migrates too',
+      'with a table named like one of ours and Kysely migrations',
       `create table kysely_migration (name varchar(255), timestamp varchar(255)); create table clock (id integer);
        insert into kysely_migration values ('0001_users', '2026-01-01')`,
     ],
   ] as const
-  test.each(others)('of another program %s is refused and stays as it is', async (_, statements) => {
+  test.each(foreignDatabases)("another program's database %s is refused and not changed", async (_, statements) => {
     await execute(url, statements)
     if (url.startsWith('sqlite:')) chmodSync(url.slice(7), 0o644)
-    const before = await readTraces(url)
+    const before = await readState(url)
     const opening = openStore({ url, system: realSystem })
     await expect(opening).rejects.toThrow(WrongDatabaseError)
     await expect(opening).rejects.toThrow(/tables of another program, and was not changed\. Set PAYMENTS_DATABASE_URL/)
     expect(await inspect(url)).toBe('foreign')
-    expect(await readTraces(url)).toEqual(before)
+    expect(await readState(url)).toEqual(before)
   })
 
-  test('of a newer version is refused with advice', async () => {
+  test('a database of a newer version is refused with the advice to update', async () => {
     await (await openStore({ url, system: realSystem })).close()
     await execute(url, 'update schemas set version = 9999')
     await expect(openStore({ url, system: realSystem })).rejects.toThrow(
@@ -80,31 +80,31 @@ onEachDatabase('a database', (database) => {
   })
 
   const otherPreReleases = [
-    ['with a digest', `update schemas set digest = 'another'`],
+    ['its schema digest', `update schemas set digest = 'another'`],
     [
-      'with migrations',
+      'its migrations',
       `drop table schemas; create table kysely_migration (name varchar(255), timestamp varchar(255));
        insert into kysely_migration values ('0001_first_schema', '2026-01-01'), ('0044_failed_effects', '2026-11-24')`,
     ],
   ] as const
   test.each(otherPreReleases)(
-    'of another pre-release %s is refused with advice, and stays as it is',
+    'a database in which another pre-release recorded %s is refused with advice, and not changed',
     async (_, change) => {
       await (await openStore({ url, system: realSystem })).close()
       await execute(url, change)
-      const before = await readTraces(url)
+      const before = await readState(url)
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
         /: it was created by another pre-release of payments-mcp with other tables, and was not changed\. Move it away/,
       )
       expect(await inspect(url)).toBe('other')
-      expect(await readTraces(url)).toEqual(before)
+      expect(await readState(url)).toEqual(before)
     },
   )
 })
 
-test('a file of another program keeps its log, its mode and its content', async () => {
+test('a file of another program is refused and keeps its write-ahead log, its mode and its content', async () => {
   const { url, drop } = await sqlite.createEmpty()
   const path = url.slice(7)
   const other = new DatabaseSync(path)
@@ -112,9 +112,9 @@ test('a file of another program keeps its log, its mode and its content', async 
   await expect(openStore({ url, system: realSystem })).rejects.toThrow(WrongDatabaseError)
   expect(other.prepare('select count(*) as count from notes').get()).toEqual({ count: 1 })
   other.close()
-  const before = await readTraces(url)
+  const before = await readState(url)
   await expect(openStore({ url, system: realSystem })).rejects.toThrow(WrongDatabaseError)
-  expect(await readTraces(url)).toEqual(before)
+  expect(await readState(url)).toEqual(before)
   writeFileSync(path, 'root:x:0:0:root:/root:/bin/sh\n')
   chmodSync(path, 0o644)
   await expect(openStore({ url, system: realSystem })).rejects.toThrow(/file is not a database/)

@@ -11,8 +11,8 @@ import { addParties, addWallet, times, wallet, walletIds } from './wallets.ts'
 
 describe('the store on PostgreSQL', () => {
   test.each(['wallet wal_1', 'party invitation pin_1'])(
-    'locks the name of a stale write before it tries again: %s',
-    async (what) => {
+    'after a stale write of the row %s, a transaction locks the name of the row before it runs again',
+    async (rowLabel) => {
       const { store, drop } = await postgres.create({ ...realSystem, sleep: async () => {} })
       const statements = recordStatements()
       try {
@@ -21,7 +21,7 @@ describe('the store on PostgreSQL', () => {
           tx.runAlone()
           await addWallet(tx)
           attempts += 1
-          if (attempts === 1) throw new StaleWriteError(what)
+          if (attempts === 1) throw new StaleWriteError(rowLabel)
         })
         expect(statements.texts.filter((text) => text.startsWith('insert into locks'))).toHaveLength(1)
       } finally {
@@ -31,7 +31,7 @@ describe('the store on PostgreSQL', () => {
     },
   )
 
-  test('a name claimed by another transaction of the process cannot be claimed until it ends', async () => {
+  test('a transaction cannot claim a name that another one of the same process holds', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(async (tx) => {
       expect(tx.claim('one')).toBe(true)
@@ -43,7 +43,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('runs again when another request wrote the same idempotency key first', async () => {
+  test('a transaction runs again if another one wrote the same idempotency key first', async () => {
     const { store, drop } = await postgres.create({ ...realSystem, sleep: async () => {} })
     const record = { partyId: 'pty_1', key: 'k', fingerprint: 'f', status: null, finishedAtMs: null }
     const found = await times(20, () =>
@@ -61,11 +61,11 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('survives the loss of its connections', async () => {
+  test('a transaction whose connection is lost is undone, and the store continues with new connections', async () => {
     const { store, url, drop } = await postgres.create()
     const outcome = store.transaction(async (tx) => {
       await addWallet(tx)
-      await endOthers(url)
+      await endOtherConnections(url)
       await addWallet(tx, { id: 'wal_2' })
     })
     await expect(outcome).rejects.toThrow(StoreBusyError)
@@ -73,7 +73,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('a wait for a party holds no connection', async () => {
+  test('a transaction that waits for the lock of a party occupies no connection', async () => {
     const { store, drop } = await postgres.create()
     await addParties(store, ['pty_1'])
     const [taken, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -83,7 +83,7 @@ describe('the store on PostgreSQL', () => {
       await end.promise
     })
     await taken.promise
-    // More transactions than connections; half of them may share a transaction.
+    // There are more transactions than connections. Half of them may share a database transaction.
     const waiting = times(60, (index) =>
       store.transaction(
         async (tx) => {
@@ -101,7 +101,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('changes that share a transaction fail, and run again separately', async () => {
+  test('if some of the changes that share a database transaction fail, the others still succeed', async () => {
     const { store, drop } = await postgres.create()
     const parties = Array.from({ length: 20 }, (_, index) => `pty_${index}`)
     await addParties(store, parties)
@@ -127,7 +127,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('changes of one party see earlier writes, even in a shared transaction', async () => {
+  test('each change to a party sees the writes of earlier changes, even in a shared database transaction', async () => {
     const { store, drop } = await postgres.create()
     await addParties(store, ['pty_1'])
     const seen = await times(50, (index) =>
@@ -145,18 +145,18 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('a transaction without a party learns that locking failed, and the process continues', async () => {
+  test('a transaction whose party cannot be locked fails, and the process continues', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(({ db }) => db.schema.alterTable('parties').renameTo('gone').execute())
     const reading = async () => {
-      // The lock fails before anything waits for it.
+      // The lock fails during these reads, when nothing is waiting for it.
       for (let count = 0; count < 5; count++) await store.read(({ db }) => db.selectFrom('clock').selectAll().execute())
     }
     await expect(store.transaction(reading, { partyId: 'pty_1', kind: 'test' })).rejects.toThrow(/"?parties"? does not/)
     await drop()
   })
 
-  test('a transaction that writes before it reads runs alone, and undoes no others', async () => {
+  test('a transaction that reads after it has written runs alone, so its failure undoes no other one', async () => {
     const { store, drop } = await postgres.create()
     const parties = Array.from({ length: 10 }, (_, index) => `pty_${index}`)
     await addParties(store, parties)
@@ -167,9 +167,9 @@ describe('the store on PostgreSQL', () => {
             await tx.lockParty(partyId)
             await insertWallet(tx, { ...wallet, id: `wal_${index}`, partyId })
             const { rows } = await listWallets(tx, partyId, { limit: 100, beforeId: null })
-            if (index % 2 === 0) throw new Error(`${rows.length} of them`)
+            if (index % 2 === 0) throw new Error(`failed after reading ${rows.length} wallets`)
           },
-          { partyId, kind: index < 5 ? 'shares' : 'has learnt' },
+          { partyId, kind: index < 5 ? 'first kind' : 'second kind' },
         ),
       ),
     )
@@ -178,23 +178,23 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('a silent database gets few queries, and all waiters fail with them', async () => {
+  test('a database that stops answering gets few connection attempts, and all waiting transactions fail', async () => {
     const { store: direct, url, drop } = await postgres.create()
-    const line = await openLine(url)
-    const store = await openStore({ url: line.url, system: realSystem })
+    const proxy = await startProxy(url)
+    const store = await openStore({ url: proxy.url, system: realSystem })
     await store.transaction(addWallet)
-    line.fallSilent()
+    proxy.fallSilent()
     const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => store.transaction(addWallet)))
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: expect.any(StoreBusyError) })
-    expect(line.attempts()).toBeLessThan(20)
+    expect(proxy.attempts()).toBeLessThan(20)
     await store.close()
-    await line.close()
+    await proxy.close()
     expect(await walletIds(direct)).toEqual(['wal_1'])
     await drop()
   })
 
   test.each(['postgres://user:hunter2@127.0.0.1:1/none?password=hunter2', 'postgres://user:hunter2@[oops/none'])(
-    'reports an unusable database in one line without its password',
+    'an unusable database is reported in one line without its password',
     async (unusable) => {
       const error = await openStore({ url: unusable, system: realSystem }).catch((reason: Error) => reason)
       expect(error).toBeInstanceOf(Error)
@@ -205,7 +205,7 @@ describe('the store on PostgreSQL', () => {
 })
 
 /** Ends every other connection to the database. */
-async function endOthers(url: string): Promise<void> {
+async function endOtherConnections(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(
@@ -214,8 +214,8 @@ async function endOthers(url: string): Promise<void> {
   await client.end()
 }
 
-/** Opens a connection between a store and its database that can stop answering. */
-async function openLine(url: string) {
+/** Starts a proxy between a store and its database. The proxy can stop answering. */
+async function startProxy(url: string) {
   const { hostname, port } = new URL(url)
   const sockets = new Set<Socket>()
   let attempts = 0
@@ -241,7 +241,7 @@ async function openLine(url: string) {
   return {
     url: through.href,
     attempts: () => attempts,
-    /** Cuts all connections; new ones get no answer from then on. */
+    /** Cuts all connections. From then on, new connections get no answer. */
     fallSilent: () => {
       silent = true
       cut()

@@ -13,7 +13,7 @@ onEachDatabase('reading from the store', ({ name, create }) => {
 
   const ids = () => store.read(({ db }) => db.selectFrom('wallets').select('id').execute())
 
-  test('sees committed data, and waits for no writer', async () => {
+  test('a read sees only committed data, and does not wait for a writer', async () => {
     expect(await ids()).toEqual([])
     const [written, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const writing = store.transaction(async (tx) => {
@@ -28,14 +28,14 @@ onEachDatabase('reading from the store', ({ name, create }) => {
     expect(await ids()).toHaveLength(1)
   })
 
-  test.runIf(name === 'sqlite')('cannot write', async () => {
+  test.runIf(name === 'sqlite')('a read cannot write', async () => {
     await expect(store.read(addWallet)).rejects.toThrow(/read-only/)
     expect(await walletIds(store)).toEqual([])
-    // The connection of the failed read is replaced.
+    // The store replaced the connection of the failed read, so the next read succeeds.
     expect(await ids()).toEqual([])
   })
 
-  test('ends with the store', async () => {
+  test('reads are refused once the store is closed', async () => {
     await store.close()
     await expect(ids()).rejects.toBeInstanceOf(StoreBusyError)
   })

@@ -10,13 +10,14 @@ import { postgres } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 
 /**
- * Returns the highest number of database round trips for a request. A read needs one for the caller and the time, and
- * others for its records.
+ * Returns the maximum number of database round trips for a request. A read needs one round trip for the caller and the
+ * time, and more for its records.
  */
-const maxStatements = (operation: OperationDefinition) => more[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
+const maxRoundTrips = (operation: OperationDefinition) =>
+  higherLimits[operation.name] ?? (operation.effect === 'read' ? 3 : 6)
 
-/** The limits of rare operations that look up several records in sequence. */
-const more: Readonly<Record<string, number>> = {
+/** The limits of operations that look up several records in sequence. */
+const higherLimits: Readonly<Record<string, number>> = {
   advance_sandbox_clock: 9,
   approve_approval: 7,
   clear_sandbox_faults: 7,
@@ -63,60 +64,60 @@ const more: Readonly<Record<string, number>> = {
 
 const operations: OperationDefinition[] = Object.values(catalogue)
 
-let on: Grounds
+let setup: Grounds
 beforeAll(async () => {
-  on = await grounds(postgres, { keepsRuns: false })
+  setup = await grounds(postgres, { keepsRuns: false })
 })
-afterAll(() => on.world.drop())
+afterAll(() => setup.world.drop())
 
-test.each(sampleOf(operations, 4))('$name stays within its number of database round trips', async (operation) => {
-  expect(await waitsOf(operation)).toBeLessThanOrEqual(maxStatements(operation))
+test.each(sampleOf(operations, 4))('$name needs no more database round trips than its limit', async (operation) => {
+  expect(await roundTripsOf(operation)).toBeLessThanOrEqual(maxRoundTrips(operation))
 })
 
-/** Counts on the second call, because the first one makes the credential known to the process. */
-async function waitsOf(operation: OperationDefinition): Promise<number> {
+/** Returns the number of round trips of a second call. The first call makes the process remember the credential. */
+async function roundTripsOf(operation: OperationDefinition): Promise<number> {
   const cell = cellsOf(operation).find(
     ({ expected, sample, target, filter }) =>
       expected === permittedStatus(operation, sample) && filter === undefined && ['own', 'granted'].includes(target),
   )
-  if (cell === undefined) throw new Error(`Nobody may ${operation.name}.`)
+  if (cell === undefined) throw new Error(`No credential may call ${operation.name}.`)
   const { sample, credential, target } = cell
-  const place = on.places[target as 'own' | 'granted']
-  let waits = 0
-  for (let time = 0; time < 2; time++) {
-    const ids = await sample.make(on, place)
-    const counter = countWaits()
-    const request = { key: on.credentials[credential], ids }
+  const place = setup.places[target as 'own' | 'granted']
+  let roundTrips = 0
+  for (let call = 0; call < 2; call++) {
+    const ids = await sample.make(setup, place)
+    const counter = countRoundTrips()
+    const request = { key: setup.credentials[credential], ids }
     const answer = await send(
-      on,
+      setup,
       operation,
       sample,
       sample.reach === 'acting' && target === 'granted' ? { ...request, acting: place.partyId } : request,
     )
-    waits = counter.stop()
+    roundTrips = counter.stop()
     expect(answer.status, `${operation.name}: ${answer.text}`).toBe(cell.expected)
   }
-  return waits
+  return roundTrips
 }
 
 /**
- * Counts how often the process waits for an answer before the next query. A connection answers its queries in order, so
- * the count does not depend on speed.
+ * Counts database round trips. Queries that a connection sends before an earlier one is answered share a round trip. A
+ * connection answers its queries in order, so the count does not depend on speed.
  */
-function countWaits(): { stop(): number } {
+function countRoundTrips(): { stop(): number } {
   const { query } = pg.Client.prototype
-  /** Returns whether the query ends a read; nobody waits for that. */
+  /** Returns whether the query ends a read. Nothing waits for the answer to such a query. */
   const isEnd = (statement: unknown) => (statement as { text?: string }).text === 'rollback'
-  const waited = new Map<object, { asked: number; answered: number }>()
+  const connections = new Map<object, { started: number; answered: number }>()
   pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     if (isEnd(args[0])) return Reflect.apply(query, this, args)
-    const on = waited.get(this) ?? { asked: 0, answered: 0 }
-    waited.set(this, on)
-    const mine = on.answered + 1
-    on.asked = Math.max(on.asked, mine)
+    const counts = connections.get(this) ?? { started: 0, answered: 0 }
+    connections.set(this, counts)
+    const roundTrip = counts.answered + 1
+    counts.started = Math.max(counts.started, roundTrip)
     const answer = Reflect.apply(query, this, args) as Promise<unknown>
     const settled = () => {
-      on.answered = Math.max(on.answered, mine)
+      counts.answered = Math.max(counts.answered, roundTrip)
     }
     answer.then(settled, settled)
     return answer
@@ -124,7 +125,7 @@ function countWaits(): { stop(): number } {
   return {
     stop: () => {
       pg.Client.prototype.query = query
-      return [...waited.values()].reduce((sum, { asked }) => sum + asked, 0)
+      return [...connections.values()].reduce((sum, { started }) => sum + started, 0)
     },
   }
 }

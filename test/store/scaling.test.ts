@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-/** The SQL for operators in `docs/scaling.md`. */
-const text = readFileSync(fileURLToPath(new URL('../../docs/scaling.md', import.meta.url)), 'utf8')
+const guide = readFileSync(fileURLToPath(new URL('../../docs/scaling.md', import.meta.url)), 'utf8')
+/** Returns the SQL for operators under a heading of `docs/scaling.md`. */
 const sqlUnder = (heading: string) => {
-  const section = text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? ''
+  const section = guide.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? ''
   return [...section.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql = '']) => sql)
 }
 
-test('partitions by time change nothing for a caller', async () => {
+test('partitions by time do not affect callers, except that detached purchases are no longer found', async () => {
   const world = await createWorld(postgres)
   const cardId = await world.issueCard()
   await world.issueCard()

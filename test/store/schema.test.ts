@@ -7,7 +7,7 @@ import { addWallet } from './wallets.ts'
 
 type Columns = Record<string, string>
 
-/** Returns the declared type of each column, by table and name. The same declarations create the row types. */
+/** Returns the declared type of each column, by table and column. The row types come from these declarations too. */
 function declaredColumns(): Columns {
   const columns: Columns = {}
   for (const [name, table] of Object.entries<Table>(tables)) {
@@ -18,26 +18,26 @@ function declaredColumns(): Columns {
   return columns
 }
 
-interface Found {
+interface ColumnRow {
   table: string
   column: string
   type: string
   required: number | boolean
 }
 
-const inSqlite = sql<Found>`
+const sqliteColumns = sql<ColumnRow>`
   select t.name as "table", c.name as "column", lower(c.type) as type, c."notnull" as required
   from sqlite_master t, pragma_table_info(t.name) c where t.type = 'table'`
-const inPostgres = sql<Found>`
+const postgresColumns = sql<ColumnRow>`
   select table_name as "table", column_name as "column", data_type as type, is_nullable = 'NO' as required
   from information_schema.columns where table_schema = 'public'`
 
 async function readColumns(db: Kysely<Tables>, dialect: 'sqlite' | 'postgres'): Promise<Columns> {
-  const { rows } = await (dialect === 'sqlite' ? inSqlite : inPostgres).execute(db)
+  const { rows } = await (dialect === 'sqlite' ? sqliteColumns : postgresColumns).execute(db)
   const ownRows = rows.filter(({ table }) => !table.startsWith('sqlite_'))
   return Object.fromEntries(
-    ownRows.map(({ table, column, type: named, required }) => {
-      const type = named === 'bytea' || named === 'blob' ? 'bytes' : named
+    ownRows.map(({ table, column, type: typeName, required }) => {
+      const type = typeName === 'bytea' || typeName === 'blob' ? 'bytes' : typeName
       return [`${table}.${column}`, required ? type : `${type} or null`]
     }),
   )
@@ -50,12 +50,12 @@ describe.each(databases)('the schema on $name', (database) => {
   })
   afterEach(() => opened.drop())
 
-  test('has the columns of the row types, and no others', async () => {
+  test('the database has the columns of the row types, and no others', async () => {
     const columns = await opened.store.read(({ db }) => readColumns(db, database.name))
     expect(columns).toEqual(declaredColumns())
   })
 
-  test('lets a wallet be below zero by the amounts returned to banks, and by no more', async () => {
+  test('a wallet can be below zero by the amounts returned to banks, and by no more', async () => {
     const { store } = opened
     await store.transaction((tx) => addWallet(tx))
     const set = (availableCents: number, returnedCents: number) =>

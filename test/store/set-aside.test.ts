@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => drop())
 
-async function makeOtherDatabase(): Promise<void> {
+async function createOtherDatabase(): Promise<void> {
   const store = await openStore({ url: `sqlite:${path}`, system: realSystem })
   await store.transaction(({ db }) => db.updateTable('schemas').set({ digest: 'another' }).execute())
   await store.close()
@@ -23,17 +23,17 @@ async function makeOtherDatabase(): Promise<void> {
 
 const rows = (file: string) => new DatabaseSync(file, { readOnly: true }).prepare('select digest from schemas').all()
 
-test('a database of another pre-release keeps its rows under the first free name', async () => {
+test('a database of another pre-release is renamed to the first free name, with its rows', async () => {
   for (const name of [`${path}-old`, `${path}-old-2`, `${path}-old-3`]) {
-    await makeOtherDatabase()
+    await createOtherDatabase()
     expect(await setAside(path)).toBe(name)
     expect(existsSync(path)).toBe(false)
     expect(rows(name)).toEqual([{ digest: 'another' }])
   }
 })
 
-test('two processes that find it at the same time set it aside once, and never the new one', async () => {
-  await makeOtherDatabase()
+test('two simultaneous calls rename an old database only once, and never rename the new database', async () => {
+  await createOtherDatabase()
   const done = await Promise.all([setAside(path), setAside(path).catch(() => undefined)])
   expect(done.filter((name) => name !== undefined)).toEqual([`${path}-old`])
   await (await openStore({ url: `sqlite:${path}`, system: realSystem })).close()

@@ -18,7 +18,7 @@ describe('the store on SQLite', () => {
   })
   afterEach(() => drop())
 
-  test('rejects a whole group whose commit fails, including a transaction that threw', async () => {
+  test('if the commit of a group of transactions fails, all of them fail with StoreBusyError, even one that threw', async () => {
     await store.transaction(async ({ db }) => {
       await sql`create table parent (id integer primary key)`.execute(db)
       await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)
@@ -36,7 +36,7 @@ describe('the store on SQLite', () => {
     expect(await walletIds(store)).toEqual(['wal_1'])
   })
 
-  test('rejects a whole group when the disk is full, even if the error was caught', async () => {
+  test('if the disk is full, a whole group of transactions fails, even if one of them caught the error', async () => {
     const limitPages = (count: number) =>
       store.transaction((tx) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(tx.db))
     const fill = async (tx: Transaction) => addWallet(tx, { id: 'wal_2', tags: 'x'.repeat(1_000_000) })
@@ -56,7 +56,7 @@ describe('the store on SQLite', () => {
     expect(await walletIds(store)).toEqual(['wal_2'])
   })
 
-  test('waits for another process that holds the lock', async () => {
+  test('a transaction waits while another process holds the lock', async () => {
     const other = new DatabaseSync(pathOf(url))
     const waiting = await openStore({ url, system: { ...realSystem, sleep: async () => other.exec('commit') } })
     other.exec('begin immediate')
@@ -66,7 +66,7 @@ describe('the store on SQLite', () => {
     other.close()
   })
 
-  test('rejects with StoreBusyError when another process does not release the lock', async () => {
+  test('a transaction fails with StoreBusyError if another process does not release the lock', async () => {
     const other = new DatabaseSync(pathOf(url))
     const waiting = await openStore({ url, system: { ...realSystem, sleep: async () => {} } })
     other.exec('begin immediate')
@@ -77,14 +77,14 @@ describe('the store on SQLite', () => {
     other.close()
   })
 
-  test('gives other users no access to its files', async () => {
+  test('other users have no access to the database files', async () => {
     await store.transaction((tx) => addWallet(tx))
     for (const suffix of ['', '-wal', '-shm']) {
       expect((statSync(pathOf(url) + suffix).mode & 0o777).toString(8)).toBe('600')
     }
   })
 
-  test("removes other users' access to existing files", async () => {
+  test("opening a database removes other users' access to its existing files", async () => {
     await store.transaction((tx) => addWallet(tx))
     const files = ['', '-wal', '-shm'].map((suffix) => pathOf(url) + suffix)
     for (const file of files) chmodSync(file, 0o644)
@@ -94,7 +94,7 @@ describe('the store on SQLite', () => {
     await other.close()
   })
 
-  test('leaves nothing of a database in memory', async () => {
+  test('an in-memory database is empty when it is opened again', async () => {
     const first = await openStore({ url: 'sqlite::memory:', system: realSystem })
     await first.transaction((tx) => addWallet(tx))
     expect(await walletIds(first)).toEqual(['wal_1'])
@@ -104,7 +104,7 @@ describe('the store on SQLite', () => {
     await second.close()
   })
 
-  test('refuses a file that is not a database', async () => {
+  test('a file that is not a database is refused', async () => {
     writeFileSync(`${pathOf(url)}.txt`, 'not a database '.repeat(1_000))
     const open = openStore({ url: `${url}.txt`, system: realSystem })
     await expect(open).rejects.toThrow(`Cannot use the database ${url}.txt: file is not a database`)

@@ -17,7 +17,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
   })
   afterEach(() => drop())
 
-  test('keeps the writes of a transaction and returns its result', async () => {
+  test('a transaction commits its writes and returns its result', async () => {
     const returned = await store.transaction(async (tx) => {
       await addWallet(tx, { availableCents: 2 ** 40 })
       return 'done'
@@ -27,7 +27,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(rows).toEqual([{ ...wallet, availableCents: 2 ** 40 }])
   })
 
-  test('undoes a transaction that throws, and throws the same error', async () => {
+  test('a transaction that throws is undone, and its caller gets the same error', async () => {
     const error = new Error('no')
     const work = store.transaction(async (tx) => {
       await addWallet(tx)
@@ -37,7 +37,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual([])
   })
 
-  test('undoes a transaction whose statement the database refuses', async () => {
+  test('a transaction is undone if the database refuses one of its statements', async () => {
     const work = store.transaction(async (tx) => {
       await addWallet(tx, { id: 'wal_1' })
       await addWallet(tx, { id: 'wal_1' })
@@ -46,19 +46,19 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual([])
   })
 
-  test('refuses a balance below zero', async () => {
+  test('a balance below zero is refused', async () => {
     const work = store.transaction((tx) => addWallet(tx, { availableCents: -1 }))
     await expect(work).rejects.toThrow('wallets_below_zero_by_returns')
   })
 
-  test('starts with the clock on real time', async () => {
+  test('the sandbox clock of a new database shows real time', async () => {
     const rows = await store.transaction((tx) => tx.db.selectFrom('clock').selectAll().execute())
     expect(rows).toEqual([
       { id: 1, offsetMs: 0, highestMs: 0, epoch: 1, faultRules: 0, staleRules: 0, settingsRevision: 0 },
     ])
   })
 
-  test('undoes a savepoint that throws, and nothing before or after it', async () => {
+  test('a savepoint that throws is undone, and nothing before or after it', async () => {
     await store.transaction(async (tx) => {
       await addWallet(tx, { id: 'wal_1' })
       const failed = tx.savepoint(async () => {
@@ -71,7 +71,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual(['wal_1', 'wal_3'])
   })
 
-  test('nests savepoints and reuses their level', async () => {
+  test('savepoints can be nested, and one that throws also undoes the savepoints inside it', async () => {
     await store.transaction(async (tx) => {
       await tx.savepoint(() => addWallet(tx, { id: 'wal_1' }))
       await tx.savepoint(async () => {
@@ -91,7 +91,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual(['wal_1', 'wal_2'])
   })
 
-  test('undoes only those of several simultaneous transactions that throw', async () => {
+  test('of many simultaneous transactions, only those that throw are undone', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 100 }, (_, index) =>
         store.transaction(async (tx) => {
@@ -105,7 +105,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual(succeeded.map((index) => `wal_${String(index).padStart(2, '0')}`))
   })
 
-  test('undoes one of several simultaneous transactions whose last write fails, and no other', async () => {
+  test('of several simultaneous transactions, only those whose last write fails are undone', async () => {
     const insertTwice = (id: string) => async (tx: Transaction) => {
       await insertWallet(tx, { ...wallet, id })
       await insertWallet(tx, { ...wallet, id })
@@ -117,7 +117,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual(['wal_1', 'wal_3'])
   })
 
-  test('runs a stale transaction again, from nothing', async () => {
+  test('a transaction that throws a StaleWriteError is undone and runs again', async () => {
     let attempts = 0
     await store.transaction(async (tx) => {
       await addWallet(tx)
@@ -128,7 +128,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(await walletIds(store)).toEqual(['wal_1'])
   })
 
-  test('gives up on a transaction that stays stale', async () => {
+  test('a transaction that always throws a StaleWriteError fails after 20 attempts', async () => {
     const { store: patient, drop: dropPatient } = await create({ ...realSystem, sleep: async () => {} })
     let attempts = 0
     const work = patient.transaction(async (tx) => {
@@ -142,23 +142,23 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     await dropPatient()
   })
 
-  test('loses none of 200 simultaneous changes to one wallet', async () => {
+  test('no accepted change is lost when 200 simultaneous transactions change one wallet', async () => {
     await store.transaction((tx) => addWallet(tx))
-    const done = await countDone(times(200, () => isAccepted(store.transaction(addCent))))
+    const done = await countAccepted(times(200, () => isAccepted(store.transaction(addCent))))
     expect(await availableCents(store)).toBe(done)
   })
 
-  test('loses none of the simultaneous changes by two stores to one wallet', async () => {
+  test('no accepted change is lost when two stores change one wallet simultaneously', async () => {
     const other = await openStore({ url, system: realSystem })
     await store.transaction((tx) => addWallet(tx))
-    const done = await countDone(
+    const done = await countAccepted(
       times(200, (index) => isAccepted((index % 2 === 0 ? store : other).transaction(addCent))),
     )
     await other.close()
     expect(await availableCents(store)).toBe(done)
   })
 
-  test('gives a lock to only one of several simultaneous transactions', async () => {
+  test('only one of several simultaneous transactions holds a lock at a time', async () => {
     let holders = 0
     let maxAtOnce = 0
     await times(20, () =>
@@ -173,7 +173,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     expect(maxAtOnce).toBe(1)
   })
 
-  test('finishes running transactions before it closes, and accepts none afterwards', async () => {
+  test('a store that is being closed finishes its running transactions and refuses new ones', async () => {
     const writes = times(100, (index) => store.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))
     const closed = store.close()
     await expect(store.transaction(addWallet)).rejects.toThrow(StoreBusyError)
@@ -183,7 +183,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     await other.close()
   })
 
-  test('lets several stores simultaneously create the schema of a new database', async () => {
+  test('several stores can create the schema of a new database simultaneously', async () => {
     const empty = await createEmpty()
     const stores = await times(4, () => openStore({ url: empty.url, system: realSystem }))
     await times(4, async (index) => stores[index]?.transaction((tx) => addWallet(tx, { id: `wal_${index}` })))
@@ -194,7 +194,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     await empty.drop()
   })
 
-  test('leaves nothing of a transaction whose commit fails', async () => {
+  test('a transaction whose commit fails has no effect', async () => {
     await store.transaction(async ({ db }) => {
       await sql`create table parent (id integer primary key)`.execute(db)
       await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)
@@ -210,7 +210,7 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
   })
 })
 
-/** Returns whether the change was made. On a busy machine some changes wait too long, and are refused. */
+/** Returns whether the change was made. On a busy machine, some changes are refused because they waited too long. */
 async function isAccepted(change: Promise<unknown>): Promise<boolean> {
   try {
     await change
@@ -221,8 +221,8 @@ async function isAccepted(change: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Returns the number of changes made, which must be positive. */
-async function countDone(changes: Promise<boolean[]>): Promise<number> {
+/** Returns the number of accepted changes, and checks that there is at least one. */
+async function countAccepted(changes: Promise<boolean[]>): Promise<number> {
   const done = (await changes).filter((isDone) => isDone).length
   expect(done).toBeGreaterThan(0)
   return done
@@ -235,7 +235,7 @@ async function availableCents(store: Store): Promise<number> {
   return row.availableCents
 }
 
-/** Adds a cent by compare-and-set, as the service does for every wallet. */
+/** Adds a cent to the wallet by compare-and-set, as the service does. */
 async function addCent(tx: Transaction): Promise<void> {
   const { availableCents, version } = await tx.db
     .selectFrom('wallets')

@@ -37,9 +37,7 @@ onEachDatabase('access to subscriptions', (database) => {
     await world.drop()
   })
 
-  /**
-   * Returns the requests of every operation on one subscription, in an order in which each would succeed.
-   */
+  /** Returns a request for each operation on a subscription, in an order in which all but `resume` can succeed. */
   function attempts(id: string, sent: Sent = {}, customer?: string) {
     const party = customer === undefined ? {} : { customerPartyId: customer }
     const query = customer === undefined ? '' : `?customerPartyId=${customer}`
@@ -66,27 +64,27 @@ onEachDatabase('access to subscriptions', (database) => {
     for (const [name, call] of Object.entries(calls)) counts[name] = (await call()).status
     return counts
   }
-  const all = (status: number, but: Record<string, number> = {}) => ({
+  const all = (status: number, exceptions: Record<string, number> = {}) => ({
     get: status,
     checkout: status,
     card: status,
     'mark paid': status,
     resume: status,
     cancel: status,
-    ...but,
+    ...exceptions,
   })
 
   const listed = async (path: string, sent?: Sent): Promise<string[]> =>
     ok(await world.get(path, sent)).json.data.map(({ id }: { id: string }) => id)
 
-  test('an agent and an API key with every scope may do everything', async () => {
+  test('an agent and an API key with every scope may use every operation on subscriptions', async () => {
     for (const sent of [{}, { key: world.apiKey }, { key: world.apiKey, instanceId: null }]) {
       expect(await outcomes(collection(sent))).toEqual({ create: 200, list: 200 })
       expect(await outcomes(attempts(await shop.create(), sent))).toEqual(all(200, { resume: 409 }))
     }
   })
 
-  test('an API key needs payments.read to read and payments.create for the rest', async () => {
+  test('an API key needs payments.read to read subscriptions, and payments.create to create or change them', async () => {
     const keyOf = (scopes: string[]) => addKey(world, { partyId, agentId: null, scopes })
     const [reads, creates, none] = [
       await keyOf(['payments.read']),
@@ -109,7 +107,7 @@ onEachDatabase('access to subscriptions', (database) => {
     )
   })
 
-  test('an agent needs payments.read on the wallet to read, and payments.create for the rest', async () => {
+  test('an agent needs payments.read on the wallet to read subscriptions, and payments.create to create or change them', async () => {
     const keyOf = async (holds: string[]) => (await addAgent(world, partyId, walletId, holds)).agentKey
     const [none, reads] = [await keyOf(['cards.read', 'wallets.read']), await keyOf(['payments.read'])]
     const id = await shop.create()
@@ -144,8 +142,8 @@ onEachDatabase('access to subscriptions', (database) => {
     expect(await listed('/subscriptions', { key: other.apiKey })).toEqual([theirs])
   })
 
-  describe('for a customer', () => {
-    test('an agent with the grant may do everything, and sees the subscriptions of one party at a time', async () => {
+  describe('subscriptions for a customer', () => {
+    test('an agent with the grant may use every operation, and sees the subscriptions of one party at a time', async () => {
       const { id } = ok(await collection({}, customerPartyId).create()).json.data
       const subscription = await shop.create()
       expect(await listed(`/subscriptions?customerPartyId=${customerPartyId}`)).toEqual([id])
@@ -155,7 +153,7 @@ onEachDatabase('access to subscriptions', (database) => {
       expect(await outcomes(attempts(id, {}, customerPartyId))).toEqual(all(200, { resume: 409 }))
     })
 
-    async function connected(permissions: string[], status: 'ACTIVE' | 'REVOKED' = 'ACTIVE') {
+    async function addCustomer(permissions: string[], status: 'ACTIVE' | 'REVOKED' = 'ACTIVE') {
       const customer = await addParty(world, { party: { partyType: 'PERSON' } })
       const { id } = ok(await world.post('/subscriptions', monthly, { key: customer.agentKey })).json.data
       await addDelegation(world, {
@@ -168,23 +166,27 @@ onEachDatabase('access to subscriptions', (database) => {
       })
       return { id, partyId: customer.partyId }
     }
-    const tried = async ({ id, partyId: party }: { id: string; partyId: string }, sent: Sent = {}) =>
+    const statusesFor = async ({ id, partyId: party }: { id: string; partyId: string }, sent: Sent = {}) =>
       outcomes({ ...attempts(id, sent, party), ...collection(sent, party) })
 
-    test('a grant without the permission, a revoked grant and a missing grant are refused', async () => {
+    test('an agent is refused if its grant lacks the permission, is revoked or does not exist', async () => {
       const nothing = all(403, { list: 403, create: 403 })
-      expect(await tried(await connected(['cards.read', 'wallets.read']))).toEqual(nothing)
-      expect(await tried(await connected(['payments.read', 'payments.create'], 'REVOKED'))).toEqual(nothing)
-      expect(await tried({ id: missing, partyId: `pty_${'0'.repeat(32)}` })).toEqual(nothing)
-      expect(await tried(await connected(['payments.read']))).toEqual(all(403, { get: 200, list: 200, create: 403 }))
+      expect(await statusesFor(await addCustomer(['cards.read', 'wallets.read']))).toEqual(nothing)
+      expect(await statusesFor(await addCustomer(['payments.read', 'payments.create'], 'REVOKED'))).toEqual(nothing)
+      expect(await statusesFor({ id: missing, partyId: `pty_${'0'.repeat(32)}` })).toEqual(nothing)
+      expect(await statusesFor(await addCustomer(['payments.read']))).toEqual(
+        all(403, { get: 200, list: 200, create: 403 }),
+      )
     })
 
     test('an API key cannot act for a customer', async () => {
       const sent = { key: world.apiKey }
-      expect(await tried({ id: missing, partyId: customerPartyId }, sent)).toEqual(all(403, { list: 403, create: 403 }))
+      expect(await statusesFor({ id: missing, partyId: customerPartyId }, sent)).toEqual(
+        all(403, { list: 403, create: 403 }),
+      )
     })
 
-    test('the refusal names customerPartyId', async () => {
+    test('the refusal of a request for a customer points to customerPartyId', async () => {
       const party = `pty_${'0'.repeat(32)}`
       const pointer = { source: { pointer: '/data/attributes/customerPartyId' } }
       expectRefusal(await attempts(missing, {}, party).cancel(), 'forbidden', pointer)
@@ -192,7 +194,7 @@ onEachDatabase('access to subscriptions', (database) => {
     })
   })
 
-  test('an agent sends X-Instance-ID with every command but cancel', async () => {
+  test('an agent must send X-Instance-ID with every request that makes a change, except cancel', async () => {
     const id = await shop.create()
     const sent = { instanceId: null }
     const { create, list } = collection(sent)
@@ -205,7 +207,7 @@ onEachDatabase('access to subscriptions', (database) => {
     expect((await cancel()).status).toBe(200)
   })
 
-  test('every command needs an Idempotency-Key, reads ignore it', async () => {
+  test('every request that makes a change needs an Idempotency-Key, and reads work without one', async () => {
     const id = await shop.create()
     const { get, ...commands } = attempts(id, { idempotencyKey: null })
     const { create, list } = collection({ idempotencyKey: null })
@@ -215,7 +217,7 @@ onEachDatabase('access to subscriptions', (database) => {
     expect([(await get()).status, (await list()).status]).toEqual([200, 200])
   })
 
-  test('lists go page by page, newest first, with their filter', async () => {
+  test('subscriptions are listed in pages, newest first, with any filter; invalid parameters are refused', async () => {
     const { apiKey: key } = await addParty(world)
     const ids: string[] = []
     for (let count = 0; count < 7; count++) {
@@ -276,30 +278,30 @@ onEachDatabase('access to subscriptions', (database) => {
       customerPartyId,
       permissions: JSON.stringify(['payments.read']),
     })
-    const at = `?customerPartyId=${customerPartyId}`
+    const forCustomer = `?customerPartyId=${customerPartyId}`
     const rows: [string, string, string, boolean][] = [
-      ['a key that may ask', both, id, true],
-      ['the agent that asked', world.agentKey, id, true],
-      ['a key that may read', reader, id, false],
-      ['an agent that may read', readingAgent, id, false],
-      ['an agent for a customer who let it read', granted.agentKey, `${customerSub}${at}`, false],
-      ['the agent that asked for a customer', world.agentKey, `${customerSub}${at}`, true],
+      ['a key with payments.create', both, id, true],
+      ['the agent that created the subscription', world.agentKey, id, true],
+      ['a key with only payments.read', reader, id, false],
+      ['an agent with only payments.read', readingAgent, id, false],
+      ['an agent with a grant of only payments.read', granted.agentKey, `${customerSub}${forCustomer}`, false],
+      ['the agent that created the subscription for a customer', world.agentKey, `${customerSub}${forCustomer}`, true],
     ]
-    for (const [who, credential, path, counts] of rows) {
+    for (const [who, credential, path, isShown] of rows) {
       const [subscriptionId, query = ''] = path.split('?')
       const one = (await world.get(`/subscriptions/${path}`, { key: credential })).json.data
       const list = (await world.get(`/subscriptions?limit=100&${query}`, { key: credential })).json.data
       for (const { attributes } of [one, list.find((row: { id: string }) => row.id === subscriptionId)]) {
-        const secret = counts ? expect.stringContaining('_secret_') : null
-        const url = counts ? expect.stringContaining(`/checkout/${subscriptionId}/`) : null
+        const secret = isShown ? expect.stringContaining('_secret_') : null
+        const url = isShown ? expect.stringContaining(`/checkout/${subscriptionId}/`) : null
         expect(attributes, who).toMatchObject({ status: 'pending', clientSecret: secret, checkoutUrl: url })
       }
     }
   })
 })
 
-onEachDatabase('production', (database) => {
-  test('has subscriptions and no simulations of them', async () => {
+onEachDatabase('subscriptions in production', (database) => {
+  test('production has subscriptions, but cannot simulate their checkout or card', async () => {
     const world = await createWorld(database, { environment: 'production' })
     try {
       const shop = merchant(world)
