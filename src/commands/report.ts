@@ -30,7 +30,7 @@ export async function report(flags: ReportFlags): Promise<void> {
     const { store, close } = await openToRead(config)
     try {
       const run = await namedRun(store, flags)
-      const report = await makeReport(store, run, { environment: config.environment, of: 'command' })
+      const report = await makeReport(store, run, { environment: config.environment, purpose: 'command' })
       const file = fileOf(store, report, format)
       await write(isForTerminal(flags) ? asPlainText(file) : file, flags.output)
     } finally {

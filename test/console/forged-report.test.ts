@@ -20,7 +20,7 @@ beforeAll(async () => {
   await world.service.runLog.flush()
   const [run] = await world.store.read((tx) => newestRuns(tx, 1))
   if (run === undefined) throw new Error('There is no run.')
-  signedReport = await makeReport(world.store, run, { environment: 'sandbox', of: 'page' })
+  signedReport = await makeReport(world.store, run, { environment: 'sandbox', purpose: 'page' })
   const { first } = signedReport.report.chain
   rows = await world.store.read((tx) => activityAfter(tx, run.partyId, (first?.sequence ?? 0) - 1, 5))
 })

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const parts: string[] = []
   for await (const part of fileOf(
     world.store,
-    await makeReport(world.store, run, { environment: 'sandbox', of: 'command' }),
+    await makeReport(world.store, run, { environment: 'sandbox', purpose: 'command' }),
     'html',
   ))
     parts.push(part)

@@ -10,7 +10,7 @@ import { idLink, recordAddress, shortIdLink, withLinkedIds } from '../../frame/i
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
 import { statusText, toneOf } from '../money/words.ts'
-import { declineText, deedOf } from '../runs/deeds.ts'
+import { declineText, describeCall } from '../runs/call-texts.ts'
 import { addressOf, readableJson, runName, stateOf } from '../runs/words.ts'
 import type { EntriesFound, EntryFound, RecordDetails, RecordPage } from './read-record.ts'
 
@@ -178,7 +178,7 @@ function callsPart({ id, calls }: RecordDetails, page: RecordPage): Html {
 
 function deedWithDecline(entry: EntryFound): string {
   const declined = declineText(entry)
-  return `${deedOf(entry)}${declined === null ? '' : `: declined, ${declined}`}`
+  return `${describeCall(entry)}${declined === null ? '' : `: declined, ${declined}`}`
 }
 
 /** Renders a table of run entries, which may belong to different runs. */
@@ -194,8 +194,8 @@ export function entriesTable(caption: string, { rows }: EntriesFound, more: read
       {
         name: 'Outcome',
         cell: (entry) => {
-          const { text, like, mark } = stateOf(entry)
-          return html`<span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>`
+          const { text, tone, mark } = stateOf(entry)
+          return html`<span class="state ${tone}"><span aria-hidden="true">${mark}</span> ${text}</span>`
         },
       },
       { name: 'When', cell: ({ atMs }) => at(atMs) },

@@ -19,26 +19,26 @@ type Reads = Pick<Store, 'read'>
  */
 export async function reportFor(
   pages: ConsoleDependencies,
-  { partyId, runId, ...how }: { partyId: string; runId: string } & How,
+  { partyId, runId, ...options }: { partyId: string; runId: string } & Options,
 ): Promise<MadeReport | undefined> {
   const { store, runLog } = pages
   await settleDue(pages, { partyId })
   await runLog.flush()
   const run = await store.read((tx) => findRun(tx, partyId, runId))
-  return run === undefined ? undefined : makeReport(store, run, how)
+  return run === undefined ? undefined : makeReport(store, run, options)
 }
 
-interface How {
+interface Options {
   environment: Environment
   /** The purpose of the report, which determines how much of the run it covers at most. */
-  of: keyof typeof bounds
+  purpose: keyof typeof bounds
 }
 
 const bounds = { page: pageBounds, download: downloadBounds, command: commandBounds }
 
-export async function makeReport(store: Reads, run: RunRow, { environment, of }: How): Promise<MadeReport> {
+export async function makeReport(store: Reads, run: RunRow, { environment, purpose }: Options): Promise<MadeReport> {
   const { nowMs } = await store.read(readTimes)
-  const report = await runReport(withPauses(store), run, { bounds: bounds[of], nowMs, environment })
+  const report = await runReport(withPauses(store), run, { bounds: bounds[purpose], nowMs, environment })
   return { madeAt: timestamp(nowMs), report }
 }
 

@@ -18,10 +18,10 @@ const showReport: Show<ConsoleDependencies> = async (c, pages, signedIn) => {
   const runId = c.req.param('runId') ?? ''
   const requestedFormat = c.req.query('format')
   const format = reportFormats.find((name) => name === requestedFormat)
-  const of = format === undefined ? 'page' : 'download'
-  const madeReport = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, of })
+  const purpose = format === undefined ? 'page' : 'download'
+  const madeReport = await reportFor(pages, { partyId: signedIn.user.partyId, runId, environment, purpose })
   if (madeReport === undefined) return showNotFound(c, signedIn, noSuchRun)
-  if (format !== undefined) return sent(c, fileOf(store, madeReport, format), { runId, format })
+  if (format !== undefined) return downloadResponse(c, fileOf(store, madeReport, format), { runId, format })
   const page = consolePage({
     title: 'Run report',
     main: html`${downloads(runId)}${reportParts(madeReport.report, madeReport.madeAt, withLinkedIds)}`,
@@ -36,7 +36,7 @@ const types = {
 } as const satisfies Record<ReportFormat, string>
 
 /** Returns the file as a download. The service generates run ids, so the file name is valid on every system. */
-function sent(
+function downloadResponse(
   c: Context,
   file: AsyncGenerator<string>,
   { runId, format }: { runId: string; format: ReportFormat },

@@ -160,7 +160,7 @@ class Chain {
   last: ActivityRow | undefined
   #count = 0
   /** Whether the last line ends with a comma, so that another row must follow. */
-  #goesOn = false
+  #expectsMore = false
   readonly #head: Head
 
   constructor(head: Head) {
@@ -171,8 +171,8 @@ class Chain {
     const { chain, partyId } = this.#head.report
     const expected = this.last === undefined ? chain.first?.sequence : this.last.sequence + 1
     const row = rowIn(line) ?? failBroken(`entry ${expected} of the chain cannot be read`)
-    if (this.#count > 0 && !this.#goesOn) failBroken(`entry ${expected} comes after the end of the chain`)
-    this.#goesOn = line.endsWith(',')
+    if (this.#count > 0 && !this.#expectsMore) failBroken(`entry ${expected} comes after the end of the chain`)
+    this.#expectsMore = line.endsWith(',')
     const { hash, ...rest } = row
     if (row.sequence !== expected) failBroken(`entry ${expected} of the chain is missing, or its number was changed`)
     if (hashOf(rest) !== hash) failBroken(`entry ${expected} of the chain (${row.id}) does not match its hash`)
@@ -189,7 +189,7 @@ class Chain {
   end(): Verified {
     const { chain, partyId } = this.#head.report
     const { last } = this
-    if (this.#count !== chain.rows || this.#goesOn)
+    if (this.#count !== chain.rows || this.#expectsMore)
       failBroken(`the chain has ${this.#count} entries, but the report states ${chain.rows}`)
     if (last === undefined && (chain.first !== null || chain.last !== null))
       failBroken('the report states entries of a chain, but its chain is empty')
@@ -207,10 +207,10 @@ function rowIn(line: string): ActivityRow | undefined {
     const names = [...hashedColumns, 'hash']
     if (!Array.isArray(cells) || cells.length !== names.length || escapedJson(cells) !== text) return undefined
     const row = Object.fromEntries(names.map((name, at) => [name, cells[at]])) as unknown as ActivityRow
-    const areTexts = [row.id, row.partyId, row.hash].every(
+    const areValid = [row.id, row.partyId, row.hash].every(
       (cell) => typeof cell === 'string' && /^\w{1,100}$/.test(cell),
     )
-    return areTexts && Number.isSafeInteger(row.sequence) ? row : undefined
+    return areValid && Number.isSafeInteger(row.sequence) ? row : undefined
   } catch {
     return undefined
   }

@@ -21,12 +21,12 @@ export interface Section {
 }
 
 /** The most characters of a text that are shown. The JSON contains the whole text. */
-const longest = 200
+const maxCharacters = 200
 /** The most rows of a section that are shown. The JSON contains all rows. */
 const maxRows = 500
 
 const foreignCell = (text: string | null, otherwise = '–'): Cell =>
-  text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, longest) }
+  text === null ? otherwise : { foreign: foreignName(maskForeignText(text), otherwise, maxCharacters) }
 
 /** Formats a timestamp for people, in UTC. */
 export const moment = (at: string): string => at.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')
@@ -90,14 +90,14 @@ const callsOf = ({ calls, refused }: RunReport) =>
   refused === 0 ? `${calls}` : `${calls}, of which ${refused} failed: refused, declined, an error or no response`
 
 /** The service cannot know whether two different names belong to the same merchant. */
-const byLetter = 'Merchant names are compared exactly: a different spelling counts as a different merchant.'
+const exactNames = 'Merchant names are compared exactly: a different spelling counts as a different merchant.'
 
 function moneyParts(report: RunReport): Section[] {
   return [
     {
       id: 'cards',
       title: 'Cards: declared and actual',
-      note: byLetter,
+      note: exactNames,
       none: 'No cards.',
       columns: [
         'Card',
@@ -137,7 +137,7 @@ function moneyParts(report: RunReport): Section[] {
     {
       id: 'declines',
       title: 'Declined purchases',
-      note: byLetter,
+      note: exactNames,
       none: 'No purchase was declined.',
       columns: ['Purchase', 'Merchant', 'Amount', 'Reason', 'Card rule violated'],
       amounts: [2],
@@ -146,7 +146,7 @@ function moneyParts(report: RunReport): Section[] {
         against.join(', ') || '–',
       ]),
     },
-    ...askedParts(report),
+    ...paymentParts(report),
     {
       id: 'wallets',
       title: 'Balance effect',
@@ -161,7 +161,7 @@ function moneyParts(report: RunReport): Section[] {
   ]
 }
 
-function askedParts({ payments, requests, subscriptions, customers }: RunReport): Section[] {
+function paymentParts({ payments, requests, subscriptions, customers }: RunReport): Section[] {
   return [
     {
       id: 'payments',
@@ -170,7 +170,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
       columns: ['Payment', 'Kind', 'Status', 'Amount', 'Created', 'Description'],
       amounts: [3],
       rows: payments.map(({ id, kind, status, amountCents, isOwn, description }) => [
-        ...[id, kind, status, money(amountCents), whoAsked(isOwn), foreignCell(description)],
+        ...[id, kind, status, money(amountCents), createdIn(isOwn), foreignCell(description)],
       ]),
     },
     {
@@ -180,7 +180,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
       columns: ['Request', 'Status', 'Amount', 'Created', 'Description'],
       amounts: [2],
       rows: requests.map(({ id, status, amountCents, isOwn, description }) => [
-        ...[id, status, money(amountCents), whoAsked(isOwn), foreignCell(description)],
+        ...[id, status, money(amountCents), createdIn(isOwn), foreignCell(description)],
       ]),
     },
     {
@@ -190,7 +190,7 @@ function askedParts({ payments, requests, subscriptions, customers }: RunReport)
       columns: ['Subscription', 'Status', 'Charged', 'Created'],
       amounts: [2],
       rows: subscriptions.map(({ id, status, chargedCents, isOwn }) => [
-        ...[id, status, money(chargedCents), whoAsked(isOwn)],
+        ...[id, status, money(chargedCents), createdIn(isOwn)],
       ]),
     },
     {
@@ -214,7 +214,7 @@ function postedIn({ postings: { count, sumCents, unbalanced } }: RunReport): str
     : `${count} postings, of which ${unbalanced} do not sum to zero, by ${money(sumCents)} together`
 }
 
-const whoAsked = (isOwn: boolean) => (isOwn ? 'in this run' : 'in another')
+const createdIn = (isOwn: boolean) => (isOwn ? 'in this run' : 'in another')
 
 function peopleParts(report: RunReport): Section[] {
   return [

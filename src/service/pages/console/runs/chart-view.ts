@@ -69,10 +69,10 @@ function row(
     const bad = (whole * failed) / (good + failed)
     const x = round(((one.atMs - fromMs) / bucketMs) * width + gap / 2)
     const text = `${shortMomentOf(one.atMs)}: ${one.calls} calls, ${one.refused} failed, ${dollars(one.spentCents)}`
-    const part = (like: string, y: number, tall: number) =>
+    const part = (color: string, y: number, tall: number) =>
       tall === 0
         ? ''
-        : html`<rect class="${like}" x="${x}%" width="${round(Math.max(0.1, width - gap))}%" y="${round(y)}" height="${round(tall)}"/>`
+        : html`<rect class="${color}" x="${x}%" width="${round(Math.max(0.1, width - gap))}%" y="${round(y)}" height="${round(tall)}"/>`
     return html`<g><title>${text}</title>${part('calm', height - whole + bad, whole - bad)}${part('bad', height - whole, bad)}</g>`
   })
   return html`<div class="row-head line spread"><span>${name} <strong>${total}</strong></span><span class="aside">most ${maximum}</span></div>

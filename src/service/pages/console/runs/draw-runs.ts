@@ -7,15 +7,15 @@ import { createRunReads, type RunReads } from './read-runs.ts'
 import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.ts'
 import { timelineAddress } from './words.ts'
 
-export const runsAtOnce = 50
+export const runsPerPage = 50
 /** The most entries that are added to the top of a timeline at once. If there are more, a link leads to them. */
-const entriesOnTop = 30
+const maxNewEntries = 30
 
 /** Renders the newest entries of a run; undefined if the party has no such run. */
 export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<string | undefined> {
   const run = await reads.run(scope.partyId, scope.runId)
   if (run === undefined) return undefined
-  const { rows, lastId, isFull } = await reads.entries(scope, { limit: entriesOnTop, fromId: null })
+  const { rows, lastId, isFull } = await reads.entries(scope, { limit: maxNewEntries, fromId: null })
   const entries = timelinePart({ run, entries: rows, onward: null, nowMs: await reads.now() })
   const isAll = lastId === null || !isFull
   const part = isAll
@@ -45,7 +45,7 @@ export function createRunDraw(pages: ConsoleDependencies): Draw {
 }
 
 async function drawRuns(pages: ConsoleDependencies, reads: RunReads, partyId: string): Promise<string> {
-  const { rows, lastId } = await reads.runs({ partyId }, { limit: runsAtOnce, beforeId: null })
+  const { rows, lastId } = await reads.runs({ partyId }, { limit: runsPerPage, beforeId: null })
   const table = runsTable({
     runs: rows,
     overTime: await reads.overTime({ partyId }),

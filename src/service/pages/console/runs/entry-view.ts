@@ -8,7 +8,7 @@ import type { Html } from '../../frame/document.ts'
 import { idLink, withLinkedIds } from '../../frame/ids.ts'
 import { dollars, escaped } from '../../frame/texts.ts'
 import { accountText, reasonText } from '../ledger-words.ts'
-import { deedOf } from './deeds.ts'
+import { describeCall } from './call-texts.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
@@ -32,7 +32,7 @@ export function entryMain(state: EntryShown): Html {
   const { run, operation, kind, older, newer } = state.entry
   const at = `/console/runs/${run.id}`
   return html`<p class="aside"><a href="/console">Runs</a> › <a href="${at}"><bdi>${runName(run.instanceId)}</bdi></a></p>
-<h1>${kind === 'happened' ? reasonText(operation) : html`<bdi>${deedOf(state.entry)}</bdi> <code>${operation}</code>`}</h1>
+<h1>${kind === 'happened' ? reasonText(operation) : html`<bdi>${describeCall(state.entry)}</bdi> <code>${operation}</code>`}</h1>
 ${entryPart(state, false)}
 <nav aria-label="Adjacent entries" class="line spread">
 ${newer === null ? html`<span></span>` : html`<a href="${at}/entries/${newer}" rel="next">Next entry</a>`}
@@ -40,22 +40,22 @@ ${older === null ? '' : html`<a href="${at}/entries/${older}" rel="prev">Previou
 </nav>`
 }
 
-/** Renders the details of an entry. @param isWithin Whether the entry is shown within its timeline. */
-export function entryPart(state: EntryShown, isWithin: boolean): Html {
+/** Renders the details of an entry. @param isInTimeline Whether the entry is shown within its timeline. */
+export function entryPart(state: EntryShown, isInTimeline: boolean): Html {
   const { entry, nowMs } = state
   const { id, run, kind, status, code, amountCents, ms, atMs, supportId, detail, agentName } = entry
-  const { text, like, mark } = stateOf(entry)
+  const { text, tone, mark } = stateOf(entry)
   const address = `/console/runs/${run.id}/entries/${id}`
-  return html`<div class="opened stack${isWithin ? '' : ' box'}">
+  return html`<div class="opened stack${isInTimeline ? '' : ' box'}">
 <dl class="figures">
-<div><dt>${kindWords[kind]}</dt><dd><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span>${status === null ? '' : ` (HTTP ${status})`}</dd></div>
+<div><dt>${kindWords[kind]}</dt><dd><span class="state ${tone}"><span aria-hidden="true">${mark}</span> ${text}</span>${status === null ? '' : ` (HTTP ${status})`}</dd></div>
 ${amountCents === null ? '' : html`<div><dt>Amount</dt><dd>${dollars(amountCents)}</dd></div>`}
 <div><dt>When</dt><dd><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)} UTC</time>${ms === null ? '' : `, took ${ms} ms`}</dd></div>
 ${kind === 'decision' ? '' : html`<div><dt>By</dt><dd><bdi>${byText(agentName, detail)}</bdi></dd></div>`}
 ${supportId === null ? '' : html`<div><dt>Support id</dt><dd><code id="support-${id}">${supportId}</code> ${copyButton(`support-${id}`, 'the support id')}</dd></div>`}
 ${detail.customerPartyId == null ? '' : html`<div><dt>For the customer</dt><dd>${idLink(detail.customerPartyId)}</dd></div>`}
 ${recordsFact(detail)}
-${isWithin ? html`<div><dt>Link</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
+${isInTimeline ? html`<div><dt>Link</dt><dd><a href="${address}">Link to this entry</a></dd></div>` : ''}
 </dl>
 ${code === null ? '' : errorPart(code, entry)}
 ${repeatPart(entry)}

@@ -4,7 +4,7 @@ import { runOutcomes } from '../../../rules/runs.ts'
 import type { Html } from '../../frame/document.ts'
 import type { Choices, EntryFilter, RunSeen } from './read-runs.ts'
 import type { TimeProblems, TimeRange } from './times.ts'
-import { outcomeWords, secondOf, timelineAddress } from './words.ts'
+import { outcomeWords, timeFieldValue, timelineAddress } from './words.ts'
 
 export interface FiltersShown {
   run: RunSeen
@@ -59,6 +59,6 @@ interface TimeField {
 
 function timeField({ name, label, ms, problem }: TimeField): Html {
   const state = problem === undefined ? '' : html` aria-invalid="true" aria-describedby="${name}-problem"`
-  return html`<div><label>${label} <input type="datetime-local" step="1" name="${name}" value="${secondOf(ms) ?? ''}"${state}></label>
+  return html`<div><label>${label} <input type="datetime-local" step="1" name="${name}" value="${timeFieldValue(ms) ?? ''}"${state}></label>
 ${problem === undefined ? '' : html`<p class="problem" id="${name}-problem"><bdi>${problem}</bdi></p>`}</div>`
 }

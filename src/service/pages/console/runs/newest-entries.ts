@@ -5,7 +5,7 @@ import type { Announcements } from '../live/streams.ts'
 /**
  * The maximum number of results in the cache. Usually, people watch fewer combinations of run and filter at the same time.
  */
-const maxKept = 500
+const maxCached = 500
 
 /**
  * A cache of the newest entries of runs. After a change, the first request renders them, and later requests get the
@@ -14,7 +14,7 @@ const maxKept = 500
 export class NewestEntries {
   readonly #announcements: Announcements
   readonly #system: Pick<System, 'elapsed'>
-  readonly #kept = new Map<string, { readMs: number; newest: Promise<string | undefined> }>()
+  readonly #cache = new Map<string, { readMs: number; newest: Promise<string | undefined> }>()
 
   constructor(announcements: Announcements, system: Pick<System, 'elapsed'>) {
     this.#announcements = announcements
@@ -25,15 +25,15 @@ export class NewestEntries {
    * Returns the newest entries for a run and a filter.
    * @param render Reads and renders the entries, or returns undefined if the party has no such run.
    */
-  of(scope: EntryScope, render: () => Promise<string | undefined>): Promise<string | undefined> {
+  get(scope: EntryScope, render: () => Promise<string | undefined>): Promise<string | undefined> {
     const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
     const key = JSON.stringify([partyId, runId, operation, outcome, agentId, fromMs, untilMs])
-    const cached = this.#kept.get(key)
+    const cached = this.#cache.get(key)
     if (cached !== undefined && cached.readMs > this.#announcements.announcedMs) return cached.newest
-    if (this.#kept.size >= maxKept) this.#kept.clear()
+    if (this.#cache.size >= maxCached) this.#cache.clear()
     const newest = render()
-    this.#kept.set(key, { readMs: this.#system.elapsed(), newest })
-    newest.catch(() => this.#kept.delete(key))
+    this.#cache.set(key, { readMs: this.#system.elapsed(), newest })
+    newest.catch(() => this.#cache.delete(key))
     return newest
   }
 }

@@ -92,7 +92,7 @@ export function createRunReads({ store }: { store: Store }) {
     entries: (scope: EntryScope, page: EntryPage): Promise<TimelinePage> =>
       store.read(async (tx) => {
         const { rows, lastId } = await listRunEntries(tx, scope, page)
-        const within = isFiltered(scope) ? new Map() : readsWithinCalls(await ofToolCalls(tx, scope, rows))
+        const within = isFiltered(scope) ? new Map() : readsWithinCalls(await entriesOfCalls(tx, scope, rows))
         const hidden = new Set([...within.values()].flat())
         const visible = await withAgents(
           tx,
@@ -121,7 +121,7 @@ const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
   Object.values(filter).some((value) => value !== undefined)
 
 /** Returns all entries that belong to the tool calls of these rows. */
-function ofToolCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
+function entriesOfCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
   const names = rows.flatMap(({ toolCall }) => (toolCall === null ? [] : toolCallNames(toolCall)))
   return entriesOfToolCalls(tx, scope, [...new Set(names)])
 }
@@ -172,8 +172,8 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
   const repeated = detail.repeats === undefined ? undefined : await entryOfRequest(tx, partyId, detail.repeats)
   const walletIds = (detail.postings ?? []).flatMap(({ entries }) => entries.map(({ walletId }) => walletId))
   const names = await namesOfWallets(tx, partyId, [...new Set(walletIds.filter((one) => one !== null))])
-  const ofCall = await ofToolCalls(tx, scope, [row])
-  const within = readsWithinCalls(ofCall)
+  const sameCall = await entriesOfCalls(tx, scope, [row])
+  const within = readsWithinCalls(sameCall)
   const reads = new Set(within.get(id))
   const [seen] = await withAgents(tx, partyId, [row])
   if (seen === undefined) throw new Error('Bug: an entry was lost on the way.')
@@ -181,7 +181,7 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
     ...seen,
     detail,
     run,
-    reads: ofCall.filter((one) => reads.has(one.id)),
+    reads: sameCall.filter((one) => reads.has(one.id)),
     madeFor: [...within].find(([, ids]) => ids.includes(id))?.[0] ?? null,
     older: older.rows[0]?.id ?? null,
     newer: newer?.id ?? null,

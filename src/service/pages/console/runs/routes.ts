@@ -9,7 +9,7 @@ import { consoleHeaders } from '../../frame/headers.ts'
 import { consolePage, partAnswer } from '../console-page.ts'
 import type { Announcements } from '../live/streams.ts'
 import { type ConsoleDependencies, type ConsolePath, noSuchRun, servePage, showNotFound } from '../serve-page.ts'
-import { drawNewest, runsAtOnce } from './draw-runs.ts'
+import { drawNewest, runsPerPage } from './draw-runs.ts'
 import { entryMain, entryPart } from './entry-view.ts'
 import { runsMain, runsTable } from './list-view.ts'
 import { NewestEntries } from './newest-entries.ts'
@@ -18,7 +18,7 @@ import { factsPart, timelineMain, timelinePart } from './timeline-view.ts'
 import { type TimeProblems, timeRange } from './times.ts'
 import { runName, runsAddress, timelineAddress } from './words.ts'
 
-const entriesAtOnce = 100
+const entriesPerPage = 100
 
 interface RunPages extends ConsoleDependencies {
   reads: RunReads
@@ -56,7 +56,7 @@ const showRuns: Show<RunPages> = async (c, pages, signedIn) => {
   const filter = { agent: queryValue(c, 'agent'), host: queryValue(c, 'host'), ...range }
   const scope = { partyId, agentId: filter.agent, host: filter.host, ...range }
   const before = queryValue(c, 'before')
-  const { rows, lastId } = await reads.runs(scope, { limit: runsAtOnce, beforeId: before ?? null })
+  const { rows, lastId } = await reads.runs(scope, { limit: runsPerPage, beforeId: before ?? null })
   const state = {
     runs: rows,
     overTime: before === undefined ? await reads.overTime(scope) : undefined,
@@ -69,7 +69,7 @@ const showRuns: Show<RunPages> = async (c, pages, signedIn) => {
     sandbox: environment === 'sandbox',
   }
   if (isPart) return fragment(c, runsTable(state))
-  return framed(c, { title: 'Runs', main: runsMain(state), status: hasProblem(problems) ? 422 : 200 })
+  return pageResponse(c, { title: 'Runs', main: runsMain(state), status: hasProblem(problems) ? 422 : 200 })
 }
 
 const hasProblem = (problems: TimeProblems) => Object.values(problems).some((problem) => problem !== undefined)
@@ -86,7 +86,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   if (c.req.query('part') === 'facts') return partAnswer(c, factsPart(run, await reads.now()))
   const isOldestFirst = c.req.query('order') === 'oldest'
   const from = queryValue(c, isOldestFirst ? 'after' : 'before')
-  const page = { limit: entriesAtOnce, fromId: from ?? null, isOldestFirst }
+  const page = { limit: entriesPerPage, fromId: from ?? null, isOldestFirst }
   const { rows, lastId } = await reads.entries(scope, page)
   const order = isOldestFirst ? ('oldest' as const) : undefined
   const onward =
@@ -107,7 +107,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
     choices: await reads.choices(partyId),
   })
   const status = hasProblem(problems) ? 422 : 200
-  return framed(c, { title: runName(run.instanceId), main, status })
+  return pageResponse(c, { title: runName(run.instanceId), main, status })
 }
 
 /** Returns the newest entries, which the script adds at the top. It skips entries that the page already shows. */
@@ -118,7 +118,7 @@ async function showNewest(
   scope: Parameters<RunReads['entries']>[0],
 ): Promise<Response> {
   const { reads, newest } = pages
-  const fragment = await newest.of(scope, () => drawNewest(reads, scope))
+  const fragment = await newest.get(scope, () => drawNewest(reads, scope))
   if (fragment === undefined) return showNotFound(c, signedIn, noSuchRun)
   return c.html(fragment, 200, consoleHeaders)
 }
@@ -139,7 +139,7 @@ const showEntry: Show<RunPages> = async (c, pages, signedIn) => {
   const nowMs = await reads.now()
   const state = { entry, publicUrl: publicUrl(), nowMs, shopId: order?.shopId ?? null, isToolCall, toolResult: shown }
   if (isFragment(c)) return fragment(c, entryPart(state, true))
-  return framed(c, { title: entry.operation, main: entryMain(state) })
+  return pageResponse(c, { title: entry.operation, main: entryMain(state) })
 }
 
 function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
@@ -159,6 +159,6 @@ interface Page {
   status?: 200 | 422
 }
 
-function framed(c: Context, { title, main, status = 200 }: Page) {
+function pageResponse(c: Context, { title, main, status = 200 }: Page) {
   return c.html(consolePage({ title, main }), status, consoleHeaders)
 }

@@ -5,7 +5,7 @@ import type { Html } from '../../frame/document.ts'
 import { dollars } from '../../frame/texts.ts'
 import { livePart } from '../console-page.ts'
 import { reasonText } from '../ledger-words.ts'
-import { declineText, deedOf } from './deeds.ts'
+import { declineText, describeCall } from './call-texts.ts'
 import { type FiltersShown, filtersForm } from './filters-view.ts'
 import type { EntryInTimeline, RunSeen } from './read-runs.ts'
 import { separatorText } from './separators.ts'
@@ -94,14 +94,14 @@ function entryRow(
 ): Html {
   const { id, operation, kind, code, amountCents, ms, atMs, fault, reads } = entry
   const address = `/console/runs/${runId}/entries/${id}`
-  const { text, like, mark } = stateOf(entry)
+  const { text, tone, mark } = stateOf(entry)
   const declined = declineText(entry)
   const isEffect = kind === 'happened' && fault === null
   const label = isEffect
     ? reasonText(operation)
-    : html`<bdi>${deedOf(entry)}</bdi>${declined === null ? '' : `: declined, ${declined}`} <code>${operation}</code>`
+    : html`<bdi>${describeCall(entry)}</bdi>${declined === null ? '' : `: declined, ${declined}`} <code>${operation}</code>`
   return html`<div role="listitem" class="entry ${kind}" id="${id}" data-entry data-reads="${reads.join(' ')}"><details id="open-${id}" data-source="${address}?fragment=1">
-<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${label}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}${reads.length === 0 ? '' : html` <span class="why">+${reads.length}&nbsp;${reads.length === 1 ? 'read' : 'reads'}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${like}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
+<summary><time datetime="${timestamp(atMs)}">${clockText(atMs, nowMs)}</time><span class="tool">${label}${kind === 'call' || kind === 'happened' ? '' : html` <span class="kind">${kindWords[kind]}</span>`}${fault === null ? '' : html` <span class="kind open">fault: ${fault}</span>`}${code === null || declined !== null ? '' : html` <span class="why">${code}</span>`}${reads.length === 0 ? '' : html` <span class="why">+${reads.length}&nbsp;${reads.length === 1 ? 'read' : 'reads'}</span>`}</span><span class="number amount">${amountCents === null ? '' : dollars(amountCents)}</span><span class="state ${tone}"><span aria-hidden="true">${mark}</span> ${text}</span><span class="number ms">${ms === null ? '' : `${ms} ms`}</span></summary>
 <div data-opened></div>
 <p class="unscripted"><a href="${address}">Open this entry</a></p>
 </details>${between === null ? '' : html`<p class="between">${between}</p>`}</div>`

@@ -24,10 +24,10 @@ export function timeRange(from: string | undefined, until: string | undefined): 
 }
 
 /** The format of a time field. The field has no time zone; its time is in UTC. */
-const form = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
+const fieldFormat = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 function secondAt(text: string | undefined): number | undefined {
-  if (text === undefined || !form.test(text)) return undefined
+  if (text === undefined || !fieldFormat.test(text)) return undefined
   const ms = parseTimestamp(`${text}Z`)
   // An impossible date such as February 30 is invalid. It must not become a day of the next month.
   return Number.isNaN(ms) || !timestamp(ms).startsWith(text) ? undefined : ms

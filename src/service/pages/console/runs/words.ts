@@ -7,19 +7,19 @@ import type { EntryFilter } from './read-runs.ts'
 
 /** The text, tone and mark of each outcome. The mark conveys the tone to people who cannot see its color. */
 export const outcomeWords = {
-  done: { text: 'Done', like: 'good', mark: '✓' },
-  declined: { text: 'Declined', like: 'bad', mark: '✕' },
-  review: { text: 'Needs approval', like: 'open', mark: '…' },
-  refused: { text: 'Refused', like: 'bad', mark: '✕' },
-  failed: { text: 'Failed', like: 'bad', mark: '!' },
-  unanswered: { text: 'No response', like: 'bad', mark: '!' },
-  replayed: { text: 'Replayed', like: 'over', mark: '↺' },
-  repeated: { text: 'Duplicate prevented', like: 'open', mark: '↺' },
-  asked: { text: 'Approval requested', like: 'open', mark: '?' },
-  agreed: { text: 'Approved', like: 'good', mark: '✓' },
-  disagreed: { text: 'Denied', like: 'bad', mark: '✕' },
-  happened: { text: 'Automatic', like: 'over', mark: '◷' },
-} as const satisfies Record<RunOutcome, { text: string; like: string; mark: string }>
+  done: { text: 'Done', tone: 'good', mark: '✓' },
+  declined: { text: 'Declined', tone: 'bad', mark: '✕' },
+  review: { text: 'Needs approval', tone: 'open', mark: '…' },
+  refused: { text: 'Refused', tone: 'bad', mark: '✕' },
+  failed: { text: 'Failed', tone: 'bad', mark: '!' },
+  unanswered: { text: 'No response', tone: 'bad', mark: '!' },
+  replayed: { text: 'Replayed', tone: 'over', mark: '↺' },
+  repeated: { text: 'Duplicate prevented', tone: 'open', mark: '↺' },
+  asked: { text: 'Approval requested', tone: 'open', mark: '?' },
+  agreed: { text: 'Approved', tone: 'good', mark: '✓' },
+  disagreed: { text: 'Denied', tone: 'bad', mark: '✕' },
+  happened: { text: 'Automatic', tone: 'over', mark: '◷' },
+} as const satisfies Record<RunOutcome, { text: string; tone: string; mark: string }>
 
 export const kindWords = {
   call: 'Call',
@@ -29,14 +29,14 @@ export const kindWords = {
 } as const satisfies Record<RunEntryKind, string>
 
 /** The state of a call that took effect although the caller did not get its answer, by the fault that caused this. */
-const lostWords: Readonly<Record<string, { text: string; like: string; mark: string }>> = {
-  effect_then_lost: { text: 'Done, answer lost (fault)', like: 'bad', mark: '!' },
-  effect_then_503: { text: 'Done, answered 503 (fault)', like: 'bad', mark: '!' },
+const lostAnswerWords: Readonly<Record<string, { text: string; tone: string; mark: string }>> = {
+  effect_then_lost: { text: 'Done, answer lost (fault)', tone: 'bad', mark: '!' },
+  effect_then_503: { text: 'Done, answered 503 (fault)', tone: 'bad', mark: '!' },
 }
 
 /** Returns the text, tone and mark of an entry's state. */
 export const stateOf = ({ outcome, fault }: { outcome: RunOutcome; fault: string | null }) =>
-  (fault !== null && (outcome === 'unanswered' || outcome === 'failed') ? lostWords[fault] : undefined) ??
+  (fault !== null && (outcome === 'unanswered' || outcome === 'failed') ? lostAnswerWords[fault] : undefined) ??
   outcomeWords[outcome]
 
 /** Returns a run's name, made safe to show. */
@@ -87,7 +87,7 @@ function indented(text: string): string {
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
 /** Formats a moment as the value of a time field, without fractions of a second. */
-export const secondOf = (ms: number | undefined) => (ms === undefined ? undefined : timestamp(ms).slice(0, 19))
+export const timeFieldValue = (ms: number | undefined) => (ms === undefined ? undefined : timestamp(ms).slice(0, 19))
 
 /** The parameters in a timeline's address. */
 export interface TimelineAddress extends EntryFilter {
@@ -99,7 +99,7 @@ export interface TimelineAddress extends EntryFilter {
 
 /** Returns the address of the filtered list of runs. */
 export function runsAddress({ fromMs, untilMs, ...others }: RunsAddress): string {
-  return addressOf('/console', { ...others, from: secondOf(fromMs), until: secondOf(untilMs) })
+  return addressOf('/console', { ...others, from: timeFieldValue(fromMs), until: timeFieldValue(untilMs) })
 }
 
 interface RunsAddress {
@@ -113,7 +113,7 @@ interface RunsAddress {
 
 export function timelineAddress(runId: string, selection: TimelineAddress = {}): string {
   const { agentId: agent, operation: tool, outcome, fromMs, untilMs, order, before, after, fragment } = selection
-  const times = { from: secondOf(fromMs), until: secondOf(untilMs) }
+  const times = { from: timeFieldValue(fromMs), until: timeFieldValue(untilMs) }
   return addressOf(`/console/runs/${runId}`, { agent, tool, outcome, ...times, order, before, after, fragment })
 }
 

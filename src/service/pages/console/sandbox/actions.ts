@@ -20,7 +20,7 @@ type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
  * Moves the clock forward from the offset that it had when the page was shown. So a form that is sent twice moves the
  * clock once.
  */
-const moveFurther =
+const advanceBy =
   (ms: number): Form =>
   (sent, { nowMs, movedMs }) => {
     const shownMs = Number(sent.get('moved') ?? movedMs)
@@ -33,12 +33,12 @@ function movedTo(toMs: number, nowMs: number): FormRequest | null {
 
 /** The forms of the page, by the last segment of the form's address. */
 export const forms: Readonly<Record<string, Form>> = {
-  hour: moveFurther(3_600_000),
-  day: moveFurther(86_400_000),
+  hour: advanceBy(3_600_000),
+  day: advanceBy(86_400_000),
   next: (sent, { nowMs }) => movedTo(Number(sent.get('at')), nowMs),
   to: (sent) => ({
     key: 'advanceSandboxClock',
-    attributes: { to: momentIn(sent.get('to') ?? '') },
+    attributes: { to: utcTimestamp(sent.get('to') ?? '') },
   }),
   fault: (sent) => ({ key: 'setSandboxFault', attributes: faultIn(sent) }),
   clear: (sent) => {
@@ -59,7 +59,7 @@ export const forms: Readonly<Record<string, Form>> = {
 }
 
 /** Converts the value of a date and time field to a timestamp in UTC. Any other text stays unchanged. */
-const momentIn = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
+const utcTimestamp = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
 
 /**
  * Returns the fault described by a form, without the empty fields. Invalid numbers stay unchanged, so that the API

@@ -9,7 +9,7 @@ import { partAddress } from './words.ts'
  * session, so each page requests the content of changed parts itself.
  */
 export async function drawSandbox(reads: SandboxReads, viewer: Viewer): Promise<readonly Drawn[]> {
-  const seen = await reads.clock(viewer, { named: false })
+  const seen = await reads.clock(viewer, { includeRecords: false })
   const managed = await reads.managed(viewer)
   return [
     { source: partAddress('clock'), version: clockVersion(seen) },

@@ -72,7 +72,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
     const { status, body } = await readAsUser(pages, user, key, { params: {} })
     return status === 200 ? (parsedWithoutCards(body) as { data: Resource<Attributes>[] }).data : undefined
   }
-  const clock = async (viewer: Viewer, { named = true } = {}): Promise<ClockSeen> => {
+  const clock = async (viewer: Viewer, { includeRecords = true } = {}): Promise<ClockSeen> => {
     // Due effects are applied first, so that all listed events are in the future.
     await settleDue(pages, { partyId: viewer.user.partyId })
     const [times, nextMs, next] = await Promise.all([
@@ -84,7 +84,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
       nowMs: times.nowMs,
       movedMs: times.nowMs - times.realNowMs,
       nextMs,
-      next: named ? await withRecords(pages, viewer, next) : next.map((event) => ({ ...event, record: null })),
+      next: includeRecords ? await withRecords(pages, viewer, next) : next.map((event) => ({ ...event, record: null })),
     }
   }
   /**

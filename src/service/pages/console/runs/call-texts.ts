@@ -6,7 +6,7 @@ import type { EntrySeen } from './read-runs.ts'
 import { stateOf } from './words.ts'
 
 /** The past-tense phrase for each tool that moves money, and the preposition for its merchant, payee or payer. */
-const deeds: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
+const effectPhrases: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
   pay_shop_checkout: ['Paid', 'at'],
   start_shop_checkout: ['Started a checkout of', 'at'],
   return_shop_order: ['Returned an order of', 'at'],
@@ -26,15 +26,15 @@ const deeds: Readonly<Record<string, readonly [verb: string, preposition: string
   create_subscription: ['Created a subscription of', 'for'],
 }
 
-const tookEffect = ['done', 'declined', 'replayed', 'repeated']
+const outcomesWithEffect = ['done', 'declined', 'replayed', 'repeated']
 
 /**
  * Describes a call by its effect, such as `Paid $36.00 at Plain Goods`. If the call had no effect, returns the tool's
  * title.
  */
-export function deedOf({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
-  const [verb, preposition] = deeds[operation] ?? []
-  const isDone = tookEffect.includes(outcome) || fault?.startsWith('effect_then_') === true
+export function describeCall({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
+  const [verb, preposition] = effectPhrases[operation] ?? []
+  const isDone = outcomesWithEffect.includes(outcome) || fault?.startsWith('effect_then_') === true
   const title = operationsByName.get(operation)?.title ?? operation
   if (verb === undefined || amountCents === null || !(isDone || outcome === 'review')) return title
   const who =
@@ -64,5 +64,5 @@ export function declineText({ outcome, code }: Pick<EntrySeen, 'outcome' | 'code
 /** Returns what went wrong with a failed call: `Paid $36.00 at Plain Goods: declined, over the card's maximum`. */
 export function failureText(entry: EntrySeen): string {
   const why = declineText(entry) ?? entry.code
-  return `${deedOf(entry)}: ${stateOf(entry).text.toLowerCase()}${why === null ? '' : `, ${why}`}`
+  return `${describeCall(entry)}: ${stateOf(entry).text.toLowerCase()}${why === null ? '' : `, ${why}`}`
 }
