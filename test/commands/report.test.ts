@@ -46,7 +46,7 @@ onEachDatabase('report and verify', (database) => {
     const verification = run(['verify', file])
     expect(verification).toMatchObject({ status: 1, stdout: '' })
     expect(verification.stderr).toMatch(
-      /^payments-mcp: not verified: the figure \S*authorizedCents does not match\.\n$/,
+      /^payments-mcp: not verified: the figure \S*authorizedCents does not match its hash\.\n$/,
     )
   })
 

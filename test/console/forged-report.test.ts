@@ -61,18 +61,18 @@ test('a forged report passes verification only if its chain is valid and agrees 
   })
   const changed = rehash({ ...rows[2], status: 500 } as ActivityRow)
   const cases: [forged: ActivityRow[], chain: Partial<RunReport['chain']>, what: string][] = [
-    [rows.with(2, changed), {}, 'does not follow the one before it'],
+    [rows.with(2, changed), {}, 'does not contain the hash of the entry before it'],
     [linkRows(rows.toSpliced(2, 1)), {}, 'is missing, or its number was changed'],
     [linkRows([rows[1], rows[0], ...rows.slice(2)] as ActivityRow[]), {}, 'is missing, or its number was changed'],
     [linkRows(rows.map((row) => ({ ...row, partyId: 'pty_another' }))), {}, 'belongs to another party'],
     [linkRows(rows.with(0, { ...rows[0], status: 500 } as ActivityRow)), { first: place(rows[0]) }, 'is not the first'],
     [rows.slice(0, 4), { last: place(rows[4]) }, 'is not the last'],
     [rows, { last: { sequence: 999, hash: rows[4]?.hash ?? '' } }, 'is not the last'],
-    [rows, { first: { sequence: { toString: 1 }, hash: '' } as never }, 'has a part that no report has'],
+    [rows, { first: { sequence: { toString: 1 }, hash: '' } as never }, 'has a value of the wrong type'],
     [rows, { rows: 6 }, 'has 5 entries, but the report states 6'],
     [rows, { last: null }, 'is not the last'],
-    [[], { first: place(rows[0]) }, 'states entries of a chain, but its chain is empty'],
-    [[], { last: place(rows[0]) }, 'states entries of a chain, but its chain is empty'],
+    [[], { first: place(rows[0]) }, 'states a first or last entry, but its chain is empty'],
+    [[], { last: place(rows[0]) }, 'states a first or last entry, but its chain is empty'],
     [rows.map((row) => ({ ...row, id: 'act\n' })).map(rehash), {}, 'cannot be read'],
     [rows.map((row, index) => ({ ...row, sequence: index + 0.5 })).map(rehash), {}, 'cannot be read'],
   ]

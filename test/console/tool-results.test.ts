@@ -68,6 +68,6 @@ onEachDatabase('the section "What the model saw" of an entry', (database) => {
       .find(({ operation }) => operation === 'get_agent_card_details')
     if (issued === undefined || details === undefined) throw new Error('An entry is missing.')
     expect((await owner.open(site.entryPath(issued))).text).not.toContain('What the model saw')
-    expect((await owner.open(site.entryPath(details))).text).toContain('Unknown: the answer was cut or repeated')
+    expect((await owner.open(site.entryPath(details))).text).toContain('Unknown: the recorded answer was cut off')
   })
 })

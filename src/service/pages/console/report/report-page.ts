@@ -30,7 +30,7 @@ export async function reportFor(
 
 interface Options {
   environment: Environment
-  /** The purpose of the report, which determines how much of the run it covers at most. */
+  /** The use of the report, which limits how many entries and changes of the run it covers. */
   purpose: keyof typeof bounds
 }
 
@@ -42,12 +42,12 @@ export async function makeReport(store: Reads, run: RunRow, { environment, purpo
   return { madeAt: timestamp(nowMs), report }
 }
 
-/** Returns the pieces of a report file. The rows of the chain are read only when they are needed. */
+/** Returns the pieces of a report file. The rows of the chain are read from the store as the pieces are consumed. */
 export function fileOf(store: Reads, madeReport: MadeReport, format: ReportFormat): AsyncGenerator<string> {
   return reportFile(madeReport, format, chainRows(store, madeReport))
 }
 
-/** Wraps the store so that other work can run after each read. */
+/** Wraps the store so that the process can do other work after each read. */
 function withPauses(store: Reads): Reads {
   return {
     read: async (work) => {

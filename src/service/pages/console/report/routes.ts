@@ -35,7 +35,7 @@ const types = {
   json: 'application/json',
 } as const satisfies Record<ReportFormat, string>
 
-/** Returns the file as a download. The service generates run ids, so the file name is valid on every system. */
+/** Returns the file as a download. Run ids contain only characters that every system allows in file names. */
 function downloadResponse(
   c: Context,
   file: AsyncGenerator<string>,

@@ -32,8 +32,9 @@ const failBroken = (what: string): never => {
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
 
-/** The most characters in the text around the data, and in the data before the chain. Real reports are far smaller. */
+/** The maximum number of characters around the data. Real reports stay far below both limits. */
 const maxOtherCharacters = 64 * 1024 * 1024
+/** The maximum number of characters in the data before the chain. */
 const maxDataCharacters = 256 * 1024 * 1024
 
 /** Recomputes all hashes and digests of a report in any of its formats, one line at a time. */
@@ -42,10 +43,9 @@ export async function verifyReport(lines: AsyncIterable<string>): Promise<Verifi
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
-    // Our reports never contain such deep nesting, or another type where a string belongs. So this file is not one of
-    // them.
+    // A real report never causes these errors, which come from very deep nesting or from a value of the wrong type.
     if (error instanceof RangeError || error instanceof TypeError)
-      return { result: 'broken', what: 'the data is nested too deeply, or has a part that no report has' }
+      return { result: 'broken', what: 'the data is nested too deeply, or has a value of the wrong type' }
     throw error
   }
 }
@@ -68,7 +68,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
     isFirst = false
     if (part === 'before' && line === dataBegins) part = 'head'
     if (part === 'head') {
-      if (!written.add(line)) failBroken('there are more figures than a report can have')
+      if (!written.add(line)) failBroken('the data before the chain is longer than in any report')
       if (line !== chainBegins) continue
       head = readHead(written.lines)
       chain = new Chain(head)
@@ -78,13 +78,13 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
       else chain?.take(line)
     } else if (!outside.add(line)) {
       if (part === 'before') return { result: 'no report' }
-      failBroken('there is more text after the data than a report can have')
+      failBroken('the text around the data is longer than in any report')
     }
   }
   if (part === 'before') return { result: 'no report' }
-  if (part === 'head') failBroken(`the data ends at line ${written.lines.length}, before its chain`)
+  if (part === 'head') failBroken(`the file ends at line ${written.lines.length} of the data, before the chain`)
   if (head === undefined || chain === undefined || part === 'rows')
-    return failBroken(`the chain ends after entry ${chain?.last?.sequence ?? 'none'}`)
+    return failBroken(`the file ends in the middle of the chain (last entry: ${chain?.last?.sequence ?? 'none'})`)
   await checkShown(head, outside.lines)
   return chain.end()
 }
@@ -98,7 +98,7 @@ class BoundedLines {
     this.#left = maxCharacters
   }
 
-  /** Adds a line; false if there is no room for it. */
+  /** Adds a line. Returns false, without adding it, if that would exceed the limit. */
   add(line: string): boolean {
     this.#left -= line.length + 1
     if (this.#left < 0) return false
@@ -113,12 +113,12 @@ function readHead(written: readonly string[]): Head {
   const madeReport = { madeAt, report }
   const found = figuresOf(madeReport)
   for (const [path, hash] of Object.entries(found))
-    if (figures[path] !== hash) failBroken(`the figure ${path} does not match`)
+    if (figures[path] !== hash) failBroken(`the figure ${path} does not match its hash`)
   for (const path of Object.keys(figures)) if (!(path in found)) failBroken(`the figure ${path} is missing`)
   const canonical = dataHead(madeReport, shown).split('\n')
   const at = canonical.findIndex((line, index) => line !== written[index])
   if (at !== -1 || canonical.length !== written.length)
-    failBroken(`line ${at + 1} of the data does not match: ${lineExcerpt(written[at] ?? '')}`)
+    failBroken(`line ${at + 1} of the data was changed: ${lineExcerpt(written[at] ?? '')}`)
   return head
 }
 
@@ -128,7 +128,7 @@ function parsedHead(written: readonly string[]): Head {
     const isWhole = [head.figures, head.report, head.report.chain].every(
       (part) => typeof part === 'object' && part !== null,
     )
-    return isWhole ? head : failBroken('a part of the figures is missing')
+    return isWhole ? head : failBroken('the report, its chain or its figures are missing')
   } catch (error) {
     if (error instanceof Broken) throw error
     const at = Number(/\(line (\d+) /.exec(error instanceof Error ? error.message : '')?.[1] ?? 1)
@@ -143,7 +143,7 @@ function parsedHead(written: readonly string[]): Head {
 async function checkShown(head: Head, outside: readonly string[]): Promise<void> {
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
-    // The text of a report from another version cannot be generated.
+    // This version may be unable to generate the text of a report from another version.
     const { before, after } = await partsAround(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
@@ -155,7 +155,7 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
 
 const lineExcerpt = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 
-/** A checker for a report's chain. It takes one row after the other and keeps only the last one in memory. */
+/** A checker for a report's chain. It checks row by row, and keeps only the last row in memory. */
 class Chain {
   last: ActivityRow | undefined
   #count = 0
@@ -178,10 +178,10 @@ class Chain {
     if (hashOf(rest) !== hash) failBroken(`entry ${expected} of the chain (${row.id}) does not match its hash`)
     const before = this.last?.hash
     if (before !== undefined && row.previousHash !== before)
-      failBroken(`entry ${expected} of the chain (${row.id}) does not follow the one before it`)
+      failBroken(`entry ${expected} of the chain (${row.id}) does not contain the hash of the entry before it`)
     if (row.partyId !== partyId) failBroken(`entry ${expected} of the chain (${row.id}) belongs to another party`)
     if (this.last === undefined && hash !== chain.first?.hash)
-      failBroken(`entry ${expected} is not the first entry that the report states`)
+      failBroken(`entry ${expected} is not the first entry according to the report`)
     this.last = row
     this.#count++
   }
@@ -192,14 +192,14 @@ class Chain {
     if (this.#count !== chain.rows || this.#expectsMore)
       failBroken(`the chain has ${this.#count} entries, but the report states ${chain.rows}`)
     if (last === undefined && (chain.first !== null || chain.last !== null))
-      failBroken('the report states entries of a chain, but its chain is empty')
+      failBroken('the report states a first or last entry, but its chain is empty')
     if (last?.hash !== chain.last?.hash || last?.sequence !== chain.last?.sequence)
-      failBroken(`entry ${last?.sequence} is not the last entry that the report states`)
+      failBroken(`entry ${last?.sequence} is not the last entry according to the report`)
     return { result: 'verified', partyId, entries: this.#count, first: chain.first, last: chain.last }
   }
 }
 
-/** Parses the row on a line; undefined if no report can contain the line. */
+/** Parses a line of the chain. Returns undefined if the service would not write such a line. */
 function rowIn(line: string): ActivityRow | undefined {
   try {
     const text = line.replace(/,$/, '')

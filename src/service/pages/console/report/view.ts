@@ -8,7 +8,7 @@ import { type Cell, missingParts, readableRows, type Section, sectionsOf, titleO
 
 type Show = (text: string) => Html | string
 
-/** Renders the sections of a run's report. @param show Renders a text that may contain ids of records. */
+/** Renders the sections of a run's report. @param show Renders a string that may contain record ids. */
 export function reportParts(report: RunReport, madeAt: string, show: Show): Html {
   return html`<article class="report stack">
 <h1><bdi>${titleOf(report)}</bdi></h1>

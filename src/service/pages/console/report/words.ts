@@ -20,9 +20,9 @@ export interface Section {
   rows: readonly (readonly Cell[])[]
 }
 
-/** The most characters of a text that are shown. The JSON contains the whole text. */
+/** The maximum number of characters shown of a foreign text. The JSON file contains the whole text. */
 const maxCharacters = 200
-/** The most rows of a section that are shown. The JSON contains all rows. */
+/** The maximum number of rows shown in a section. The JSON file contains all rows. */
 const maxRows = 500
 
 const foreignCell = (text: string | null, otherwise = '–'): Cell =>
@@ -47,12 +47,12 @@ export function missingParts({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
     return [
-      `This report covers the first ${entries} entries and ${changes} changes of the run. payments-mcp report covers more.`,
+      `This report covers the first ${entries} entries and ${changes} changes of the run. The command payments-mcp report can cover more.`,
     ]
   }
   if (evaluated.calls >= calls) return []
   return [
-    `${calls - evaluated.calls} of ${calls} calls are no longer kept as entries, so questions, repeats, faults and refusals cover the other calls only. Everything else comes from the records.`,
+    `The entries of ${calls - evaluated.calls} of ${calls} calls were deleted, so the questions, duplicates, faults and refusals of those calls are missing. Everything else comes from the records.`,
   ]
 }
 
@@ -74,8 +74,8 @@ function run(report: RunReport, madeAt: string): Section {
       ['From', moment(report.from)],
       ['To', moment(report.to)],
       ['Calls', callsOf(report)],
-      ['Reads for tool calls', String(report.evaluated.toolReads)],
-      ['Entries read', `${report.evaluated.entries}, with ${postedIn(report)}`],
+      ['Reads made for tool calls', String(report.evaluated.toolReads)],
+      ['Entries evaluated', `${report.evaluated.entries}, with ${postedIn(report)}`],
       ['Intended on cards', money(totals.intendedCents)],
       ['Authorized', money(totals.authorizedCents)],
       ['Held on cards now', money(totals.heldCents)],
@@ -87,7 +87,7 @@ function run(report: RunReport, madeAt: string): Section {
 }
 
 const callsOf = ({ calls, refused }: RunReport) =>
-  refused === 0 ? `${calls}` : `${calls}, of which ${refused} failed: refused, declined, an error or no response`
+  refused === 0 ? `${calls}` : `${calls}; ${refused} of them failed (declined, refused, error or no response)`
 
 /** The service cannot know whether two different names belong to the same merchant. */
 const exactNames = 'Merchant names are compared exactly: a different spelling counts as a different merchant.'
@@ -101,14 +101,14 @@ function moneyParts(report: RunReport): Section[] {
       none: 'No cards.',
       columns: [
         'Card',
-        'Declared for',
-        'Bought at',
+        'Declared merchant',
+        'Actual merchants',
         'Maximum',
         'Authorized',
         'Held',
         'Captured',
         'Refunded',
-        'Differs',
+        'Differences',
       ],
       amounts: [3, 4, 5, 6, 7],
       rows: report.cards.map((card) => [
@@ -118,7 +118,7 @@ function moneyParts(report: RunReport): Section[] {
         ...[card.maximumCents, card.authorizedCents, card.heldCents, card.capturedCents, card.refundedCents].map(
           (cents) => money(cents),
         ),
-        card.differences.join(', ') || 'no',
+        card.differences.join(', ') || 'none',
       ]),
     },
     {
@@ -150,7 +150,7 @@ function moneyParts(report: RunReport): Section[] {
     {
       id: 'wallets',
       title: 'Balance effect',
-      note: 'The amounts that the cards, payments, requests and subscriptions of this run have moved so far.',
+      note: 'The amounts that the cards, payments, requests and subscriptions of this run have moved into or out of each wallet so far.',
       none: 'No balance changed.',
       columns: ['Wallet', 'Available', 'Held'],
       amounts: [1, 2],
@@ -196,7 +196,7 @@ function paymentParts({ payments, requests, subscriptions, customers }: RunRepor
     {
       id: 'customers',
       title: 'For customers',
-      note: 'The requests made in customers’ accounts. Only the customers see the results, and this report does not count them.',
+      note: 'Calls made in customers’ accounts. Only the customers can see the resulting records. The totals of this report leave them out.',
       none: 'No calls for customers.',
       columns: ['Customer', 'Done', 'Refused', 'Cards', 'Intended', 'Payments', 'Amount'],
       amounts: [1, 2, 3, 4, 5, 6],
@@ -211,10 +211,10 @@ function paymentParts({ payments, requests, subscriptions, customers }: RunRepor
 function postedIn({ postings: { count, sumCents, unbalanced } }: RunReport): string {
   return unbalanced === 0
     ? `${count} ${count === 1 ? 'posting, which' : 'postings, each of which'} sums to zero`
-    : `${count} postings, of which ${unbalanced} do not sum to zero, by ${money(sumCents)} together`
+    : `${count} postings; ${unbalanced} of them do not sum to zero (total difference: ${money(sumCents)})`
 }
 
-const createdIn = (isOwn: boolean) => (isOwn ? 'in this run' : 'in another')
+const createdIn = (isOwn: boolean) => (isOwn ? 'in this run' : 'in another run')
 
 function peopleParts(report: RunReport): Section[] {
   return [
@@ -222,7 +222,7 @@ function peopleParts(report: RunReport): Section[] {
       id: 'approvals',
       title: 'Approvals',
       none: 'No approvals.',
-      columns: ['Approval', 'Payment', 'Status', 'Decided by', 'How', 'When'],
+      columns: ['Approval', 'Payment', 'Status', 'Decided by', 'Decided via', 'When'],
       rows: report.approvals.map(({ id, paymentId, status, decidedBy, by, decidedAt }) => [
         ...[id, paymentId, status, foreignCell(decidedBy), by ?? '–', decidedAt === null ? '–' : moment(decidedAt)],
       ]),
@@ -242,7 +242,7 @@ function peopleParts(report: RunReport): Section[] {
 function troubleParts({ environment, repeats, faults, refusals }: RunReport): Section[] {
   const ofSandbox = countSection('faults', 'Faults of the sandbox', 'No fault hit a call of this run.', 'Fault', faults)
   return [
-    countSection('repeats', 'Duplicates prevented', 'No duplicate calls.', 'Answered', repeats),
+    countSection('repeats', 'Duplicates prevented', 'No duplicate calls.', 'Outcome', repeats),
     ...(environment === 'sandbox' ? [ofSandbox] : []),
     countSection('refusals', 'Refusals', 'No refusals.', 'Code', refusals),
   ]
@@ -270,7 +270,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
         ? []
         : [
             ['First', String(first.sequence), first.hash],
-            ['Last', `${last.sequence}, of ${rows} from the first`, last.hash],
+            ['Last', `${last.sequence} (${rows} entries from first to last)`, last.hash],
           ],
   }
 }

@@ -29,8 +29,8 @@ const effectPhrases: Readonly<Record<string, readonly [verb: string, preposition
 const outcomesWithEffect = ['done', 'declined', 'replayed', 'repeated']
 
 /**
- * Describes a call by its effect, such as `Paid $36.00 at Plain Goods`. If the call had no effect, returns the tool's
- * title.
+ * Describes a call by its effect, such as `Paid $36.00 at Plain Goods`. If the call needs approval, returns the tool's
+ * title with the amount. For other calls, returns only the title.
  */
 export function describeCall({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
   const [verb, preposition] = effectPhrases[operation] ?? []
@@ -61,7 +61,7 @@ export function declineText({ outcome, code }: Pick<EntrySeen, 'outcome' | 'code
   return Object.hasOwn(shopDeclines, code) ? declineWords[code as ShopDeclineCode] : code
 }
 
-/** Returns what went wrong with a failed call: `Paid $36.00 at Plain Goods: declined, over the card's maximum`. */
+/** Describes a failed call and its error: `Paid $36.00 at Plain Goods: declined, over the card's maximum`. */
 export function failureText(entry: EntrySeen): string {
   const why = declineText(entry) ?? entry.code
   return `${describeCall(entry)}: ${stateOf(entry).text.toLowerCase()}${why === null ? '' : `, ${why}`}`

@@ -8,13 +8,14 @@ import type { RunsOverTime } from './read-runs.ts'
 
 type Bucket = RunsOverTime['buckets'][number]
 
-/** Heights are in pixels. Widths are percentages, so that the chart fits any screen. */
+/** The height of a row of bars, in pixels. */
 const height = 56
+/** The minimum height of a bar, in pixels, and the gap between bars, in percent of the chart's width. */
 const [minHeight, gap] = [2, 0.2]
 
 /**
- * Renders one row of bars for calls over time and one for dollars. With the script, a click or drag on the bars filters
- * the runs by time. Without the script, the person can use the time fields above the list instead.
+ * Renders one row of bars for calls over time and one for dollars. With JavaScript, a click or drag on the bars
+ * filters the runs by time. Without JavaScript, the person can use the time fields above the list instead.
  */
 export function runsChart(period: RunsOverTime, nowMs: number): Html {
   const { fromMs, bucketMs, count, buckets } = period
@@ -29,7 +30,7 @@ ${row(period, { id: 'spent', name: 'Spent', total: dollars(spent), maximum: doll
 <div class="selection" hidden data-selection></div>
 </div>
 <p class="line spread aside"><time datetime="${timestamp(fromMs)}">${shortMomentOf(fromMs)}</time><time datetime="${timestamp(untilMs)}">${shortMomentOf(untilMs)}</time></p>
-<p class="aside">A bar is ${elapsed(bucketMs)}.<span class="scripted"> Click one, or drag across several, to show only the runs of that time.</span></p>
+<p class="aside">Each bar covers ${elapsed(bucketMs)}.<span class="scripted"> Click a bar, or drag across several, to show only the runs in that time.</span></p>
 <details id="chart-table"><summary id="chart-table-shown">Show as a table</summary>
 ${table(
   'Calls and dollars over time',
@@ -75,7 +76,7 @@ function row(
         : html`<rect class="${color}" x="${x}%" width="${round(Math.max(0.1, width - gap))}%" y="${round(y)}" height="${round(tall)}"/>`
     return html`<g><title>${text}</title>${part('calm', height - whole + bad, whole - bad)}${part('bad', height - whole, bad)}</g>`
   })
-  return html`<div class="row-head line spread"><span>${name} <strong>${total}</strong></span><span class="aside">most ${maximum}</span></div>
+  return html`<div class="row-head line spread"><span>${name} <strong>${total}</strong></span><span class="aside">highest bar ${maximum}</span></div>
 <svg width="100%" height="${height}" role="img" aria-labelledby="${id}-over-time"><title id="${id}-over-time">${name}: ${total}, ${ends}</title>
 <line class="grid" x1="0" x2="100%" y1="${height - 0.5}" y2="${height - 0.5}"/>${bars}</svg>`
 }

@@ -8,7 +8,7 @@ import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.
 import { timelineAddress } from './words.ts'
 
 export const runsPerPage = 50
-/** The most entries that are added to the top of a timeline at once. If there are more, a link leads to them. */
+/** The maximum number of new entries added to the top of a timeline at once. A link leads to the rest. */
 const maxNewEntries = 30
 
 /** Renders the newest entries of a run; undefined if the party has no such run. */
@@ -25,8 +25,8 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
 }
 
 /**
- * Creates the function that redraws the parts of the run pages after a change. A page with a filter requests its parts
- * itself.
+ * Creates the function that redraws the unfiltered parts of the run pages after a change. A page with a filter requests
+ * its parts itself.
  */
 export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)

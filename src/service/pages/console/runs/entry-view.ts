@@ -12,7 +12,7 @@ import { describeCall } from './call-texts.ts'
 import type { EntryOpened } from './read-runs.ts'
 import { clockText, kindWords, readableJson, runName, sentence, stateOf } from './words.ts'
 
-/** The most record ids to show at the top of an entry. The response further down contains all of them. */
+/** The maximum number of record ids shown at the top of an entry. */
 const maxRecords = 5
 
 interface EntryShown {
@@ -21,7 +21,7 @@ interface EntryShown {
   nowMs: number
   /** The shop of the entry's order. */
   shopId: string | null
-  /** Whether to show the result that the model saw, which only tool calls have. */
+  /** Whether to show the section with the result that the model saw. Only tool calls have one. */
   isToolCall: boolean
   /** The tool result that the host received; undefined if it is unknown. */
   toolResult: ReturnType<ToolResultOf>
@@ -105,9 +105,9 @@ function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
   if (outcome !== 'replayed' && outcome !== 'repeated') return html``
   const first =
     repeated === null
-      ? html`the first call, which is no longer kept${detail.repeats === undefined ? '' : html` (${idLink(detail.repeats)})`}`
+      ? html`the first call, whose entry is not available${detail.repeats === undefined ? '' : html` (${idLink(detail.repeats)})`}`
       : html`<a href="/console/runs/${repeated.runId}/entries/${repeated.id}">the first call</a>`
-  return html`<p class="note">${outcome === 'repeated' ? 'An identical call was made shortly before. ' : 'This Idempotency-Key was used before. '}Nothing was done twice: this is the recorded answer of ${first}.</p>`
+  return html`<p class="note">${outcome === 'repeated' ? 'An identical call was made shortly before. ' : 'This Idempotency-Key was used before. '}Nothing was done twice: the caller got the recorded answer of ${first}.</p>`
 }
 
 /**
@@ -122,7 +122,7 @@ function readsPart({ run, reads, madeFor }: EntryOpened, nowMs: number): Html {
   return html`<section aria-label="Reads for this call"><h2>Reads for this call</h2><ul>${reads.map(
     ({ id, operation, atMs, ms }) =>
       html`<li><a href="${address(id)}">${operation}</a> <span class="aside">${clockText(atMs, nowMs)} UTC${ms === null ? '' : `, took ${ms} ms`}</span></li>`,
-  )}</ul><p class="aside">The MCP server read these before or after the call. They count as calls of the run.</p></section>`
+  )}</ul><p class="aside">The MCP server made these reads before or after the call. They count as calls of the run.</p></section>`
 }
 
 function faultPart({ fault }: RunDetail): Html {
@@ -162,8 +162,8 @@ function postingRows({ reason, entries }: RunPosting, wallets: ReadonlyMap<strin
 }
 
 /**
- * Renders the wallet and account of a ledger entry. The console has no page for another party's wallet, so it gets no
- * link.
+ * Renders the wallet and account of a ledger entry. Another party's wallet gets no link, because the console has no page
+ * for it.
  */
 function walletAccount(walletId: string, account: string, wallets: ReadonlyMap<string, string>): Html {
   const name = wallets.get(walletId)
@@ -186,13 +186,13 @@ function jsonPart(name: string, line: string | null, text: string | undefined, c
 function toolResultPart({ isToolCall, toolResult }: EntryShown): Html {
   if (!isToolCall) return html``
   if (toolResult === undefined)
-    return html`<section aria-label="What the model saw"><h2>What the model saw</h2><p class="aside">Unknown: the answer was cut or repeated, or the model saw less of it.</p></section>`
+    return html`<section aria-label="What the model saw"><h2>What the model saw</h2><p class="aside">Unknown: the recorded answer was cut off or belongs to a repeat, or the model saw only part of it.</p></section>`
   const { text, structuredContent, next } = toolResult
   return html`<section aria-label="What the model saw"><h2>What the model saw</h2>
 <pre class="wrapped" tabindex="0" aria-label="The text of the result"><code>${withLinkedIds(escaped(text))}</code></pre>
 ${next === null ? '' : html`<p><strong>Next step:</strong> <bdi>${sentence(next)}</bdi></p>`}
 ${structuredContent === null ? '' : html`<details open><summary>Structured content</summary><pre tabindex="0" aria-label="Structured content, JSON"><code>${withLinkedIds(readableJson(structuredContent))}</code></pre></details>`}
-<p class="aside">Derived from the masked answer, for a connection with all tools. Remarks that the MCP server added, such as a low balance or ignored arguments, are not kept.</p></section>`
+<p class="aside">Derived from the masked answer, as for a connection that offers all tools. Remarks that the MCP server added, such as those on a low balance or ignored arguments, are not recorded.</p></section>`
 }
 
 function curlPart({ entry, publicUrl }: EntryShown): Html {

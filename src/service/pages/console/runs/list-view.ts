@@ -29,7 +29,7 @@ interface RunsShown {
   filter: RunsFilter
   /** The messages about invalid times in the filter. */
   problems: TimeProblems
-  /** The address of the live part. */
+  /** The address from which the live part is refreshed. */
   source: string
   /** The address of the page with older runs; null if there are none. */
   older: string | null
@@ -49,7 +49,7 @@ export function runsMain(state: RunsShown): Html {
 <h1>Runs</h1>
 <form method="get" action="/console/find" role="search" class="find">
 <label for="find">Find</label>
-<input id="find" name="id" required maxlength="1024" placeholder="Any id, or a text" spellcheck="false" autocomplete="off">
+<input id="find" name="id" required maxlength="1024" placeholder="Any id or text" spellcheck="false" autocomplete="off">
 <button type="submit" class="quiet">Find</button>
 </form>
 </div>

@@ -3,13 +3,13 @@ import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
 /**
- * The maximum number of results in the cache. Usually, people watch fewer combinations of run and filter at the same time.
+ * The maximum number of results in the cache. In normal use, fewer combinations of run and filter are open at a time.
  */
 const maxCached = 500
 
 /**
- * A cache of the newest entries of runs. After a change, the first request renders them, and later requests get the
- * same result.
+ * A cache of the rendered newest entries, by run and filter. After a change, the first request renders the entries, and
+ * later requests get the same HTML.
  */
 export class NewestEntries {
   readonly #announcements: Announcements

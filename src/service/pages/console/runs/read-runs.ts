@@ -26,12 +26,12 @@ export interface RunSeen extends RunRow {
   agentName: string | null
 }
 
-/** A run in a list, with its newest failed call; undefined if there is none or its entry was deleted. */
 export interface RunListed extends RunSeen {
+  /** The newest failed call; undefined if no call failed or if its entry was deleted. */
   problem: EntrySeen | undefined
 }
 
-/** The totals of runs over time, as `count` time buckets from `fromMs` on. `buckets` omits those without entries. */
+/** The totals of runs in `count` time buckets, beginning at `fromMs`. `buckets` omits the buckets without entries. */
 export interface RunsOverTime {
   fromMs: number
   bucketMs: number
@@ -45,12 +45,12 @@ export interface EntrySeen extends ListedEntry {
 
 /** An entry in a timeline. */
 export interface EntryInTimeline extends EntrySeen {
-  /** The ids of the reads that the MCP server made for this tool call. The row of the call shows them. */
+  /** The ids of the reads that the MCP server made for this tool call. They have no separate rows. */
   reads: readonly string[]
 }
 
 interface TimelinePage extends PageOf<EntryInTimeline> {
-  /** Whether as many entries were read as requested, including the reads that `rows` leaves out. */
+  /** Whether the limit on entries was reached. Reads that `rows` leaves out count toward the limit. */
   isFull: boolean
 }
 
@@ -62,10 +62,11 @@ export interface EntryOpened extends EntrySeen {
   madeFor: string | null
   detail: RunDetail
   run: RunSeen
-  /** The ids of the neighboring entries in the timeline. */
+  /** The id of the next older entry in the timeline; null if this entry is the oldest. */
   older: string | null
+  /** The id of the next newer entry in the timeline; null if this entry is the newest. */
   newer: string | null
-  /** The earlier entry whose answer this call returned again; null if there is none. */
+  /** The entry of the earlier call whose recorded answer this call got; null if there is none or it is not known. */
   repeated: { runId: string; id: string } | null
   /** The names of the wallets in the entry's postings, by wallet id. */
   wallets: ReadonlyMap<string, string>
@@ -75,7 +76,7 @@ export interface Choices {
   agents: readonly { id: string; name: string }[]
 }
 
-/** Creates the functions that read the data of the run pages. Each one uses a single transaction. */
+/** Creates the functions that read the data of the run pages. Each function uses a single transaction. */
 export function createRunReads({ store }: { store: Store }) {
   return {
     runs: (scope: RunScope, page: PageRequest) =>
@@ -115,12 +116,12 @@ export function createRunReads({ store }: { store: Store }) {
 export type RunReads = ReturnType<typeof createRunReads>
 
 /**
- * Returns whether a filter is set. In a filtered timeline, each entry has its own row, even a read within a tool call.
+ * Returns whether a filter is set. In a filtered timeline, each entry has its own row, even a read made for a tool call.
  */
 const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
   Object.values(filter).some((value) => value !== undefined)
 
-/** Returns all entries that belong to the tool calls of these rows. */
+/** Returns all entries of the tool calls to which the rows belong: the calls themselves and their reads. */
 function entriesOfCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
   const names = rows.flatMap(({ toolCall }) => (toolCall === null ? [] : toolCallNames(toolCall)))
   return entriesOfToolCalls(tx, scope, [...new Set(names)])
@@ -176,7 +177,7 @@ async function entryOpened(tx: Transaction, partyId: string, id: string): Promis
   const within = readsWithinCalls(sameCall)
   const reads = new Set(within.get(id))
   const [seen] = await withAgents(tx, partyId, [row])
-  if (seen === undefined) throw new Error('Bug: an entry was lost on the way.')
+  if (seen === undefined) throw new Error('Bug: withAgents returned no row for the entry.')
   return {
     ...seen,
     detail,

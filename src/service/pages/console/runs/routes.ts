@@ -110,7 +110,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   return pageResponse(c, { title: runName(run.instanceId), main, status })
 }
 
-/** Returns the newest entries, which the script adds at the top. It skips entries that the page already shows. */
+/** Returns the newest entries. The script adds those that the page does not show yet at the top. */
 async function showNewest(
   c: Context,
   pages: RunPages,

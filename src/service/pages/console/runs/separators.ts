@@ -6,14 +6,14 @@ type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 /**
- * The smallest clock jump to show. Smaller differences may only mean that a busy database delayed the recording of an
- * entry.
+ * The smallest clock jump to show. A smaller difference may come only from a busy database that delayed the recording
+ * of an entry.
  */
 const jumpMs = 5 * minuteMs
 
 /**
- * Returns the text to show between an entry and the next: the new day, or how far the clock was moved; null if there is
- * neither.
+ * Returns the text to show between an entry and the next: the new day, how far the clock was moved, or both. Returns
+ * null if neither changed.
  */
 export function separatorText(entries: readonly Moment[], at: number): string | null {
   const [entry, next] = [entries[at], entries[at + 1]]
@@ -28,8 +28,8 @@ export function separatorText(entries: readonly Moment[], at: number): string | 
 }
 
 /**
- * Returns how far the sandbox's clock was moved between this entry and the last one before it that a caller caused.
- * Timed effects are skipped, because the time of their entries is when the effect was due.
+ * Returns how far the sandbox clock was moved between an entry and the last earlier entry that is not a due effect. Due
+ * effects are skipped, because their entries show the time when the effect was due, not when it was applied.
  */
 function movedBefore(entry: Moment, before: readonly Moment[]): number {
   const last = before.find(({ kind }) => kind !== 'happened')

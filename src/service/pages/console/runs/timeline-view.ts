@@ -85,7 +85,7 @@ function onwardLink({ onward, isOldestFirst }: Pick<TimelineShown, 'onward' | 'i
 
 /**
  * Renders the row of an entry.
- * @param options.between The separator text, which is at the bottom of the entry's row.
+ * @param options.between The separator text to show below the entry; null if there is none.
  */
 function entryRow(
   runId: string,

@@ -12,8 +12,8 @@ export interface TimeRange {
 }
 
 /**
- * Parses the time range of a filter. Both ends are whole seconds of the service's clock, and the last second is
- * included. For an invalid time, returns a problem and no limit.
+ * Parses the time range of a filter. Both ends are whole seconds on the service's clock, and the range includes the last
+ * second. For an invalid end, returns a problem instead of a limit.
  */
 export function timeRange(from: string | undefined, until: string | undefined): TimeRange {
   const [fromMs, untilMs] = [secondAt(from), secondAt(until)]
@@ -23,7 +23,7 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   return { range: { fromMs }, problems: { until: `Enter a time that is not before ${wholeSeconds(fromMs)}.` } }
 }
 
-/** The format of a time field. The field has no time zone; its time is in UTC. */
+/** The format of a time field's value. The value has no time zone; it is taken as UTC. */
 const fieldFormat = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 function secondAt(text: string | undefined): number | undefined {
@@ -35,7 +35,7 @@ function secondAt(text: string | undefined): number | undefined {
 
 function problemOf(text: string | undefined, ms: number | undefined): string | undefined {
   if (text === undefined || ms !== undefined) return undefined
-  return `“${shortForeignText(text, 40)}” is not a time. Enter one like 2026-11-23T09:30.`
+  return `“${shortForeignText(text, 40)}” is not a time. Enter a time such as 2026-11-23T09:30.`
 }
 
 const wholeSeconds = (ms: number) => timestamp(ms).slice(0, 19).replace('T', ' ')

@@ -28,7 +28,7 @@ export const kindWords = {
   happened: 'Automatic',
 } as const satisfies Record<RunEntryKind, string>
 
-/** The state of a call that took effect although the caller did not get its answer, by the fault that caused this. */
+/** The text, tone and mark of a call that took effect although a fault withheld its answer, by fault. */
 const lostAnswerWords: Readonly<Record<string, { text: string; tone: string; mark: string }>> = {
   effect_then_lost: { text: 'Done, answer lost (fault)', tone: 'bad', mark: '!' },
   effect_then_503: { text: 'Done, answered 503 (fault)', tone: 'bad', mark: '!' },
@@ -39,7 +39,7 @@ export const stateOf = ({ outcome, fault }: { outcome: RunOutcome; fault: string
   (fault !== null && (outcome === 'unanswered' || outcome === 'failed') ? lostAnswerWords[fault] : undefined) ??
   outcomeWords[outcome]
 
-/** Returns a run's name, made safe to show. */
+/** Returns a run's name in a form that is safe to show. */
 export const runName = (instanceId: string | null) =>
   instanceId === null ? 'Calls without an instance id' : foreignName(instanceId, 'A run without a readable name', 80)
 
@@ -56,21 +56,21 @@ const clockOfThisYear = utcFormat(clock)
 const clockOfOtherYear = utcFormat({ ...clock, year: 'numeric' })
 
 /**
- * Formats a time of the service's clock, such as `Nov 23, 01:06:28.159`. If the year is not the present one, it is
- * included.
+ * Formats a time on the service's clock, such as `Nov 23, 01:06:28.159`. Includes the year if it is not the current
+ * year.
  */
 export function clockText(ms: number, nowMs: number): string {
   const isOtherYear = timestamp(ms).slice(0, 4) !== timestamp(nowMs).slice(0, 4)
   return isOtherYear ? clockOfOtherYear(ms) : clockOfThisYear(ms)
 }
 
-/** Describes how long ago a moment was, in the largest fitting unit, such as `2 min ago`. */
+/** Describes how long ago something happened, in the largest unit that fits, such as `2 min ago`. */
 export function agoText(ms: number): string {
   const [largest] = elapsed(ms).split(/(?<=[a-z]) /)
   return ms < 1000 ? 'just now' : `${largest} ago`
 }
 
-/** Indents a text if it is JSON, and escapes its invisible characters. */
+/** Indents a string if it is JSON, and escapes its invisible characters. */
 export function readableJson(text: string): string {
   return escaped(indented(text))
 }

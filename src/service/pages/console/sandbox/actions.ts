@@ -11,14 +11,14 @@ export interface FormRequest {
 }
 
 /**
- * A function that converts a submitted form to an API request; null if the clock is already at the requested time or
- * later.
+ * A function that converts a submitted form to an API request. It returns null if the clock has already reached the
+ * requested time.
  */
 type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
 /**
- * Moves the clock forward from the offset that it had when the page was shown. So a form that is sent twice moves the
- * clock once.
+ * Creates a form that moves the clock forward from its offset at the time when the page was rendered. Therefore,
+ * submitting the form twice moves the clock only once.
  */
 const advanceBy =
   (ms: number): Form =>
@@ -58,7 +58,7 @@ export const forms: Readonly<Record<string, Form>> = {
   }),
 }
 
-/** Converts the value of a date and time field to a timestamp in UTC. Any other text stays unchanged. */
+/** Converts the value of a date and time field to a timestamp in UTC. Returns any other string unchanged. */
 const utcTimestamp = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
 
 /**

@@ -38,16 +38,16 @@ export interface ClockSeen {
   nowMs: number
   /** How far the clock is ahead of real time, in milliseconds. */
   movedMs: number
-  /** The time of the next timed effect of any party; null if there is none. */
+  /** The time when the next timed effect of any party is due; null if there is none. */
   nextMs: number | null
   /** The upcoming events of the user's own party. */
   next: readonly Upcoming[]
 }
 
 export interface SandboxSeen extends ClockSeen {
-  /** Whether this session may manage the sandbox. If it is false, the user must first sign in with a password. */
+  /** Whether this session may manage the sandbox. If not, the user must first sign in with a password. */
   mayManage: boolean
-  /** Undefined if the user may not manage the sandbox. */
+  /** The faults and snapshots; undefined if the user may not manage the sandbox. */
   managed: Managed | undefined
   world: { digest: string | null; isRehearsal: boolean } | undefined
   shops: readonly Resource<{ name: string; about: string }>[]
