@@ -214,7 +214,7 @@ export class LoopbackDecisions implements Decisions {
     const page = decisionPage({
       isWithoutConsole: true,
       words,
-      contextFacts: await this.#contextFacts(entry.held.call, words.asks),
+      contextFacts: await this.#contextFacts(entry.held.call, words.isPending),
       form:
         session === undefined
           ? onlyShown

@@ -196,7 +196,7 @@ test.each([
 })
 
 test('a session that may not approve gets no “yes” button, and is asked to sign in with a password', () => {
-  const words = { facts: [], effect: '', asks: false, ends: '', outcome: [], yes: 'Pay it' } as never
+  const words = { facts: [], effect: '', isPending: false, expiresAt: '', outcome: [], yes: 'Pay it' } as never
   const shown = (mayAgree: boolean) =>
     String(waitingPart({ approvals: [], decisions: [{ id: 'dec_1', words, token: 't' }], mayAgree }))
   expect(shown(true)).toContain('value="yes"')

@@ -28,13 +28,13 @@ interface PageState {
 /** Renders the page where a person approves or denies a payment. The page works without JavaScript. */
 export function approvalPage(words: ApprovalWords, state: PageState): Html {
   const { problem } = state
-  const { heading, outcome, asks, check } = words
+  const { heading, outcome, isPending, check } = words
   const main = html`<h1>${heading}</h1>
 ${problem === null ? '' : html`<p class="problem" id="problem" role="alert">${problem}</p>`}
 ${outcome.length === 0 ? '' : html`<div role="status">${outcome.map((line) => html`<p>${line}</p>`)}</div>`}
 ${approvalFacts(words)}
 ${check === null ? '' : html`<p class="done">${check}</p>`}
-${asks ? decisionForm(state) : ''}
+${isPending ? decisionForm(state) : ''}
 ${afterDeciding}`
   return formPage({ title: titleOf(heading, problem), main })
 }

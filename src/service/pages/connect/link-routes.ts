@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { mayBeAnybody } from '../frame/browser-session.ts'
+import { mayActAsAnyone } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { lead, tokenOf } from '../frame/link-routes.ts'
@@ -23,12 +23,12 @@ export function mountLinks(app: Hono, dependencies: PageDependencies): void {
 async function showPage(c: Context, pages: LinkDependencies): Promise<Response> {
   const link = await pages.connectLinks.open(tokenOf(c), c.req.query('joined') ?? null)
   if (link === undefined) return notFound(c)
-  const action = mayBeAnybody(c, pages) ? c.req.path : null
+  const action = mayActAsAnyone(c, pages) ? c.req.path : null
   return c.html(linkPage(link, action), 200, headers)
 }
 
 async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Response> {
-  if (!mayBeAnybody(c, pages)) return refusalPage(c, 403, 'Sign in to your account to accept.')
+  if (!mayActAsAnyone(c, pages)) return refusalPage(c, 403, 'Sign in to your account to accept.')
   const sent = await sentForm(c, pages, ['accept'], 'The form lacks your decision to accept.')
   if (sent instanceof Response) return sent
   const formToken = sent.get('formToken') ?? ''

@@ -79,7 +79,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         if (row === undefined || after === undefined || !(await storeAnswer(tx, row, after, user.id))) {
           return unchanged(undefined)
         }
-        const { event, operation } = records[answer]
+        const { event, operation } = recordsByAnswer[answer]
         recordEvents(tx, { partyId: user.partyId, id, agentId: null }, [event], atMs)
         const result = await runEntryOf(context, user, await openDecision(tx, row), answer)
         return { result, acts: [actOfUser(user, { operation, resourceIds: [id] })] }
@@ -91,7 +91,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
 }
 
 /** The event to record for each answer, and the operation name to write to the activity. */
-const records = {
+const recordsByAnswer = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },
 } as const

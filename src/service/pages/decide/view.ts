@@ -26,7 +26,7 @@ export function decisionPage({ words, contextFacts, form, after, problem, isWith
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
 ${outcomeOf(words)}
 ${isWithoutConsole ? decisionFacts(words, contextFacts, (text) => text) : decisionFacts(words, contextFacts)}
-${words.asks ? form : ''}
+${words.isPending ? form : ''}
 ${after}`
   return formPage({ title: titleOf(words.heading, problem), main })
 }
@@ -44,9 +44,9 @@ ${mayAgree ? decisionButtons(yes) : html`<button type="submit" name="decision" v
 }
 
 /** Renders the links below a decision, and the signed-in account. */
-export function afterDecision(account: Account, action: string): Html {
+export function afterDecision(account: Account, next: string): Html {
   return html`${afterDeciding}
-${accountSection(account, 'Sign in as a different user', action)}`
+${accountSection(account, 'Sign in as a different user', next)}`
 }
 
 interface Waiting {

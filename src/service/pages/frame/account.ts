@@ -19,20 +19,20 @@ export function accountOf({ user: { name, email }, formToken }: SignedIn): Accou
   }
 }
 
-export function accountSection({ user, email, signOutToken }: Account, signOut: string, next?: string): Html {
+export function accountSection({ user, email, signOutToken }: Account, signOutLabel: string, next?: string): Html {
   return html`<section aria-labelledby="account">
 <h2 id="account">Your account</h2>
 <p>Signed in as <bdi>${user}</bdi> (<bdi>${email}</bdi>)</p>
-${signOutForm(signOutToken, signOut, next)}
+${signOutForm(signOutToken, signOutLabel, next)}
 </section>`
 }
 
 /** Renders the form that ends the session. `next` is the page to open after the next sign-in. */
-export function signOutForm(token: string, text: string, next?: string): Html {
+export function signOutForm(token: string, label: string, next?: string): Html {
   return html`<form method="post" action="/sign-out">
 <input type="hidden" name="formToken" value="${token}">
 ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}">`}
-<button type="submit" class="link">${text}</button>
+<button type="submit" class="link">${label}</button>
 </form>`
 }
 

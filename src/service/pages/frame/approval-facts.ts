@@ -12,14 +12,14 @@ export function approvalFacts({
   reasons,
   requestedAt,
   denialReason,
-  asks,
+  isPending,
 }: ApprovalWords): Html {
   return html`<dl>
 <div><dt>Amount</dt><dd><strong>${amount}</strong></dd></div>
 <div><dt>Payee</dt><dd>${parts(payee)}</dd></div>
 ${description === null ? '' : html`<div><dt>Description</dt><dd><bdi>${description}</bdi></dd></div>`}
 <div><dt>Requested by</dt><dd>${parts(initiator)}, on ${requestedAt}</dd></div>
-<div><dt>${asks ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${withLinkedIds(reason)}</dd>`)}</div>
+<div><dt>${isPending ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${withLinkedIds(reason)}</dd>`)}</div>
 ${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
 </dl>`
 }

@@ -17,7 +17,7 @@ export interface ApprovalWords {
   /** The outcome; empty while the payment is pending. */
   outcome: string[]
   /** Whether the payment can still be approved or denied. */
-  asks: boolean
+  isPending: boolean
   amount: string
   payee: Part[]
   description: string | null
@@ -30,7 +30,7 @@ export interface ApprovalWords {
   check: string | null
 }
 
-const longest = 500
+const maxTextLength = 500
 
 export function approvalWords(review: ApprovalReview): ApprovalWords {
   const { status, description, denialReason, reasons } = review
@@ -38,14 +38,14 @@ export function approvalWords(review: ApprovalReview): ApprovalWords {
   return {
     heading: headings[status],
     outcome: outcomes[status](resolved),
-    asks: status === 'pending',
+    isPending: status === 'pending',
     amount: dollars(review.amountCents),
     payee: payeeWords(review.payee),
-    description: shortForeignText(description ?? '', longest) || null,
+    description: shortForeignText(description ?? '', maxTextLength) || null,
     initiator: initiatorWords(review.initiator),
     reasons: reasons.map(reasonWords),
     requestedAt: momentOf(review.createdAtMs),
-    denialReason: shortForeignText(denialReason ?? '', longest) || null,
+    denialReason: shortForeignText(denialReason ?? '', maxTextLength) || null,
     check: status === 'pending' ? checkWords(review.check) : null,
   }
 }

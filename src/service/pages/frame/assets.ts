@@ -26,16 +26,16 @@ export const assets = {
 export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css'
 
 /** The headers of the logo. Browsers may cache it for a day, because every page requests it and it seldom changes. */
-const seldomChanged = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
+const logoHeaders = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
 /** Serves the files. Each file is read once, when it is first requested. */
 export function mountAssets(app: Hono): void {
   app.get('/styles/base.css', (c) => c.body(baseStyle(), 200, css))
   app.get('/styles/parts.css', (c) => c.body(partsStyle(), 200, css))
-  const svg = { ...seldomChanged, 'Content-Type': 'image/svg+xml', 'Content-Security-Policy': "default-src 'none'" }
+  const svg = { ...logoHeaders, 'Content-Type': 'image/svg+xml', 'Content-Security-Policy': "default-src 'none'" }
   app.get('/favicon.svg', (c) => c.body(iconSvg(markPath), 200, svg))
   app.get('/favicon.ico', (c) =>
-    c.body(new Uint8Array(markIco(32)), 200, { ...seldomChanged, 'Content-Type': 'image/x-icon' }),
+    c.body(new Uint8Array(markIco(32)), 200, { ...logoHeaders, 'Content-Type': 'image/x-icon' }),
   )
   const texts = new Map<keyof typeof assets, Promise<string>>()
   for (const path of Object.keys(assets) as (keyof typeof assets)[]) {

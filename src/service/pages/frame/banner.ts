@@ -2,7 +2,7 @@ import { timestamp } from '../../../core/system.ts'
 import { movedClock } from '../../request/moved-clock.ts'
 import { siteBrand } from './bar.ts'
 import type { PageDependencies } from './dependencies.ts'
-import { bannerPlace, barPlace, fillPlaceholders } from './document.ts'
+import { bannerPlaceholder, barPlaceholder, fillPlaceholders } from './document.ts'
 import { momentOf } from './texts.ts'
 
 /** The banner of sandbox pages. */
@@ -17,7 +17,7 @@ export function withBanner(
   banner: () => string | Promise<string>,
   brand = siteBrand,
 ): Promise<Response> {
-  return fillPlaceholders(response, async () => ({ [bannerPlace]: await banner(), [barPlace]: brand }))
+  return fillPlaceholders(response, async () => ({ [bannerPlaceholder]: await banner(), [barPlaceholder]: brand }))
 }
 
 /**

@@ -6,7 +6,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { pendingCount } from '../../request/pending-count.ts'
 import { accountOf, signOutForm } from './account.ts'
 import type { PageDependencies } from './dependencies.ts'
-import { barPlace, fillPlaceholders, type Html } from './document.ts'
+import { barPlaceholder, fillPlaceholders, type Html } from './document.ts'
 
 /** The logo and the product name at the top of each page, as a link to the home page. */
 export const siteBrand = `<div class="brand"><a href="/">${mark}</a></div>`
@@ -16,7 +16,7 @@ interface Place {
   path: string
   /** The path prefixes of the pages on which this link is marked as current. */
   under: readonly string[]
-  only?: Environment
+  onlyIn?: Environment
 }
 
 const decisions = '/decisions'
@@ -25,7 +25,7 @@ const decisions = '/decisions'
 const places: readonly Place[] = [
   { name: 'Runs', path: '/console', under: ['/console'] },
   { name: 'Money', path: '/console/money', under: ['/console/money'] },
-  { name: 'Sandbox', path: '/console/sandbox', under: ['/console/sandbox'], only: 'sandbox' },
+  { name: 'Sandbox', path: '/console/sandbox', under: ['/console/sandbox'], onlyIn: 'sandbox' },
   { name: 'Decisions', path: decisions, under: [decisions, '/decide', '/approvals'] },
   { name: 'Connections', path: '/connections', under: ['/connections'] },
 ]
@@ -39,20 +39,20 @@ export function withBar(
   pages: PageDependencies,
   { signedIn, path }: { signedIn: SignedIn; path: string },
 ): Promise<Response> {
-  return fillPlaceholders(response, async () => ({ [barPlace]: String(await barFor(pages, signedIn, path)) }))
+  return fillPlaceholders(response, async () => ({ [barPlaceholder]: String(await barFor(pages, signedIn, path)) }))
 }
 
 async function barFor(pages: PageDependencies, signedIn: SignedIn, path: string): Promise<Html> {
-  const waiting = await waitingFor(pages, signedIn)
+  const pending = await countPending(pages, signedIn)
   const { user, signOutToken } = accountOf(signedIn)
   const current = places.findLast(({ under }) => under.some((start) => path === start || path.startsWith(`${start}/`)))
-  const visiblePlaces = places.filter(({ only }) => only === undefined || only === pages.environment)
+  const visiblePlaces = places.filter(({ onlyIn }) => onlyIn === undefined || onlyIn === pages.environment)
   return html`<a class="skip" href="#main">Skip to the content</a>
 <div class="bar">
 ${raw(siteBrand)}
 <nav aria-label="Pages"><ul>${visiblePlaces.map(
     (place) =>
-      html`<li><a href="${place.path}"${place === current ? html` aria-current="page"` : ''}>${place.name}${place.path === decisions ? countText(waiting) : ''}</a></li>`,
+      html`<li><a href="${place.path}"${place === current ? html` aria-current="page"` : ''}>${place.name}${place.path === decisions ? countText(pending) : ''}</a></li>`,
   )}</ul></nav>
 <div class="line">${path.startsWith('/console') ? html`<p class="live-state" role="status" data-live-state></p>` : ''}<bdi>${withoutCardNumbers(user)}</bdi>${signOutForm(signOutToken, 'Sign out')}</div>
 </div>`
@@ -64,7 +64,7 @@ function countText(count: number): Html | '' {
 }
 
 /** Counts the pending decisions. If that fails, returns 0, so that the page is shown without a number. */
-async function waitingFor({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
+async function countPending({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
   try {
     return await pendingCount(store, partyId, maxCounted + 1)
   } catch (error) {

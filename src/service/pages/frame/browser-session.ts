@@ -41,14 +41,14 @@ export async function endSession(c: Context, pages: PageDependencies): Promise<v
  * Returns whether the sandbox's owner may sign in without a password, which works only on the service's own machine.
  */
 export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
-  return mayBeAnybody(c, pages) && isLoopback(pages.publicUrl())
+  return mayActAsAnyone(c, pages) && isLoopback(pages.publicUrl())
 }
 
 /**
  * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so anyone on this
  * machine who has a link counts as its recipient. Both the client's connection and the requested address must be local.
  */
-export function mayBeAnybody(c: Context, { environment }: PageDependencies): boolean {
+export function mayActAsAnyone(c: Context, { environment }: PageDependencies): boolean {
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
 }
 

@@ -11,19 +11,19 @@ export interface ContextFact {
 
 /**
  * Renders the facts about a call that needs a decision.
- * @param ids Renders a text that may contain ids. By default, the ids become links.
+ * @param render Renders a text that may contain ids. By default, the ids become links.
  */
 export function decisionFacts(
-  { facts, effect, asks, ends }: DecisionWords,
+  { facts, effect, isPending, expiresAt }: DecisionWords,
   contextFacts: readonly ContextFact[] = [],
-  ids: (text: string) => Html | string = withLinkedIds,
+  render: (text: string) => Html | string = withLinkedIds,
 ): Html {
   const [first, ...others] = facts
   return html`<dl>
-${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${ids(first.text)}</strong></dd></div>`}
-${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${ids(text)}</bdi></dd></div>`)}
-${contextFacts.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${ids(text)}</bdi></dd></div>`)}
-${asks ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${ends}</dd></div>` : ''}
+${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${render(first.text)}</strong></dd></div>`}
+${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${render(text)}</bdi></dd></div>`)}
+${contextFacts.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${render(text)}</bdi></dd></div>`)}
+${isPending ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${expiresAt}</dd></div>` : ''}
 </dl>`
 }
 

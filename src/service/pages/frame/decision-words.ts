@@ -8,13 +8,13 @@ export interface DecisionWords {
   /** The outcome; empty while the call is pending. */
   outcome: string[]
   /** Whether the call can still be decided. */
-  asks: boolean
+  isPending: boolean
   facts: Fact[]
   /** The effect of a yes, as a sentence. */
   effect: string
   /** The text of the button that approves. */
   yes: string
-  ends: string
+  expiresAt: string
 }
 
 export interface Fact {
@@ -23,22 +23,22 @@ export interface Fact {
   text: string
 }
 
-interface Deciding {
+interface DecisionInput {
   call: Pick<HeldCall, 'facts' | 'effect' | 'approveLabel' | 'host'>
   state: HeldState
   endsAtMs: number
 }
 
-export function decisionWords({ call, state, endsAtMs }: Deciding): DecisionWords {
-  const ends = momentOf(endsAtMs)
+export function decisionWords({ call, state, endsAtMs }: DecisionInput): DecisionWords {
+  const expiresAt = momentOf(endsAtMs)
   return {
     heading: headings[state],
-    outcome: outcomes[state](ends),
-    asks: state === 'pending',
+    outcome: outcomes[state](expiresAt),
+    isPending: state === 'pending',
     facts: call.facts.map(factOf),
     effect: call.effect,
     yes: call.approveLabel,
-    ends,
+    expiresAt,
   }
 }
 
@@ -56,12 +56,12 @@ const headings = {
 
 const outcomes = {
   pending: () => [],
-  yes: (ends) => [
-    `Your assistant can carry it out until ${ends}. Go back to the conversation; you can close this page.`,
+  yes: (expiresAt) => [
+    `Your assistant can carry it out until ${expiresAt}. Go back to the conversation; you can close this page.`,
   ],
   no: () => ['Nothing was done. You can close this page.'],
   ended: () => ['This request has expired. If you still want it, ask your assistant again.'],
-} as const satisfies Record<HeldState, (ends: string) => string[]>
+} as const satisfies Record<HeldState, (expiresAt: string) => string[]>
 
 /**
  * Splits a fact into its label, if it has one, and its text. The facts were made safe to show when they were recorded.

@@ -14,7 +14,7 @@ export interface PageForm {
 
 interface PageDocument {
   title: string
-  /** The addresses of the style sheets in order; by default, the usual ones. */
+  /** The addresses of the style sheets in order; by default, those of most pages. */
   styles?: readonly AssetPath[]
   scripts?: Html
   /** Whether the page is embedded in another one. If so, it has no logo and no banner. */
@@ -23,8 +23,8 @@ interface PageDocument {
 }
 
 /** The placeholders for the sandbox's banner (banner.ts) and for the site's bar (bar.ts). */
-export const bannerPlace = '<!-- banner -->'
-export const barPlace = '<!-- bar -->'
+export const bannerPlaceholder = '<!-- banner -->'
+export const barPlaceholder = '<!-- bar -->'
 
 /** The style sheets of most pages: the base, the parts, the bar, and the styles that only some pages need. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/pages.css'] as const
@@ -45,7 +45,7 @@ ${styles.map((path) => html`<link rel="stylesheet" href="${path}">`)}
 ${scripts}
 </head>
 <body>
-${framed ? '' : raw(`<header>\n${bannerPlace}\n${barPlace}\n</header>`)}
+${framed ? '' : raw(`<header>\n${bannerPlaceholder}\n${barPlaceholder}\n</header>`)}
 ${body}
 </body>
 </html>
@@ -63,7 +63,7 @@ export async function fillPlaceholders(
   const { headers } = response
   if (!headers.get('content-type')?.startsWith('text/html') || headers.has('content-disposition')) return response
   const page = await response.text()
-  if (!page.includes(bannerPlace) && !page.includes(barPlace)) return new Response(page, response)
-  const filled = Object.entries(await texts()).reduce((text, [place, put]) => text.replace(place, () => put), page)
+  if (!page.includes(bannerPlaceholder) && !page.includes(barPlaceholder)) return new Response(page, response)
+  const filled = Object.entries(await texts()).reduce((all, [key, text]) => all.replace(key, () => text), page)
   return new Response(filled, response)
 }

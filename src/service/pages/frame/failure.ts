@@ -5,7 +5,7 @@ import { failureOf } from '../../request/reply.ts'
 import type { PageDependencies } from './dependencies.ts'
 import { messagePage } from './form-page.ts'
 
-interface Looks {
+interface FailurePage {
   /** The name of the page in the log. */
   page: string
   headers: Readonly<Record<string, string>>
@@ -14,7 +14,7 @@ interface Looks {
 export type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
 /** Returns a wrapper for handlers of browser requests. It turns any failure into a page without internal details. */
-export function failingAs({ page, headers }: Looks): OrFailure {
+export function failingAs({ page, headers }: FailurePage): OrFailure {
   return async (c, { system, log }, answer) => {
     try {
       return await answer()

@@ -3,7 +3,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { Answerer } from '../../request/played-party.ts'
 import { type Account, accountOf } from './account.ts'
 import { hasFormToken } from './answers.ts'
-import { mayBeAnybody } from './browser-session.ts'
+import { mayActAsAnyone } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { PageForm } from './document.ts'
 
@@ -45,7 +45,7 @@ export function visitorOf(
     const personToken = signedIn.formToken(purposeOf(c))
     return { ...visitor, form: { ...form, personToken, mayAgree: signedIn.isProven } }
   }
-  const isPlayed = answerer === 'anybody' && mayBeAnybody(c, pages)
+  const isPlayed = answerer === 'anybody' && mayActAsAnyone(c, pages)
   return { ...visitor, form: isPlayed ? { ...form, personToken: null, mayAgree: true } : null }
 }
 
@@ -62,7 +62,7 @@ export function refusalOf(
       return 'You have since signed in as a different user. Nothing was changed.'
     return isYes && !signedIn.isProven ? 'Nothing was changed. To agree, sign in with your password.' : undefined
   }
-  if (answerer === 'anybody' && mayBeAnybody(c, pages)) return undefined
+  if (answerer === 'anybody' && mayActAsAnyone(c, pages)) return undefined
   return 'Sign in as a user of the recipient’s account.'
 }
 

@@ -3,7 +3,7 @@ import { type HostName, hostNames } from '../../../core/host-setups.ts'
 import { firstQuestion, shortDescription } from '../../../core/product.ts'
 import { type About, titleIn } from '../../../openapi/discovery.ts'
 import { movedClock } from '../../request/moved-clock.ts'
-import { mayBeAnybody } from '../frame/browser-session.ts'
+import { mayActAsAnyone } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failingAs } from '../frame/failure.ts'
 import { scriptedPageHeaders as headers } from '../frame/headers.ts'
@@ -39,7 +39,7 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
     version: about.version,
     mcpUrl: `${publicUrl()}/mcp`,
     // The command contains a path on this machine, so only a visitor on this machine may see it.
-    start: mayBeAnybody(c, pages) ? about.start : undefined,
+    start: mayActAsAnyone(c, pages) ? about.start : undefined,
     host: hostNames.find((name) => name === hostId) ?? firstHost,
   })
   return c.html(page, 200, { ...headers, ...varied })

@@ -88,18 +88,18 @@ const doneWords: Readonly<Record<string, string>> = {
 
 type Status = 200 | 400 | 403 | 404 | 409 | 422 | 429 | 500 | 503
 
-interface Said {
+interface Outcome {
   done?: string | null
   problem?: string
   status?: Status
 }
 
-function refusedWith(body: string, status: number): Said {
+function refusedWith(body: string, status: number): Outcome {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
   // For an invalid value, the detail is enough. The next step in the error table is meant for programs.
-  const isValue = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
-  const next = isValue ? '' : errorTable[code as ErrorCode].next
+  const isDetailEnough = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
+  const next = isDetailEnough ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }
 }
 
@@ -107,7 +107,7 @@ async function show(
   c: Context,
   { reads }: SandboxPages,
   signedIn: SignedIn,
-  { done = null, problem, status = 200 }: Said,
+  { done = null, problem, status = 200 }: Outcome,
 ) {
   const token = signedIn.formToken(purpose)
   const seen = await reads.all(signedIn)

@@ -17,11 +17,11 @@ export interface Upcoming extends NextEvent {
 
 interface RecordSummary {
   /** The text for the event; null if the text depends only on the kind of event. */
-  happens: string | null
-  words: string
+  eventText: string | null
+  description: string
   /** The address of a page with the record's details, and the text of the link to it. */
   address: string
-  at: string
+  linkText: string
 }
 
 /** The fields of records in API responses. Each kind of record has only some of them. */
@@ -40,8 +40,8 @@ interface RecordAttributes {
 interface Subject {
   key: OperationKey
   param: string
-  words: (attributes: RecordAttributes) => string
-  happens?: (attributes: RecordAttributes) => string
+  describe: (attributes: RecordAttributes) => string
+  eventText?: (attributes: RecordAttributes) => string
 }
 
 const nameText = (text: string | null) => foreignName(text ?? '', 'without a description', 80)
@@ -63,24 +63,24 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
  * only in lists.
  */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
-  shop: { key: 'getShopOrder', param: 'orderId', words: ({ shopId }) => `An order at ${nameText(shopId)}` },
-  bank: { key: 'getTransfer', param: 'transferId', words: requestLine },
+  shop: { key: 'getShopOrder', param: 'orderId', describe: ({ shopId }) => `An order at ${nameText(shopId)}` },
+  bank: { key: 'getTransfer', param: 'transferId', describe: requestLine },
   hold: {
     key: 'getCardTransaction',
     param: 'cardTransactionId',
-    words: ({ held, merchant }) => `${dollars(held)} at ${nameText(merchant.name)}`,
+    describe: ({ held, merchant }) => `${dollars(held)} at ${nameText(merchant.name)}`,
   },
   subscription: {
     key: 'getSubscription',
     param: 'subscriptionId',
-    words: ({ terms }) => nameText(terms.description),
-    happens: subscriptionHappens,
+    describe: ({ terms }) => nameText(terms.description),
+    eventText: subscriptionHappens,
   },
   invitation: null,
-  request: { key: 'getPaymentRequest', param: 'paymentRequestId', words: requestLine },
+  request: { key: 'getPaymentRequest', param: 'paymentRequestId', describe: requestLine },
 }
 
-const payment: Subject = { key: 'getPayment', param: 'paymentId', words: requestLine }
+const payment: Subject = { key: 'getPayment', param: 'paymentId', describe: requestLine }
 
 /** Adds to each event a summary of its record, if the user may read the record. */
 export function withRecords(
@@ -97,9 +97,9 @@ export function withRecords(
     const { instanceId } = attributes
     const where =
       instanceId === undefined
-        ? { address: `/console/money#${kind === 'subscription' ? id : 'requests'}`, at: 'View in Money' }
-        : { address: `/console/runs/${runIdOf(user.partyId, instanceId)}`, at: 'View run' }
-    return { happens: subject.happens?.(attributes) ?? null, words: subject.words(attributes), ...where }
+        ? { address: `/console/money#${kind === 'subscription' ? id : 'requests'}`, linkText: 'View in Money' }
+        : { address: `/console/runs/${runIdOf(user.partyId, instanceId)}`, linkText: 'View run' }
+    return { eventText: subject.eventText?.(attributes) ?? null, description: subject.describe(attributes), ...where }
   }
   return Promise.all(next.map(async (event) => ({ ...event, record: await recordOf(event) })))
 }

@@ -74,8 +74,8 @@ function nextItem({ kind, id, atMs, record }: Upcoming, nowMs: number): Html {
   const sentence =
     record === null
       ? idLink(id)
-      : html`<bdi>${record.words}</bdi>, <a href="${record.address}">${record.at}<span class="unseen">: ${record.words}</span></a>`
-  return html`<li id="next-${kind}-${id}">${record?.happens ?? kindWords[kind]}: ${sentence}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
+      : html`<bdi>${record.description}</bdi>, <a href="${record.address}">${record.linkText}<span class="unseen">: ${record.description}</span></a>`
+  return html`<li id="next-${kind}-${id}">${record?.eventText ?? kindWords[kind]}: ${sentence}<br><span class="aside"><time datetime="${timestamp(atMs)}">${momentOf(atMs)}</time>, ${atMs <= nowMs ? 'now' : `in ${distance(atMs - nowMs)}`}</span></li>`
 }
 
 function form(action: string, token: string, fields: Html): Html {
