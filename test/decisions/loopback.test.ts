@@ -125,7 +125,7 @@ test.each([earlier, pinned])(
     ]) {
       expect(page.text).toContain(words)
     }
-    expect((await decide(String(opened[0]), 'yes')).text).toContain('Your assistant can carry it out until')
+    expect((await decide(String(opened[0]), 'yes')).text).toContain('Your assistant can do this until')
     const [paid, again] = await Promise.all([1, 2].map(() => host.callTool('create_payment', { decision })))
     expect(paid?.structuredContent?.data.id).toBe(again?.structuredContent?.data.id)
     const later = await host.callTool('create_payment', { decision })

@@ -54,7 +54,7 @@ onEachDatabase('the page of a pending call', (database) => {
       'test-host',
       '$500.00 per payment; $590.00 of $600.00 today',
       '$990.00 of $1,000.00 this month',
-      'The money moves at once, or after an approval if it exceeds a limit. It runs once',
+      'The money moves at once, or after an approval if it exceeds a limit. The call runs once',
       'January 15, 2026 at 12:10 PM UTC',
     ]) {
       expect(page.text).toContain(words)
@@ -65,7 +65,7 @@ onEachDatabase('the page of a pending call', (database) => {
       /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self';/,
     )
     expect(await owner.send(path, { decision: 'yes' })).toMatchObject({ status: 303, location: path })
-    expect((await owner.open(path)).text).toContain('Your assistant can carry it out until')
+    expect((await owner.open(path)).text).toContain('Your assistant can do this until')
     expect(await owner.post(path, { decision: 'no' })).toMatchObject({ status: 403 })
     const { json } = await world.get(`/activity?resourceId=${decision}`, { key: world.apiKey })
     expect(json.data[0].attributes).toMatchObject({

@@ -441,7 +441,7 @@ describe.runIf(isDeep)('the approval page at 320 pixels, without JavaScript', ()
         - term: Why it needed approval
         - definition: "Over the limit of $1.00 per payment: this payment is $600.00."
         - definition: "Over the limit of $4.00 per day: the total for the day would be $600.00."
-        - term: Reason given
+        - term: Reason for the denial
         - definition: Too many desks
         - paragraph:
           - link "See pending decisions":

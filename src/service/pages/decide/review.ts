@@ -31,7 +31,7 @@ export interface DecisionReview {
   state: HeldState
   endsAtMs: number
   asker: Asker
-  /** The payee's name; null if the call makes no payment or the name is unknown. */
+  /** The payee's name, looked up by the id or handle in the call; null if there is no such name. */
   payee: string | null
   /** The spending limits that apply, starting with the agent's own; empty if the call spends nothing. */
   caps: ShownCap[]
@@ -63,7 +63,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         const row = await findDecision(context.tx, { partyId: user.partyId, id })
         return row && reviewOf(context, user, await openDecision(context.tx, row))
       }),
-    /** Reads the user's pending calls in order of expiry. */
+    /** Returns the pending calls of the user's party in order of expiry. */
     waiting: (user: UserRow, limit: number) =>
       runSettled(dependencies, async (context) => {
         const { tx, realNowMs: nowMs } = context
@@ -90,13 +90,13 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
   }
 }
 
-/** The event to record for each answer, and the operation name to write to the activity. */
+/** The event that each answer records, and the name of its operation in the activity log. */
 const recordsByAnswer = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },
 } as const
 
-/** Returns the entry to add to the call's run for the decision. */
+/** Returns the entry about the decision for the log of the call's run. */
 async function runEntryOf(
   context: SettledContext,
   { partyId, name, email }: UserRow,
@@ -127,7 +127,7 @@ async function reviewOf(
   return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
 }
 
-/** Returns the payee's name, because the call may only have the payee's id or handle. */
+/** Returns the name of a payee that the call identifies by id or handle; null for other calls and unknown payees. */
 async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments }: HeldCall): Promise<string | null> {
   const counterparty = (callArguments.counterparty ?? {}) as Partial<Counterparty>
   const { type, value } = counterparty
@@ -142,7 +142,7 @@ async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments 
   }
 }
 
-/** Returns the customer that the call acts for, if any. */
+/** Returns the id of the party for which the call acts; undefined if its arguments contain none. */
 const customerOf = ({ arguments: callArguments }: HeldCall) =>
   [callArguments.customerPartyId, callArguments.partyId].find(
     (party): party is string => typeof party === 'string' && party !== '',

@@ -20,7 +20,7 @@ interface DecideDependencies extends PageDependencies {
   approvals: ApprovalReviews
 }
 
-/** The most decisions to show at once. */
+/** The maximum number of calls, and of payments in review, that the list of pending decisions shows. */
 const maxShown = 20
 
 /** Mounts the page where a person decides on a model's call, and the page that lists all pending decisions. */

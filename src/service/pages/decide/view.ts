@@ -11,7 +11,7 @@ import { askForProof } from '../frame/proof.ts'
 interface PageState {
   words: DecisionWords
   contextFacts: readonly ContextFact[]
-  /** The form or its replacement, which is shown while the call is pending. */
+  /** The form, or the content that replaces it. It is shown only while the call is pending. */
   form: Html
   /** The content below the form. */
   after: Html | ''
@@ -32,9 +32,9 @@ ${after}`
 }
 
 /** The message for a person whose answer came too late. */
-export const lateWords = 'This was already decided or has expired. Your answer had no effect.'
+export const lateWords = 'This request was already decided or has expired. Your answer had no effect.'
 
-/** Renders the form for a decision. A session without proof can only answer no. */
+/** Renders the form for a decision. In a session that must not agree, its only button is No. */
 export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
   return html`${mayAgree ? '' : askForProof('agree', action)}
 <form method="post" action="${action}">
@@ -43,7 +43,7 @@ ${mayAgree ? decisionButtons(yes) : html`<button type="submit" name="decision" v
 </form>`
 }
 
-/** Renders the links below a decision, and the signed-in account. */
+/** Renders the content below a decision: links, and the signed-in account. */
 export function afterDecision(account: Account, next: string): Html {
   return html`${afterDeciding}
 ${accountSection(account, 'Sign in as a different user', next)}`
@@ -83,10 +83,10 @@ ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve 
 <button type="submit" name="decision" value="deny" class="danger">Deny</button>
 </div>
 </form>
-<p><a href="${form.action}">Deny it with a reason</a></p>
+<p><a href="${form.action}">Deny with a reason</a></p>
 </section>
 `,
 )}
-${hasMore ? html`<p>There are more. Decide some of these to see the rest.</p>` : ''}`
+${hasMore ? html`<p>More decisions are pending. Decide some of these to see them.</p>` : ''}`
   return formPage({ title: heading, main })
 }

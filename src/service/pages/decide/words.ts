@@ -6,7 +6,7 @@ import { hostWords } from '../frame/decision-words.ts'
 import { dollars } from '../frame/texts.ts'
 import type { Asker, DecisionReview, ShownCap } from './review.ts'
 
-/** Returns the payee, the caller, the caller's host and the remaining limits as plain texts. */
+/** Returns the payee, the caller, the caller's host and the remaining limits as plain text, not HTML. */
 export function contextFactsOf({ asker, payee, call, caps }: DecisionReview): ContextFact[] {
   const host = hostWords(call.host)
   return [
@@ -21,7 +21,7 @@ function askerWords({ agent, application, key }: Asker): string {
   const who = agent === null ? null : `The agent ${foreignName(agent, 'without a name')}`
   if (application !== null) {
     const { name, host } = applicationWords(application)
-    const through = `the application ${name}${host === null ? '' : ` of ${host}`}, which you connected`
+    const through = `the application ${name}${host === null ? '' : ` from ${host}`}, which you connected`
     return who === null ? capital(through) : `${who}, through ${through}`
   }
   return who ?? (key === null ? 'An API key of your account' : `The API key ${foreignName(key, 'without a name')}`)

@@ -3,7 +3,7 @@ import type { openApiDocument } from '../../../openapi/document.ts'
 
 type OpenApi = ReturnType<typeof openApiDocument>
 
-/** A parameter, or a member of a body. The name of a nested member starts with the names of its parents. */
+/** A parameter or a member of a body. A nested member's name starts with its parents, such as `limits.perDay`. */
 export interface Field {
   name: string
   type: string
@@ -64,7 +64,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
         described as unknown as OperationObject
       const all = parameters.map((one) => resolveRef<Parameter>(one))
       const [[status, answer] = ['', undefined]] = Object.entries(responses).filter(([code]) => code.startsWith('2'))
-      if (answer === undefined) throw new Error(`Bug: ${operationId} has no answer.`)
+      if (answer === undefined) throw new Error(`Bug: ${operationId} has no success response.`)
       const ok = resolveRef<Content>(answer)
       return {
         id: operationId,
@@ -92,7 +92,7 @@ export function operationsOf({ paths, components }: OpenApi): OperationShown[] {
 
 type ResolveRef = (schema: JsonSchema) => JsonSchema
 
-/** Lists the members of an object, including those of its nested objects. */
+/** Lists the members of an object, including the members of nested objects. */
 function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Field[] {
   const { properties = {}, required = [] } = resolveRef(schema)
   return Object.entries(properties).flatMap(([member, value]) => {
@@ -107,8 +107,8 @@ function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Fiel
 }
 
 /**
- * Returns the schemas of the objects that a value may be or contain. Each comes with a suffix for its name, which has
- * one `[]` for each enclosing list.
+ * Returns the schemas of the objects that a value may be or contain. Each schema comes with a suffix for the value's
+ * name: one `[]` for each list that encloses the object.
  */
 function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, string][] {
   const { anyOf, oneOf, items, properties } = resolveRef(schema)

@@ -12,7 +12,7 @@ interface Reference {
   operations: OperationShown[]
 }
 
-/** Mounts the API reference: a page for each operation of the OpenAPI document. */
+/** Mounts the API reference: a list of the operations in the OpenAPI document, and a page for each operation. */
 export function mountDocs(app: Hono, pages: PageDependencies): void {
   let cached: Promise<Reference> | undefined
   const reference = async () => {

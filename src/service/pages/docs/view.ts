@@ -64,9 +64,9 @@ ${table('Members of the body', fieldColumns, body.fields)}
 </section>
 `
 }<section aria-labelledby="answer">
-<h2 id="answer">Answer ${answer.status}</h2>
+<h2 id="answer">Response ${answer.status}</h2>
 <pre><code>${indented(answer.example)}</code></pre>
-${table('Members of the answer', answerColumns, answer.fields)}
+${table('Members of the response', answerColumns, answer.fields)}
 </section>
 <section aria-labelledby="errors">
 <h2 id="errors">Errors</h2>
@@ -97,7 +97,7 @@ const answerColumns: typeof fieldColumns = [
 
 const indented = (value: unknown) => JSON.stringify(value, null, 2)
 
-/** Renders a text, with the parts between backticks as code. */
+/** Renders text, with the parts between backticks as code. */
 function withCode(text: string): readonly Html[] {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : html`${part}`))
 }

@@ -38,7 +38,7 @@ ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}
 
 /**
  * Renders the page for an address that does not exist or that the person may not see. The link may be meant for a
- * different user, so the page has a button to sign in as one.
+ * different user, so the page offers to sign in as somebody else.
  */
 export function notYoursPage(text: string, signedIn: SignedIn, next: string): Html {
   const heading = 'Not found'

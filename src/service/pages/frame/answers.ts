@@ -19,7 +19,7 @@ export type Take<Pages> = (
   sent: URLSearchParams,
 ) => Response | Promise<Response>
 
-/** Wraps `take` so that it gets only forms that this site showed to the same person for the same purpose. */
+/** Wraps a form's handler so that it gets only forms that this site showed to the same user for the same purpose. */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,
@@ -32,7 +32,7 @@ export function ownForm<Pages extends PageDependencies>(
   }
 }
 
-/** Redirects the browser to a page, which it requests with GET. Reloading that page does not send the form again. */
+/** Redirects the browser to a page after a form, so that reloading the page does not send the form again. */
 export function leadTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...oauthPageHeaders, Location: path })
 }
@@ -47,12 +47,12 @@ export async function ownFields(c: Context, { publicUrl }: PageDependencies): Pr
   return new URLSearchParams(await c.req.text())
 }
 
-/** Returns whether the form was shown to this person for this purpose. */
+/** Returns whether the form has the token that this site gave this user for this purpose. */
 export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearchParams): boolean {
   return equalSecrets(sent.get('formToken') ?? '', signedIn.formToken(purpose))
 }
 
-/** Refuses a form that did not come from this page. @param back The page on which the person can start again. */
+/** Refuses a form that did not come from its own page. @param back The page where the person can start again. */
 export function refuseForeignForm(c: Context, back: string) {
   const text =
     'This form was not sent from this page, or you have since signed in as a different user. Nothing was changed.'

@@ -22,7 +22,7 @@ export function applicationWords({ id, name }: { id: string; name: string }): Ap
   return { name: foreignName(name, host ?? `An application without a name (${shortForeignText(id)})`), host }
 }
 
-/** Describes where the person's answer will be sent, such as a host name or `This computer`. */
+/** Describes the place to which the authorization will be sent, such as a host name or `This computer`. */
 export function destinationWords(redirectUri: string | null): string {
   if (redirectUri === null) return 'The device that showed you the code'
   const address = URL.parse(redirectUri)

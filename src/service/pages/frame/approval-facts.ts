@@ -3,7 +3,7 @@ import type { ApprovalWords, Part } from './approval-words.ts'
 import type { Html } from './document.ts'
 import { withLinkedIds } from './ids.ts'
 
-/** Renders the facts about a payment in review. */
+/** Renders the facts about a payment that needs, or needed, a person's approval. */
 export function approvalFacts({
   amount,
   payee,
@@ -20,7 +20,7 @@ export function approvalFacts({
 ${description === null ? '' : html`<div><dt>Description</dt><dd><bdi>${description}</bdi></dd></div>`}
 <div><dt>Requested by</dt><dd>${parts(initiator)}, on ${requestedAt}</dd></div>
 <div><dt>${isPending ? 'Why it needs approval' : 'Why it needed approval'}</dt>${reasons.map((reason) => html`<dd>${withLinkedIds(reason)}</dd>`)}</div>
-${denialReason === null ? '' : html`<div><dt>Reason given</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
+${denialReason === null ? '' : html`<div><dt>Reason for the denial</dt><dd><bdi>${denialReason}</bdi></dd></div>`}
 </dl>`
 }
 

@@ -4,17 +4,17 @@ import { mfaThresholdCents } from '../../rules/approvals.ts'
 import type { LimitReason } from '../../rules/limits.ts'
 import { dollars, momentOf } from './texts.ts'
 
-/** A part of a sentence that is either our own text or foreign text. */
+/** A part of a sentence. */
 export interface Part {
   text: string
-  /** Whether the text is foreign. Foreign text is shown in its own writing direction. */
+  /** Whether somebody else wrote the text. If so, the page isolates its writing direction. */
   foreign: boolean
 }
 
 /** The texts of an approval, as shown to the person who decides. Plain text, not HTML. */
 export interface ApprovalWords {
   heading: string
-  /** The outcome; empty while the payment is pending. */
+  /** The sentences about the outcome; empty while the payment is pending. */
   outcome: string[]
   /** Whether the payment can still be approved or denied. */
   isPending: boolean
@@ -24,7 +24,7 @@ export interface ApprovalWords {
   initiator: Part[]
   reasons: string[]
   requestedAt: string
-  /** The reason given by the person who denied it. */
+  /** The reason given by the person who denied the payment. */
   denialReason: string | null
   /** A sentence about the second-factor check; null if no check is needed or the payment can no longer be decided. */
   check: string | null
@@ -72,7 +72,7 @@ function payeeWords(payee: ApprovalReview['payee']): Part[] {
     return [ownPart('Your wallet, from your linked bank account '), name, ownPart(` ${payee.account}`)]
   }
   if (payee.kind === 'agent') return [ownPart('The agent '), name, ownPart(' of '), foreignPart(payee.owner)]
-  return payee.kind === 'claimant' ? [name, ownPart(', who has no account yet and gets a link to claim it')] : [name]
+  return payee.kind === 'claimant' ? [name, ownPart(', who has no account yet and gets a claim link')] : [name]
 }
 
 function initiatorWords({ kind, agent, owner }: ApprovalReview['initiator']): Part[] {

@@ -9,8 +9,8 @@ import { momentOf } from './texts.ts'
 export const sandboxBanner = '<p class="sandbox">Sandbox: no real money</p>'
 
 /**
- * Inserts the banner at its placeholder. If no bar was inserted, inserts the brand in its place. All pages pass through
- * here, so every sandbox page has the banner and no production page does.
+ * Inserts the banner at its placeholder. If the page still has the placeholder of the bar, inserts the brand there.
+ * Every page passes through this function, so every sandbox page has the banner.
  */
 export function withBanner(
   response: Response,
@@ -21,7 +21,7 @@ export function withBanner(
 }
 
 /**
- * Returns the sandbox's banner; empty in production. If the sandbox's clock was moved, the banner shows its time,
+ * Returns the sandbox's banner; empty in production. If the sandbox clock was moved, the banner shows its time,
  * because the dates on the page follow that clock.
  */
 export async function bannerNow({

@@ -33,7 +33,7 @@ const places: readonly Place[] = [
 /** The largest count that the bar shows. A larger count appears as `99+`. */
 const maxCounted = 99
 
-/** Inserts the bar at its placeholder, for the signed-in user of a page. */
+/** Replaces a page's placeholder with the bar for the signed-in user. */
 export function withBar(
   response: Response,
   pages: PageDependencies,

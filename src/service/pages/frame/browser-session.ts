@@ -6,12 +6,12 @@ import { browserSeconds, type Cookies, type SignedIn, sessionSeconds } from '../
 import { callerOf } from '../../request/client-address.ts'
 import type { PageDependencies } from './dependencies.ts'
 
-/** Returns the user signed in at this browser; undefined if there is none. */
+/** Returns the user of this browser's session; undefined if nobody is signed in. */
 export function signedInAt(c: Context, pages: PageDependencies): Promise<SignedIn | undefined> {
   return pages.signIn.of(getCookie(c, cookieName(pages, 'session')))
 }
 
-/** Signs the browser in and ends its previous session. */
+/** Gives the browser the cookies of a new session, and ends its previous session. */
 export async function startSession(c: Context, pages: PageDependencies, { session, browser }: Cookies): Promise<void> {
   await forgetSession(c, pages)
   setCookie(c, cookieName(pages, 'session'), session, { ...cookieRules(pages), maxAge: sessionSeconds })
@@ -25,8 +25,8 @@ export async function proveSession(c: Context, pages: PageDependencies): Promise
 }
 
 /**
- * Returns the client address and the browser's cookie, which remains after signing out. Wrong passwords are counted for
- * the address and for the cookie.
+ * Returns the client's address, and the cookie that identifies the browser even after the user signs out. Wrong
+ * passwords are counted by this cookie if the user has signed in here before, otherwise by the address.
  */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
@@ -45,8 +45,8 @@ export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
 }
 
 /**
- * Returns whether the visitor may act as any recipient. Customers of the sandbox have no accounts, so anyone on this
- * machine who has a link counts as its recipient. Both the client's connection and the requested address must be local.
+ * Returns whether the visitor may act for recipients who have no account, such as the sandbox's customers. Anyone on
+ * the sandbox's machine may: both the client's connection and the requested address must be local.
  */
 export function mayActAsAnyone(c: Context, { environment }: PageDependencies): boolean {
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
@@ -62,8 +62,8 @@ async function forgetSession(c: Context, pages: PageDependencies): Promise<void>
 }
 
 /**
- * Returns a cookie's name. The prefix `__Host-` keeps other hosts of the domain and pages over plain http from setting
- * the cookie (RFC 6265bis).
+ * Returns a cookie's name. Because of the prefix `__Host-`, neither other hosts of the domain nor pages over plain HTTP
+ * can set the cookie (RFC 6265bis).
  */
 function cookieName(pages: PageDependencies, kind: 'session' | 'browser'): string {
   return `${isSecure(pages) ? '__Host-' : ''}payments_${kind}`

@@ -9,8 +9,8 @@ interface CardField {
 }
 
 /**
- * Returns a function that renders the card fields in the given order, with their problems. It never fills in typed
- * values again, so that a saved page contains no card number.
+ * Returns a function that renders one card field, with its problem if there is one. The first wrong field gets the
+ * focus. The function never fills in values that were typed before, so that a saved page contains no card number.
  */
 export function cardFieldsOf<Name extends string>(
   fields: Readonly<Record<Name, CardField>>,

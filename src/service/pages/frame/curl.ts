@@ -3,7 +3,7 @@ import { escaped } from './texts.ts'
 
 /**
  * Returns the request as a shell command, which reads the API key from an environment variable. The command generates a
- * new Idempotency-Key, because the old key would return the recorded response. Invisible characters in the body are
+ * new Idempotency-Key, because the old key would only repeat the old response. Invisible characters in the body are
  * escaped as in JSON.
  */
 export function curlOf(
@@ -22,7 +22,7 @@ export function curlOf(
   return lines.join(' \\\n  ')
 }
 
-/** Quotes a text as one word for a POSIX shell. */
+/** Quotes a string as one word for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -23,11 +23,11 @@ export function decisionFacts(
 ${first === undefined ? '' : html`<div><dt>${first.label || 'Action'}</dt><dd><strong>${render(first.text)}</strong></dd></div>`}
 ${others.map(({ label, text }) => html`<div><dt>${label || 'Note'}</dt><dd><bdi>${render(text)}</bdi></dd></div>`)}
 ${contextFacts.map(({ label, text }) => html`<div><dt>${label}</dt><dd><bdi>${render(text)}</bdi></dd></div>`)}
-${isPending ? html`<div><dt>If you approve</dt><dd>${effect} It runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${expiresAt}</dd></div>` : ''}
+${isPending ? html`<div><dt>If you approve</dt><dd>${effect} The call runs once, exactly as shown here.</dd></div><div><dt>Decide by</dt><dd>${expiresAt}</dd></div>` : ''}
 </dl>`
 }
 
-/** Renders the form's two buttons, one for yes and one for no. */
+/** Renders the two buttons of the form. @param yes The label of the button that approves. */
 export function decisionButtons(yes: string): Html {
   return html`<div class="choices">
 <button type="submit" name="decision" value="yes">${yes}</button>

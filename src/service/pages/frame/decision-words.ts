@@ -5,14 +5,14 @@ import { momentOf } from './texts.ts'
 /** The texts about a call that needs a decision. Plain text, not HTML. */
 export interface DecisionWords {
   heading: string
-  /** The outcome; empty while the call is pending. */
+  /** The sentences about the outcome; empty while the call is pending. */
   outcome: string[]
   /** Whether the call can still be decided. */
   isPending: boolean
   facts: Fact[]
-  /** The effect of a yes, as a sentence. */
+  /** A sentence about the effect of approving. */
   effect: string
-  /** The text of the button that approves. */
+  /** The label of the button that approves. */
   yes: string
   expiresAt: string
 }
@@ -42,7 +42,7 @@ export function decisionWords({ call, state, endsAtMs }: DecisionInput): Decisio
   }
 }
 
-/** Returns the name that the host gave itself, made safe to show. */
+/** Returns the host's self-reported name, made safe to show; null if it reported none. */
 export function hostWords(host: string | undefined): string | null {
   return host === undefined ? null : foreignName(host, 'A program without a name')
 }
@@ -57,7 +57,7 @@ const headings = {
 const outcomes = {
   pending: () => [],
   yes: (expiresAt) => [
-    `Your assistant can carry it out until ${expiresAt}. Go back to the conversation; you can close this page.`,
+    `Your assistant can do this until ${expiresAt}. Go back to the conversation; you can close this page.`,
   ],
   no: () => ['Nothing was done. You can close this page.'],
   ended: () => ['This request has expired. If you still want it, ask your assistant again.'],

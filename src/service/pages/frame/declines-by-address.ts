@@ -3,8 +3,8 @@ import { Tries } from '../../../core/tries.ts'
 import { declinesWaitMs, tooManyTries } from '../../rules/checkout-tries.ts'
 
 /**
- * The most declined cards from one address. The limit is high because all payers in a company or phone network may
- * share an address, and some of them mistype their card details.
+ * The maximum number of declined cards from one address within `declinesWaitMs`. It is high because all payers in a
+ * company or phone network may share an address, and some of them mistype their card details.
  */
 export const maxDeclinesPerAddress = 30
 
@@ -16,7 +16,7 @@ export class DeclinesByAddress {
     this.#tries = new Tries(system, declinesWaitMs)
   }
 
-  /** Throws if the address has too many declines. @throws 429 `rate_limited` */
+  /** Refuses cards from an address that has too many declines. @throws 429 `rate_limited` */
   requireFew(address: string | undefined): void {
     if (address === undefined) return
     const { tries, leftMs } = this.#tries.window(address)

@@ -5,6 +5,6 @@ import type { ToolResultOf } from '../../rules/runs.ts'
 /** The dependencies of every page. */
 export interface PageDependencies extends Pick<Dependencies, 'environment' | 'publicUrl' | 'store' | 'system' | 'log'> {
   signIn: SignIn
-  /** Renders the tool result that the model saw. The MCP server provides this function. */
+  /** Renders the tool result that the model saw in a run. The MCP server provides this function. */
   toolResultOf?: ToolResultOf | undefined
 }

@@ -4,7 +4,7 @@ import type { AssetPath } from './assets.ts'
 
 export type { Html }
 
-/** A form that the browser sends without a script. */
+/** A form that works without JavaScript. */
 export interface PageForm {
   /** The form's target: the page's own path. */
   action: string
@@ -17,16 +17,17 @@ interface PageDocument {
   /** The addresses of the style sheets in order; by default, those of most pages. */
   styles?: readonly AssetPath[]
   scripts?: Html
-  /** Whether the page is embedded in another one. If so, it has no logo and no banner. */
+  /** Whether the page is embedded in another page. If so, it has no banner and no bar. */
   framed?: boolean
   body: Html
 }
 
-/** The placeholders for the sandbox's banner (banner.ts) and for the site's bar (bar.ts). */
+/** The placeholder for the sandbox's banner (banner.ts). */
 export const bannerPlaceholder = '<!-- banner -->'
+/** The placeholder for the site's bar (bar.ts). */
 export const barPlaceholder = '<!-- bar -->'
 
-/** The style sheets of most pages: the base, the parts, the bar, and the styles that only some pages need. */
+/** The style sheets of most pages. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/pages.css'] as const
 
 /** Renders the document of a hosted page around its content. */

@@ -6,14 +6,14 @@ import type { PageDependencies } from './dependencies.ts'
 import { messagePage } from './form-page.ts'
 
 interface FailurePage {
-  /** The name of the page in the log. */
+  /** The name of the failed page, or kind of page, in the log. */
   page: string
   headers: Readonly<Record<string, string>>
 }
 
 export type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
 
-/** Returns a wrapper for handlers of browser requests. It turns any failure into a page without internal details. */
+/** Returns a wrapper for handlers of page requests. It turns any failure into a page without internal details. */
 export function failingAs({ page, headers }: FailurePage): OrFailure {
   return async (c, { system, log }, answer) => {
     try {

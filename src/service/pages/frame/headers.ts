@@ -1,6 +1,6 @@
 /**
- * A policy that allows only the service's own files and no inline scripts or styles. The browser must not submit forms,
- * because scripts send the values instead.
+ * A policy that allows only the service's own files, and no inline scripts or styles. It also blocks the submission of
+ * forms, because scripts send the values instead.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -37,8 +37,8 @@ export const pageHeaders = {
 
 /**
  * The headers of a page with a form and no script. The page may load only style sheets and the logo, it may send its
- * form only to this site, and no page may frame it. The referrer is sent within the site. Otherwise browsers would send
- * `Origin: null` with a form, which would then seem to come from another site.
+ * form only to this site, and no page may frame it. The policy for the referrer is `same-origin`: without a referrer,
+ * browsers send `Origin: null` with the form, and the form then seems to come from another site.
  */
 export const formPageHeaders = {
   ...pageHeaders,
@@ -53,7 +53,7 @@ export const formPageHeaders = {
   'Referrer-Policy': 'same-origin',
 } as const
 
-/** The headers of a page with a form whose scripts are optional. */
+/** The headers of a page that may have forms and scripts, and that also works without JavaScript. */
 export const scriptedPageHeaders = {
   ...formPageHeaders,
   'Content-Security-Policy': [
@@ -65,7 +65,7 @@ export const scriptedPageHeaders = {
 
 /**
  * The headers of the console. Its script redraws parts of the page. Only the script's Trusted Types policy `console`
- * may turn text into HTML, and the script uses it only for responses from this service.
+ * may turn strings into HTML, and the script uses it only for responses from this service.
  */
 export const consoleHeaders = {
   ...scriptedPageHeaders,
@@ -92,5 +92,5 @@ export const ownFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'same
 /** The headers of a file that pages of other sites load too. */
 export const sharedFileHeaders = { ...common, 'Cross-Origin-Resource-Policy': 'cross-origin' } as const
 
-/** The headers of a response to a page's script. */
+/** The headers of JSON that a script on one of the service's pages requests. */
 export const dataHeaders = { ...ownFileHeaders, 'Content-Type': 'application/json' } as const

@@ -70,8 +70,8 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
 }
 
 /**
- * The message to show after each form succeeds, by the form's name. The page's address contains only the name, so a
- * crafted link cannot make the page show other text.
+ * The messages that the page shows after a form succeeds, by the form's name. The address of the page contains only
+ * the name, so a crafted link cannot make the page show any other text.
  */
 const doneWords: Readonly<Record<string, string>> = {
   hour: 'The clock moved forward by 1 hour.',
@@ -97,7 +97,7 @@ interface Outcome {
 function refusedWith(body: string, status: number): Outcome {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
-  // For an invalid value, the detail is enough. The next step in the error table is meant for programs.
+  // The table's advice about an invalid value is meant for programs, so a person sees only the detail.
   const isDetailEnough = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
   const next = isDetailEnough ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }

@@ -11,16 +11,17 @@ import { parsedWithoutCards } from '../without-cards.ts'
 
 /** An upcoming event and the record that it changes. */
 export interface Upcoming extends NextEvent {
-  /** Null if the user may not read the record, or if it can only be read from a list. */
+  /** Null if the user may not read the record, or if the API returns it only in lists. */
   record: RecordSummary | null
 }
 
 interface RecordSummary {
-  /** The text for the event; null if the text depends only on the kind of event. */
+  /** The name of the event; null if the name depends only on the kind of event. */
   eventText: string | null
   description: string
-  /** The address of a page with the record's details, and the text of the link to it. */
+  /** The address of a page with the record's details. */
   address: string
+  /** The text of the link to that page. */
   linkText: string
 }
 
@@ -48,8 +49,8 @@ const nameText = (text: string | null) => foreignName(text ?? '', 'without a des
 const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${nameText(description)}`
 
 /**
- * Returns the text for a subscription's next event. A pending subscription expires if nobody pays. A subscription that
- * needs attention misses its payments.
+ * Returns the name of a subscription's next event. If the subscription is pending, its checkout expires. If it needs
+ * attention, its next payment is missed.
  */
 const subscriptionHappens = ({ status }: RecordAttributes) =>
   status === 'pending'
@@ -59,8 +60,8 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
       : 'Subscription is charged'
 
 /**
- * How to read and describe the record of each kind of event. It is null for invitations, because the API returns them
- * only in lists.
+ * The operation that reads the record of each kind of event, and the functions that describe the record. The value for
+ * invitations is null, because the API returns them only in lists.
  */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', describe: ({ shopId }) => `An order at ${nameText(shopId)}` },
@@ -82,7 +83,7 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
 
 const payment: Subject = { key: 'getPayment', param: 'paymentId', describe: requestLine }
 
-/** Adds to each event a summary of its record, if the user may read the record. */
+/** Adds to each event a summary of its record; null if the user may not read the record. */
 export function withRecords(
   pages: ConsoleDependencies,
   { user }: Viewer,

@@ -25,7 +25,7 @@ export interface PageState {
   problem: string | null
 }
 
-/** Renders the sandbox page: the clock, the faults, the world and the shops. */
+/** Renders the content of the sandbox page. */
 export function sandboxMain(state: PageState): Html {
   const { seen, token, done, problem } = state
   const { managed } = seen
@@ -42,15 +42,15 @@ ${shopsSection(state)}`
 }
 
 /**
- * Returns the version of the part with the clock. It changes every minute and with the list of upcoming events. It
- * covers only the kind, id and time of an event, because the event's record seldom changes.
+ * Returns the version of the clock's part of the page. The version changes every minute, when the clock is moved, and
+ * when the upcoming events change. Changes to the events' records are ignored, because they are rare.
  */
 export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): string {
   const events = next.map(({ kind, id, atMs }) => [kind, id, atMs])
   return versionOf([Math.floor(nowMs / minuteMs), movedMs, nextMs, events])
 }
 
-/** Renders the live part with the clock. */
+/** Renders the content of the live part that shows the clock. */
 export function clockPart({ nowMs, movedMs, nextMs, next }: ClockSeen, token: string): Html {
   const isMoved = Math.abs(movedMs) >= 1000
   const movedField = html`<input type="hidden" name="moved" value="${movedMs}">`
@@ -85,7 +85,7 @@ function form(action: string, token: string, fields: Html): Html {
 function worldSection({ world }: SandboxSeen): Html {
   return html`<section aria-labelledby="world"><h2 id="world">World</h2>
 <dl class="figures"><div><dt>World file</dt><dd><bdi>${worldName(world?.digest ?? null)}</bdi></dd></div>
-<div><dt>Used for</dt><dd>${world?.isRehearsal === true ? 'A rehearsal: agents can’t manage it' : 'General use'}</dd></div></dl>
+<div><dt>Used for</dt><dd>${world?.isRehearsal === true ? 'A rehearsal: agents can’t manage the sandbox' : 'General use'}</dd></div></dl>
 </section>`
 }
 
@@ -104,23 +104,23 @@ ${form('save', token, html`<label>Name <input name="name" required maxlength="64
 ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token), versionOf(snapshots))}</section>
 <section aria-labelledby="reset"><h2 id="reset">Reset</h2>
 <p>Returns the sandbox, including its clock, to its initial state.</p>
-<details><summary>Reset…</summary><p>Deletes all runs, cards, purchases and payments created since, for every user. Sign-ins, connections and snapshots stay. The world’s ids and keys keep working.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
+<details><summary>Reset…</summary><p>Deletes all runs, cards, purchases and payments created since then, for every user. Sign-ins, connections and snapshots stay. The world’s ids and keys keep working.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
 </div>`
 }
 
-/** Renders the live part with the snapshots. */
+/** Renders the content of the live part that lists the snapshots. */
 export function snapshotsPart({ snapshots }: Managed, token: string): Html {
   if (snapshots.length === 0) return html`<p class="aside">No snapshots yet.</p>`
   return html`<ul class="list">${snapshots.map(
     ({
       attributes: { name, now },
     }) => html`<li id="saved-${name}" class="line spread"><div><strong>${name}</strong><br><span class="aside">Clock at ${momentOf(parseTimestamp(now))}</span></div>
-<div class="line"><details id="restore-${name}"><summary>Restore…</summary><p>Deletes everything created since, for every user, and sets the clock back to the snapshot’s time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
+<div class="line"><details id="restore-${name}"><summary>Restore…</summary><p>Deletes everything created after the snapshot, for every user, and sets the clock back to the snapshot’s time.</p>${form('restore', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="danger">Restore ${name}</button>`)}</details>
 ${form('delete', token, html`<input type="hidden" name="name" value="${name}"><button type="submit" class="quiet">Delete<span class="unseen"> ${name}</span></button>`)}</div></li>`,
   )}</ul>`
 }
 
-/** Renders the live part with the faults. */
+/** Renders the content of the live part that lists the faults. */
 export function faultsPart({ faults }: Managed, token: string): Html {
   const removable = faults.filter(({ attributes }) => attributes.origin !== 'built_in')
   const clearColumn: Column<Resource<FaultAttributes>> = {

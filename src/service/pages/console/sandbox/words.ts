@@ -3,7 +3,7 @@ import { foreignName } from '../../../../core/foreign-text.ts'
 import type { TimedKind } from '../../../rules/failed-effects.ts'
 
 export const kindWords = {
-  shop: 'Shop order ships, is captured or refunded',
+  shop: 'Shop order is shipped, charged or refunded',
   bank: 'Bank transfer settles, fails or is returned',
   hold: 'Purchase hold expires',
   subscription: 'Subscription is charged',
@@ -22,7 +22,7 @@ export const faultWords = {
   empty_page: 'Lists return no items.',
 } as const satisfies Record<FaultKind, string>
 
-/** Describes the approximate length of a time span, such as `6 days`, and ignores its sign. */
+/** Describes the approximate length of a positive or negative time span, such as `6 days`. */
 export function distance(ms: number): string {
   const units = [
     ['day', 86_400_000],
@@ -36,13 +36,13 @@ export function distance(ms: number): string {
 }
 
 /**
- * The notice for a session that began with one click during a rehearsal. Any program on this machine could have started
- * it.
+ * The reason why a session that began with a one-click sign-in cannot manage the sandbox during a rehearsal. Any
+ * program on this machine can sign in that way.
  */
 export const unproven =
-  'An agent is being rehearsed in this world, and it could have signed in with one click as you did. Sign out, then sign in with your password.'
+  'An agent is being rehearsed in this world, and it could have signed in with one click, just as you did. Sign out, then sign in with your password.'
 
-/** Returns the world's name and the beginning of its file's hash. */
+/** Returns a world's digest (its name and the beginning of its hash), made safe to show. */
 export const worldName = (digest: string | null) => foreignName(digest ?? '', 'Unknown', 120)
 
 export const address = '/console/sandbox'
