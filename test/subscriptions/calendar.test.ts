@@ -7,10 +7,10 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, proveCharges, termsOfParts } from './merchant.ts'
 
-const due = (anchor: string, unit: 'week' | 'month', count: number, steps: number) =>
+const dueDay = (anchor: string, unit: 'week' | 'month', count: number, steps: number) =>
   dateOf(startOfDayAfter(Date.parse(anchor), { unit, count }, steps))
 
-describe('the days that payments fall due', () => {
+describe('due days', () => {
   const rows: [anchor: string, unit: 'week' | 'month', count: number, days: string][] = [
     ['2026-01-31T23:59:59.999Z', 'month', 1, '2026-01-31 2026-02-28 2026-03-31 2026-04-30 2026-05-31'],
     ['2028-01-31', 'month', 1, '2028-01-31 2028-02-29 2028-03-31 2028-04-30'],
@@ -24,11 +24,11 @@ describe('the days that payments fall due', () => {
     ['2028-02-26', 'week', 1, '2028-02-26 2028-03-04 2028-03-11'],
     ['2026-03-25T00:00:00Z', 'week', 25, '2026-03-25 2026-09-16 2027-03-10'],
   ]
-  test.each(rows)('after %s, every %s × %d', (anchor, unit, count, days) => {
-    expect(days.split(' ').map((_, steps) => due(anchor, unit, count, steps))).toEqual(days.split(' '))
+  test.each(rows)('payments from %s with the interval %s × %d are due on %s', (anchor, unit, count, days) => {
+    expect(days.split(' ').map((_, steps) => dueDay(anchor, unit, count, steps))).toEqual(days.split(' '))
   })
 
-  /** Walks through the calendar day by day, comparing only dates. */
+  /** Finds a due day without the code under test, by walking through the calendar one day at a time. */
   function walk(anchorDay: string, { unit, count }: Interval, steps: number): string {
     let ms = Date.parse(anchorDay)
     const day = () => new Date(ms).toISOString().slice(0, 10)
@@ -43,7 +43,7 @@ describe('the days that payments fall due', () => {
       if (day().endsWith('-01')) months++
     }
     if (steps === 0) return anchorDay
-    // The month is right: continue to the anchor's day, or stop at the month's last day.
+    // This is the first day of the due month. Continue to the anchor's day of the month, or to the last day.
     const month = day().slice(0, 7)
     for (;;) {
       if (Number(day().slice(8)) === anchorDate) return day()
@@ -55,7 +55,7 @@ describe('the days that payments fall due', () => {
     }
   }
 
-  test('agree with a day-by-day model', () => {
+  test('due days equal those found by walking through the calendar day by day', () => {
     const scenario = fc.record({
       anchorMs: fc.integer({ min: Date.UTC(1999, 0, 1), max: Date.UTC(2110, 0, 1) }),
       lateInMonth: fc.boolean(),
@@ -77,7 +77,7 @@ describe('the days that payments fall due', () => {
     )
   })
 
-  test('are under 180 days apart at the longest intervals allowed', () => {
+  test('consecutive due days are less than 180 days apart at the longest intervals allowed', () => {
     for (let anchor = Date.UTC(2027, 0, 1); anchor < Date.UTC(2029, 0, 1); anchor += dayMs) {
       for (const interval of [
         { unit: 'week', count: 25 },
@@ -93,7 +93,7 @@ describe('the days that payments fall due', () => {
   })
 })
 
-onEachDatabase('due days through the service', (database) => {
+onEachDatabase('due days in the service', (database) => {
   let world: World
   let shop: Merchant
 
@@ -106,7 +106,7 @@ onEachDatabase('due days through the service', (database) => {
     await world.drop()
   })
 
-  test('are counted from the anchor each time, and each payment is charged on its day', async () => {
+  test('every due day is counted from the day of payment 1, and each payment is charged on its due day', async () => {
     const month = await shop.active()
     const three = await shop.active({ ...monthly, every: { unit: 'month', count: 3 } })
     const week = await shop.active({ ...monthly, every: { unit: 'week', count: 9 } })
@@ -123,7 +123,7 @@ onEachDatabase('due days through the service', (database) => {
     expect(await shop.chargedOn(parts)).toEqual(['1 2027-10-31', ...numbered.slice(0, 3)])
   })
 
-  test('begin at midnight UTC, not before', async () => {
+  test('a payment is charged when its due day begins at midnight UTC, and not before', async () => {
     const id = await shop.active({ ...monthly, every: { unit: 'week', count: 1 } })
     const { dueDate } = (await shop.read(id)).nextPayment as { dueDate: string }
     await shop.to(new Date(Date.parse(dueDate) - 1).toISOString())
@@ -134,18 +134,19 @@ onEachDatabase('due days through the service', (database) => {
   })
 })
 
-onEachDatabase('the end of the clock', (database) => {
-  test('breaks no subscription', async () => {
+onEachDatabase('subscriptions on the last day of the sandbox clock', (database) => {
+  test('a checkout or a due day after the end of the clock causes no server error', async () => {
     const world = await createWorld(database, { system: fakeSystem({ now: Date.UTC(9995, 11, 31, 20) }) })
     try {
       const shop = merchant(world)
-      expect((await world.post('/subscriptions', monthly)).status, 'with a checkout that would end later').toBeLessThan(
-        500,
-      )
+      expect(
+        (await world.post('/subscriptions', monthly)).status,
+        'checkout expires after the end of the clock',
+      ).toBeLessThan(500)
       const created = await world.post('/subscriptions', { ...monthly, expiresInMinutes: null })
-      expect(created.status, 'without an end of checkout').toBe(200)
+      expect(created.status, 'checkout never expires').toBe(200)
       const id = created.json.data.id
-      expect((await shop.checkout(id)).status, 'whose next payment would be due later').toBeLessThan(500)
+      expect((await shop.checkout(id)).status, 'next payment is due after the end of the clock').toBeLessThan(500)
       expect((await shop.get(id)).status).toBe(200)
       expect((await world.get('/subscriptions')).status).toBe(200)
     } finally {

@@ -4,9 +4,9 @@ import { expectFirst, expectReplay } from '../request/replays.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant } from './merchant.ts'
-import { createInState, gone } from './states.ts'
+import { createInState, finalNulls } from './states.ts'
 
-onEachDatabase('cancel as specified', (database) => {
+onEachDatabase('canceling a subscription', (database) => {
   let world: World
   let shop: Merchant
 
@@ -18,7 +18,7 @@ onEachDatabase('cancel as specified', (database) => {
 
   const cancelPath = (id: string) => `/subscriptions/${id}/cancel`
 
-  test('answers with the whole subscription, including its nulls', async () => {
+  test('canceling returns the whole subscription, with null for every attribute that no longer applies', async () => {
     const id = await shop.active()
     const { paymentIntent } = (await shop.get(id)).json.data.relationships
     const before = await shop.read(id)
@@ -29,13 +29,18 @@ onEachDatabase('cancel as specified', (database) => {
       data: {
         type: 'subscription',
         id,
-        attributes: { ...before, ...gone, status: 'canceled', updatedAt: new Date(world.system.now()).toISOString() },
+        attributes: {
+          ...before,
+          ...finalNulls,
+          status: 'canceled',
+          updatedAt: new Date(world.system.now()).toISOString(),
+        },
         relationships: { paymentIntent },
       },
     })
   })
 
-  test('has rate-limit headers with whole numbers', async () => {
+  test('the answers to cancel requests have rate-limit headers with whole numbers', async () => {
     const id = await shop.create()
     for (const answer of [
       await shop.cancel(id),
@@ -48,7 +53,7 @@ onEachDatabase('cancel as specified', (database) => {
     }
   })
 
-  test('X-Instance-ID is optional, for agents too', async () => {
+  test('X-Instance-ID is optional in a cancel request, even for agents', async () => {
     for (const key of [world.agentKey, world.apiKey]) {
       const id = await shop.create()
       expectFirst(await shop.cancel(id, { key, instanceId: null }))
@@ -60,7 +65,7 @@ onEachDatabase('cancel as specified', (database) => {
     })
   })
 
-  test('the Idempotency-Key is required, and has at most 255 characters', async () => {
+  test('an Idempotency-Key of at most 255 characters is required in a cancel request', async () => {
     const id = await shop.create()
     const source = { header: 'Idempotency-Key' }
     for (const idempotencyKey of [null, '', 'x'.repeat(256)]) {
@@ -71,17 +76,17 @@ onEachDatabase('cancel as specified', (database) => {
   })
 
   test.each([
-    ['nothing', ''],
-    ['no JSON', '{'],
-    ['no envelope', '{}'],
-    ['null', 'null'],
+    ['an empty body', ''],
+    ['malformed JSON', '{'],
+    ['an empty object as the body', '{}'],
+    ['null as the body', 'null'],
     ['no attributes', '{"data":{}}'],
-    ['attributes that are null', '{"data":{"attributes":null}}'],
-    ['a list', '{"data":{"attributes":[]}}'],
+    ['null as attributes', '{"data":{"attributes":null}}'],
+    ['an array as attributes', '{"data":{"attributes":[]}}'],
     ['an extra property next to data', '{"data":{"attributes":{}},"meta":{}}'],
     ['an extra property next to attributes', '{"data":{"type":"subscription","attributes":{}}}'],
     ['an extra attribute', '{"data":{"attributes":{"reason":"too dear"}}}'],
-  ])('a body with %s is refused with 400', async (_, body) => {
+  ])('a cancel request with %s is refused with 400', async (_, body) => {
     const id = await shop.create()
     const answer = await world.send('POST', cancelPath(id), { body })
     expect([answer.status, answer.json.errors[0].code]).toEqual([400, 'invalid_value'])
@@ -89,19 +94,19 @@ onEachDatabase('cancel as specified', (database) => {
   })
 
   test.each(['sub_1', `sub_${'A'.repeat(32)}`, `sub_${'a'.repeat(33)}`, `pmi_${'a'.repeat(32)}`, 'x'])(
-    'the id %s is refused with 400',
+    'the malformed subscription id %s is refused with 400',
     async (id) => {
       const source = { parameter: 'subscriptionId' }
       expectRefusal(await shop.cancel(id), 'invalid_value', { status: 400, source })
     },
   )
 
-  test('an unknown subscription is 404, a missing credential 401', async () => {
+  test('canceling an unknown subscription is refused with 404, and an invalid credential with 401', async () => {
     expectRefusal(await shop.cancel(`sub_${'0'.repeat(32)}`), 'not_found')
     expectRefusal(await shop.cancel(await shop.create(), { key: 'ak_ntl_sandbox_none' }), 'unauthenticated')
   })
 
-  test('a replay is the same, byte for byte; another request under the key is a conflict', async () => {
+  test('a replayed answer equals the first one byte for byte; another request with the same key is a conflict', async () => {
     const id = await shop.active()
     const first = await shop.cancel(id, { idempotencyKey: 'cancel once' })
     world.system.pass(60_000)
@@ -110,7 +115,7 @@ onEachDatabase('cancel as specified', (database) => {
     expectRefusal(other, 'conflict', { source: { header: 'Idempotency-Key' } })
   })
 
-  test('a refused cancel replays too', async () => {
+  test('the refusal of a cancel request is replayed too', async () => {
     const id = await createInState(shop, 'completed')
     const first = await shop.cancel(id, { idempotencyKey: 'refused' })
     expectRefusal(first, 'conflict')

@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, ok, proveCharges } from './merchant.ts'
 
-onEachDatabase('time and cards in checkout', (database) => {
+onEachDatabase('expiration and cards of a checkout', (database) => {
   let world: World
   let shop: Merchant
 
@@ -18,7 +18,7 @@ onEachDatabase('time and cards in checkout', (database) => {
     await world.drop()
   })
 
-  test('ends when it expires, at that moment and not before', async () => {
+  test('an unpaid checkout ends, and its subscription is canceled, exactly when the checkout expires', async () => {
     const id = await shop.create({ ...monthly, expiresInMinutes: 5 })
     world.system.pass(299_999)
     expect(await shop.read(id)).toMatchObject({ status: 'pending', expiresAt: '2026-01-15T12:05:00.000Z' })
@@ -29,7 +29,7 @@ onEachDatabase('time and cards in checkout', (database) => {
     expect(await shop.read(id)).toMatchObject(ended)
   })
 
-  test('can be paid until the last moment, and does not expire when paid', async () => {
+  test('a checkout can be paid until a millisecond before it expires, and the subscription then stays active', async () => {
     const id = await shop.create()
     world.system.pass(86_400_000 - 1)
     ok(await shop.checkout(id))
@@ -37,7 +37,7 @@ onEachDatabase('time and cards in checkout', (database) => {
     expect(await shop.read(id)).toMatchObject({ status: 'active', expiresAt: null })
   })
 
-  test('never expires if expiresAt is null', async () => {
+  test('a checkout never expires if expiresAt is null', async () => {
     const id = await shop.create({ ...monthly, expiresInMinutes: null })
     for (let year = 0; year < 3; year++) await shop.pass(3000)
     expect(await shop.read(id)).toMatchObject({
@@ -49,7 +49,7 @@ onEachDatabase('time and cards in checkout', (database) => {
     expect(ok(await shop.checkout(id)).json.data.attributes.status).toBe('active')
   })
 
-  test('a card with agreement_fails ends it', async () => {
+  test('a card with the behavior agreement_fails ends the checkout', async () => {
     const id = await shop.create()
     const ended = { status: 'canceled', clientSecret: null, checkoutUrl: null, nextPayment: null, mandateId: null }
     expect(ok(await shop.checkout(id, 'agreement_fails')).json.data.attributes).toMatchObject(ended)
@@ -57,22 +57,25 @@ onEachDatabase('time and cards in checkout', (database) => {
     expect(await shop.charged(id)).toHaveLength(0)
   })
 
-  test.each(cardBehaviors.filter((card) => card !== 'agreement_fails'))('a card that %s', async (card) => {
-    const id = await shop.create()
-    const pays = card === 'approves'
-    const pending = {
-      status: 'pending',
-      mandateId: null,
-      clientSecret: expect.any(String),
-      nextPayment: expect.objectContaining({ paymentNumber: 1, dueDate: null }),
-    }
-    const active = { status: 'active', mandateId: expect.stringMatching(/^mdt_[0-9a-f]{32}$/), clientSecret: null }
-    expect(ok(await shop.checkout(id, card)).json.data.attributes).toMatchObject(pays ? active : pending)
-    expect(await shop.charged(id)).toHaveLength(pays ? 1 : 0)
-    if (pays) return
-    const again = await shop.checkout(id, card)
-    expect(again.json.data.attributes).toMatchObject(card === 'declines_once' ? active : pending)
-    if (card !== 'declines_once') expect(ok(await shop.checkout(id)).json.data.attributes).toMatchObject(active)
-    expect(await shop.charged(id)).toHaveLength(1)
-  })
+  test.each(cardBehaviors.filter((card) => card !== 'agreement_fails'))(
+    'if the first card has the behavior %s, a checkout stays open until a charge of payment 1 succeeds',
+    async (card) => {
+      const id = await shop.create()
+      const pays = card === 'approves'
+      const pending = {
+        status: 'pending',
+        mandateId: null,
+        clientSecret: expect.any(String),
+        nextPayment: expect.objectContaining({ paymentNumber: 1, dueDate: null }),
+      }
+      const active = { status: 'active', mandateId: expect.stringMatching(/^mdt_[0-9a-f]{32}$/), clientSecret: null }
+      expect(ok(await shop.checkout(id, card)).json.data.attributes).toMatchObject(pays ? active : pending)
+      expect(await shop.charged(id)).toHaveLength(pays ? 1 : 0)
+      if (pays) return
+      const again = await shop.checkout(id, card)
+      expect(again.json.data.attributes).toMatchObject(card === 'declines_once' ? active : pending)
+      if (card !== 'declines_once') expect(ok(await shop.checkout(id)).json.data.attributes).toMatchObject(active)
+      expect(await shop.charged(id)).toHaveLength(1)
+    },
+  )
 })

@@ -12,7 +12,8 @@ import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
 const visa: CardEntry = { number: '4242424242424242', expiry: '12/30', cvv: '123' }
-const numberOf = (behavior: string) => Object.entries(testCards).find(([, does]) => does === behavior)?.[0] ?? ''
+const numberWith = (behavior: string) =>
+  Object.entries(testCards).find(([, cardBehavior]) => cardBehavior === behavior)?.[0] ?? ''
 
 let world: World
 let shop: Merchant
@@ -39,7 +40,7 @@ onEachDatabase('a card in a checkout', (database) => {
   beforeAll(() => begin(database))
   afterAll(end)
 
-  test.each(Object.entries(testCards))('the test card %s %s', async (number, behavior) => {
+  test.each(Object.entries(testCards))('the test card %s has the behavior %s', async (number, behavior) => {
     const { id, secret } = await openCheckout()
     const spaced = { ...visa, number: number.replaceAll(/(\d{4})(?=\d)/g, '$1 ') }
     const result = behavior === 'approves' ? 'paid' : behavior === 'agreement_fails' ? 'agreement_failed' : 'declined'
@@ -50,46 +51,45 @@ onEachDatabase('a card in a checkout', (database) => {
     if (behavior === 'agreement_fails') await expect(page.pay(secret, visa)).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  const wrong: [string, Partial<CardEntry>, string][] = [
+  const wrongEntries: [string, Partial<CardEntry>, string][] = [
     ['no number', { number: '' }, 'number'],
-    ['letters', { number: '4242 4242 4242 424x' }, 'number'],
+    ['letters in the number', { number: '4242 4242 4242 424x' }, 'number'],
     ['a wrong check digit', { number: '4242424242424243' }, 'number'],
-    ['a real number', { number: '4111111111111111' }, 'number'],
-    ['too many digits', { number: '4'.repeat(20) }, 'number'],
+    ['a valid number that belongs to no test card', { number: '4111111111111111' }, 'number'],
+    ['too many digits in the number', { number: '4'.repeat(20) }, 'number'],
     ['no expiration', { expiry: '' }, 'expiry'],
-    ['month 13', { expiry: '13/30' }, 'expiry'],
-    ['month 0', { expiry: '00/30' }, 'expiry'],
-    ['last month', { expiry: '12/25' }, 'expiry'],
-    ['last year in full', { expiry: '12/2025' }, 'expiry'],
-    ['no code', { cvv: '' }, 'cvv'],
-    ['a code of 2', { cvv: '12' }, 'cvv'],
-    ['a code of 5', { cvv: '12345' }, 'cvv'],
-    ['a code of letters', { cvv: 'abc' }, 'cvv'],
+    ['the expiration month 13', { expiry: '13/30' }, 'expiry'],
+    ['the expiration month 0', { expiry: '00/30' }, 'expiry'],
+    ['a one-digit expiration month', { expiry: '1/2026' }, 'expiry'],
+    ['an expiration in the previous month', { expiry: '12/25' }, 'expiry'],
+    ['a four-digit expiration year in the past', { expiry: '12/2025' }, 'expiry'],
+    ['no security code', { cvv: '' }, 'cvv'],
+    ['a security code of 2 digits', { cvv: '12' }, 'cvv'],
+    ['a security code of 5 digits', { cvv: '12345' }, 'cvv'],
+    ['letters in the security code', { cvv: 'abc' }, 'cvv'],
   ]
-  test.each(wrong)('%s is refused next to its field, and not echoed', async (_, entry, field) => {
-    const { id, secret } = await openCheckout()
-    const refusal = await page.pay(secret, { ...visa, ...entry }).catch((error: unknown) => error)
-    expect(refusal).toMatchObject({
-      code: 'invalid_value',
-      status: 422,
-      source: { pointer: expect.stringMatching(new RegExp(`/${field}$`)) },
-    })
-    for (const typed of Object.values(entry)) {
-      if (typed.length > 5) expect(String((refusal as Error).message)).not.toContain(typed)
-    }
-    expect((await shop.read(id)).updatedAt).toBe((await shop.read(id)).createdAt)
-    expect((await page.pay(secret, visa)).result).toBe('paid')
-  })
-
-  test.each(['01/26', '1/2026', '01 / 26', ' 01/2026 '])(
-    'the expiration %s, which is this month, is accepted',
-    async (expiry) => {
-      const { secret } = await openCheckout()
-      const paying = page.pay(secret, { ...visa, expiry })
-      if (expiry.startsWith('1/')) await expect(paying).rejects.toMatchObject({ status: 422 })
-      else expect((await paying).result).toBe('paid')
+  test.each(wrongEntries)(
+    'card details with %s are refused, and the error points to the field without repeating its value',
+    async (_, entry, field) => {
+      const { id, secret } = await openCheckout()
+      const refusal = await page.pay(secret, { ...visa, ...entry }).catch((error: unknown) => error)
+      expect(refusal).toMatchObject({
+        code: 'invalid_value',
+        status: 422,
+        source: { pointer: expect.stringMatching(new RegExp(`/${field}$`)) },
+      })
+      for (const typed of Object.values(entry)) {
+        if (typed.length > 5) expect(String((refusal as Error).message)).not.toContain(typed)
+      }
+      expect((await shop.read(id)).updatedAt).toBe((await shop.read(id)).createdAt)
+      expect((await page.pay(secret, visa)).result).toBe('paid')
     },
   )
+
+  test.each(['01/26', '01 / 26', ' 01/2026 '])('a card that expires this month is accepted as "%s"', async (expiry) => {
+    const { secret } = await openCheckout()
+    expect((await page.pay(secret, { ...visa, expiry })).result).toBe('paid')
+  })
 })
 
 onEachDatabase("the payer's side of a checkout", (database) => {
@@ -98,7 +98,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
 
   const manageTokenOf = ({ manageToken }: PaymentResult) => String(manageToken)
 
-  test('shows the payee, the purpose, the amount, the interval and the end', async () => {
+  test('a checkout shows the merchant, the terms, the amount, the expiration and, once paid, the next due day', async () => {
     const { id, secret, token } = await openCheckout({ ...termsOfParts(3, 1000), taxAmount: 100 })
     const session = {
       status: 'pending',
@@ -125,12 +125,12 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     })
   })
 
-  test('is opened by its own secret only', async () => {
+  test('a checkout is opened only by its own secret', async () => {
     const { id, secret } = await openCheckout()
     const other = await openCheckout()
     const { data } = (await shop.get(id)).json.data.relationships.paymentIntent
     const swapped = `${data.id}_secret_${other.secret.split('_secret_')[1]}`
-    const wrong = [
+    const wrongSecrets = [
       '',
       'x',
       id,
@@ -143,17 +143,17 @@ onEachDatabase("the payer's side of a checkout", (database) => {
       ` ${secret}`,
       `${secret.slice(0, -1)}${secret.endsWith('0') ? '1' : '0'}`,
     ]
-    for (const one of wrong) {
+    for (const wrongSecret of wrongSecrets) {
       const calls = [
-        () => page.session({ clientSecret: one }),
-        () => page.session({ manageToken: one }),
-        () => page.pay(one, visa),
-        () => page.stop(one),
+        () => page.session({ clientSecret: wrongSecret }),
+        () => page.session({ manageToken: wrongSecret }),
+        () => page.pay(wrongSecret, visa),
+        () => page.stop(wrongSecret),
       ]
-      expect(await page.open(id, one)).toBeUndefined()
-      expect(await page.manage(one)).toBeUndefined()
+      expect(await page.open(id, wrongSecret)).toBeUndefined()
+      expect(await page.manage(wrongSecret)).toBeUndefined()
       for (const call of calls) {
-        await expect(call(), one).rejects.toMatchObject({ code: 'not_found', status: 404 })
+        await expect(call(), wrongSecret).rejects.toMatchObject({ code: 'not_found', status: 404 })
       }
     }
     expect((await shop.read(id)).status).toBe('pending')
@@ -162,7 +162,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect((await shop.read(other.id)).status).toBe('active')
   })
 
-  test('pays payment 1, creates the mandate, and gives a repeat the same answer', async () => {
+  test('paying in the checkout makes payment 1 and creates the mandate, and paying again charges nothing', async () => {
     const { id, secret } = await openCheckout()
     expect(await page.pay(secret, visa)).toMatchObject({
       result: 'paid',
@@ -176,7 +176,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
       clientSecret: null,
       checkoutUrl: null,
     })
-    expect(await page.pay(secret, { ...visa, number: numberOf('declines') })).toMatchObject({ result: 'paid' })
+    expect(await page.pay(secret, { ...visa, number: numberWith('declines') })).toMatchObject({ result: 'paid' })
     expect(await shop.read(id)).toEqual(read)
     expect(await shop.charged(id)).toHaveLength(1)
     await shop.to('2026-02-15')
@@ -188,7 +188,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   test('a payer can try again after each decline, until a card is charged', async () => {
     const { id, secret } = await openCheckout()
     for (const behavior of ['declines', 'blocked']) {
-      const answer = await page.pay(secret, { ...visa, number: numberOf(behavior) })
+      const answer = await page.pay(secret, { ...visa, number: numberWith(behavior) })
       expect(answer).toMatchObject({
         result: 'declined',
         detail: expect.stringMatching(/another card/i),
@@ -203,7 +203,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toHaveLength(2)
   })
 
-  test('a mistyped card and a card that is not for the sandbox get different errors', async () => {
+  test('a mistyped card number and a number that is not a test card get different errors', async () => {
     const { secret } = await openCheckout()
     const typo = page.pay(secret, { ...visa, number: '4242424242424243' })
     await expect(typo).rejects.toMatchObject({ message: expect.stringMatching(/check its digits/) })
@@ -211,14 +211,14 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     await expect(real).rejects.toMatchObject({ message: expect.stringMatching(/test cards/) })
   })
 
-  test('a double click, and two simultaneous payers, pay once', async () => {
+  test('simultaneous attempts to pay, as after a double click, charge payment 1 once', async () => {
     const { id, secret } = await openCheckout()
     const results = await Promise.all(Array.from({ length: 20 }, () => page.pay(secret, visa)))
     expect(new Set(results.map(({ result }) => result))).toEqual(new Set(['paid']))
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('a merchant’s cancel ends the checkout, and the page can say so', async () => {
+  test('the checkout ends when the merchant cancels the subscription, and its page then shows the cancellation', async () => {
     const { id, secret, token } = await openCheckout()
     ok(await shop.cancel(id))
     expect(await page.session({ clientSecret: secret })).toMatchObject({
@@ -241,7 +241,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toEqual([])
   })
 
-  test('after payment and cancellation, no repeat is answered as paid', async () => {
+  test('paying again is refused if the subscription was canceled after payment 1', async () => {
     const { id, secret } = await openCheckout()
     await page.pay(secret, visa)
     ok(await shop.cancel(id))
@@ -249,23 +249,23 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('the payer can stop the agreement at any time; a completed one is a conflict', async () => {
-    const [active, done] = [await openCheckout(), await openCheckout(termsOfParts(2))]
-    const ofActive = manageTokenOf(await page.pay(active.secret, visa))
-    const ofDone = manageTokenOf(await page.pay(done.secret, visa))
-    ok(await shop.markPaid(done.id, 2))
-    for (const lesser of [active.secret, active.token, active.id, ofActive.replace(active.id, done.id)]) {
-      await expect(page.stop(lesser), lesser).rejects.toMatchObject({ code: 'not_found' })
+  test('the payer can stop the payments of an active subscription; stopping a completed one is a conflict', async () => {
+    const [active, completed] = [await openCheckout(), await openCheckout(termsOfParts(2))]
+    const activeToken = manageTokenOf(await page.pay(active.secret, visa))
+    const completedToken = manageTokenOf(await page.pay(completed.secret, visa))
+    ok(await shop.markPaid(completed.id, 2))
+    for (const wrongToken of [active.secret, active.token, active.id, activeToken.replace(active.id, completed.id)]) {
+      await expect(page.stop(wrongToken), wrongToken).rejects.toMatchObject({ code: 'not_found' })
     }
-    expect(await page.stop(ofActive)).toMatchObject({ status: 'canceled', nextDueAt: null })
-    expect((await page.stop(ofActive)).status).toBe('canceled')
-    await expect(page.stop(ofDone)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await page.stop(activeToken)).toMatchObject({ status: 'canceled', nextDueAt: null })
+    expect((await page.stop(activeToken)).status).toBe('canceled')
+    await expect(page.stop(completedToken)).rejects.toMatchObject({ code: 'conflict' })
     await shop.pass(100)
     expect(await shop.charged(active.id)).toHaveLength(1)
     expect((await shop.read(active.id)).status).toBe('canceled')
   })
 
-  test('only the payer can manage: a repeat without the key of the payer’s browser gets no token', async () => {
+  test('only the payer’s browser gets the token to stop the payments; paying again without its payer key returns none', async () => {
     const { secret, token, id } = await openCheckout()
     const first = await page.pay(secret, visa, 'made up')
     expect(first.manageToken).toMatch(/^sub_[0-9a-f]{32}_manage_/)
@@ -275,11 +275,11 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     }
     expect(await page.open(id, token)).toMatchObject({ session: { status: 'active' }, clientSecret: null })
     const other = await openCheckout()
-    const declined = { ...visa, number: numberOf('declines') }
+    const declined = { ...visa, number: numberWith('declines') }
     expect(await page.pay(other.secret, declined, 'made up')).toMatchObject({ manageToken: null })
   })
 
-  test('a secret is the same however often and in which process it is read, and each checkout has its own', async () => {
+  test('the secret of a checkout is the same at every read, and each checkout has a different one', async () => {
     const { id, secret, token } = await openCheckout()
     expect((await shop.read(id)).clientSecret).toBe(secret)
     expect((await page.open(id, token))?.clientSecret).toBe(secret)
@@ -288,7 +288,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
   })
 })
 
-onEachDatabase('the records of a checkout contain', (database) => {
+onEachDatabase('stored and logged data of a checkout', (database) => {
   let world: World
   let stored: string
   const secrets: string[] = []
@@ -302,7 +302,7 @@ onEachDatabase('the records of a checkout contain', (database) => {
       const secret = String((await shop.read(id)).clientSecret)
       secrets.push(secret)
       await shop.checkout(id, 'declines')
-      await page.pay(secret, { ...visa, number: numberOf(behavior), cvv: '987' })
+      await page.pay(secret, { ...visa, number: numberWith(behavior), cvv: '987' })
       await page.pay(secret, { ...visa, number: '4111 1111 1111 1111', cvv: '987' }).catch(() => {})
       await page.pay(secret, { ...visa, cvv: '987' }).catch(() => {})
       await shop.get(id)
@@ -311,7 +311,7 @@ onEachDatabase('the records of a checkout contain', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('no card number and no code', () => {
+  test('no card number is stored or logged, and no security code is stored', () => {
     for (const number of [...Object.keys(testCards), '4111111111111111']) {
       for (const text of [stored, world.logged.join('\n')]) {
         expect(text).not.toContain(number)
@@ -321,13 +321,13 @@ onEachDatabase('the records of a checkout contain', (database) => {
     expect(stored).not.toMatch(/\b987\b/)
   })
 
-  test('no client secret in the log', () => {
+  test('no client secret is logged', () => {
     for (const secret of secrets) expect(world.logged.join('\n')).not.toContain(secret.split('_secret_')[1])
   })
 
-  test('no client secret in any table', async () => {
+  test('no client secret is stored in any table', async () => {
     const rows = await readAllRows(world.store)
-    const holding = rows.filter((row) => secrets.some((secret) => JSON.stringify(row).includes(secret.slice(-64))))
-    expect(holding.map((row) => Object.keys(row).join(' '))).toEqual([])
+    const leaks = rows.filter((row) => secrets.some((secret) => JSON.stringify(row).includes(secret.slice(-64))))
+    expect(leaks.map((row) => Object.keys(row).join(' '))).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import type { CardBehavior } from '../../src/service/rules/card-behaviors.ts'
 import { dayMs } from './merchant.ts'
 
+/** A command to one subscription. `ahead` is how many payments after the next one the card's behavior begins. */
 export type Command =
   | { do: 'card'; behavior: CardBehavior; ahead: number | undefined }
   | { do: 'resume' }
@@ -8,8 +9,8 @@ export type Command =
   | { do: 'mark'; which: 'missed' | 'next' }
 
 /**
- * A slow model of billing that follows the specification literally. It looks at the calendar at each midnight, and only
- * the day matters. The service's results must equal the model's.
+ * A slow model of billing that follows the specification literally: it goes through every midnight and checks whether a
+ * charge is due that day. The service must give the same results.
  */
 export class DayByDay {
   nowMs: number
@@ -19,20 +20,20 @@ export class DayByDay {
   readonly charged: [paymentNumber: number, atMs: number][]
   readonly #count: number
   readonly #due: (paymentNumber: number) => number
-  /** The behavior of the payer's card, from each payment on. */
+  /** The behaviors of the payer's card, each with the number of the first payment that it applies to. */
   readonly #rules: { from: number; behavior: CardBehavior }[]
   readonly #settled = new Set<number>([1])
   readonly #tried = new Map<number, number>()
 
-  constructor(startMs: number, count: number | null, first: CardBehavior, due: (paymentNumber: number) => number) {
+  constructor(startMs: number, count: number | null, behavior: CardBehavior, due: (paymentNumber: number) => number) {
     this.nowMs = startMs
     this.#count = count ?? 1000
     this.#due = due
     this.charged = [[1, startMs]]
-    this.#rules = [{ from: 2, behavior: first }]
+    this.#rules = [{ from: 2, behavior }]
   }
 
-  /** The number of the first open payment. */
+  /** The number of the first payment that is not paid, marked paid or missed; null if there is none. */
   get next(): number | null {
     for (let number = 1; number <= this.#count; number++) {
       if (!this.#settled.has(number) && !this.missed.includes(number)) return number
@@ -40,7 +41,7 @@ export class DayByDay {
     return null
   }
 
-  /** Returns the day on which a payment is due. */
+  /** Returns the due day of a payment as `YYYY-MM-DD`. */
   dueOn(paymentNumber: number): string {
     return new Date(this.#due(paymentNumber)).toISOString().slice(0, 10)
   }
@@ -90,7 +91,7 @@ export class DayByDay {
     if (this.#final || next === null) return
     const day = (this.nowMs - this.#due(next)) / dayMs
     if (this.#collects && [0, 1, 3, 5].includes(day)) this.#charge(next)
-    // A payment's window closes seven days after its due day, even while collection is stopped.
+    // While collection is stopped, a payment is missed when its window closes, seven days after its due day.
     if (this.status === 'needs_attention' && day === 7) this.missed.push(next)
   }
 
@@ -108,10 +109,10 @@ export class DayByDay {
     else if (behavior === 'needs_update') this.#stop('card_needs_update')
     else if (behavior === 'removed') this.#stop('card_removed')
     else if (this.nowMs >= this.#due(number) + 5 * dayMs) {
-      const second = this.missed.includes(number - 1)
+      const isSecondInRow = this.missed.includes(number - 1)
       this.missed.push(number)
       this.status = 'past_due'
-      if (second) this.#stop(behavior === 'processor_error' ? 'not_charged' : 'missed_twice')
+      if (isSecondInRow) this.#stop(behavior === 'processor_error' ? 'not_charged' : 'missed_twice')
     }
   }
 
@@ -126,7 +127,7 @@ export class DayByDay {
     if (number > this.#count) return 'not_found'
     if (this.#final) return 'conflict'
     this.#settled.add(number)
-    this.missed = this.missed.filter((one) => one !== number)
+    this.missed = this.missed.filter((missed) => missed !== number)
     if (this.status === 'past_due' && this.missed.length === 0) this.status = 'active'
     this.#completeWhenOver()
     return 'done'

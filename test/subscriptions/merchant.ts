@@ -11,7 +11,7 @@ export type Attributes = Record<string, unknown>
 export const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 100 } as const
 export const weekly = { ...monthly, every: { unit: 'week', count: 1 } } as const
 
-/** Returns the terms of a total that is paid in a number of monthly payments. */
+/** Returns the terms of a subscription whose total amount is paid in a fixed number of monthly payments. */
 export function termsOfParts(paymentCount: number, totalAmount = 1000 * paymentCount) {
   return { description: 'Course', every: { unit: 'month', count: 1 }, totalAmount, taxAmount: 0, paymentCount } as const
 }
@@ -19,10 +19,10 @@ export function termsOfParts(paymentCount: number, totalAmount = 1000 * paymentC
 export interface Merchant {
   /**
    * Creates a subscription, and returns its id.
-   * @throws Error if it was refused
+   * @throws Error if the request is refused
    */
   create(attributes?: Attributes, sent?: Sent): Promise<string>
-  /** Creates a subscription that is paid in checkout, and returns its id. */
+  /** Creates a subscription, makes payment 1 in its checkout, and returns its id. */
   active(attributes?: Attributes, card?: string): Promise<string>
   checkout(id: string, card?: string, sent?: Sent): Promise<Answer>
   card(id: string, behavior: string, fromPaymentNumber?: number, sent?: Sent): Promise<Answer>
@@ -30,21 +30,21 @@ export interface Merchant {
   resume(id: string, sent?: Sent): Promise<Answer>
   markPaid(id: string, paymentNumber: number, sent?: Sent): Promise<Answer>
   get(id: string, sent?: Sent): Promise<Answer>
-  /** Returns the current attributes. */
+  /** Returns the current attributes of a subscription. */
   read(id: string): Promise<Attributes>
-  /** Advances the clock to a day or an instant. */
+  /** Advances the sandbox clock to the start of a day (`2026-02-15`) or to a timestamp. */
   to(when: string): Promise<void>
-  /** Advances the clock by days, which may be fractions. */
+  /** Advances the sandbox clock by a whole or fractional number of days. */
   pass(days: number): Promise<void>
-  /** Returns the charged payments, by payment number. */
+  /** Returns the charged payments in the order of their numbers. */
   charged(id: string): Promise<SubscriptionPaymentRow[]>
-  /** Returns the numbers and days of the charged payments, as texts. */
+  /** Returns the number and day of each charged payment, such as `2 2026-02-15`. */
   chargedOn(id: string): Promise<string[]>
 }
 
-/** Returns the actions of a merchant and a payer, through the public API of a world. */
+/** Creates a client for the actions of a merchant and a payer. It uses the public API of the given world. */
 export function merchant(world: World): Merchant {
-  const simulate = (id: string, what: string) => `/simulations/subscriptions/${id}/${what}`
+  const simulate = (id: string, action: string) => `/simulations/subscriptions/${id}/${action}`
   const checkout: Merchant['checkout'] = (id, card = 'approves', sent) =>
     world.post(simulate(id, 'checkout'), { card }, sent)
   const create: Merchant['create'] = async (attributes = monthly, sent) =>
@@ -94,27 +94,27 @@ export function ok(answer: Answer): Answer {
 }
 
 /**
- * Proves that the money is right in every case. Each charge is one posting into the merchant's wallet from the payer's
- * card, at its time. Everything sums to zero. Each payment was charged once.
+ * Checks that each payment was charged at most once, and that each charge is one posting from the payer's card to the
+ * subscription's wallet, at the time of the charge. Also checks all books. Returns the ledger entries of the charges.
  */
 export async function proveCharges({ store }: Pick<World, 'store'>): Promise<LedgerEntryRow[]> {
   const { entries } = await proveBooks(store)
-  const { payments, walletOf } = await store.transaction(async ({ db }) => ({
+  const { payments, walletIds } = await store.transaction(async ({ db }) => ({
     payments: await db.selectFrom('subscriptionPayments').selectAll().execute(),
-    walletOf: new Map(
+    walletIds: new Map(
       (await db.selectFrom('subscriptions').select(['id', 'walletId']).execute()).map((row) => [row.id, row.walletId]),
     ),
   }))
   const keys = payments.map(({ subscriptionId, paymentNumber }) => `${subscriptionId} ${paymentNumber}`)
   expect(new Set(keys).size).toBe(keys.length)
   const paid = entries.filter(({ reason }) => reason === 'subscription_paid')
-  const money = paid.map(
+  const actual = paid.map(
     (entry) => `${entry.sourceId} ${entry.createdAtMs} ${entry.account} ${entry.walletId} ${entry.amountCents}`,
   )
   const expected = payments.flatMap(({ subscriptionId, chargedAtMs, amountCents }) => [
-    `${subscriptionId} ${chargedAtMs} available ${walletOf.get(subscriptionId)} ${amountCents}`,
+    `${subscriptionId} ${chargedAtMs} available ${walletIds.get(subscriptionId)} ${amountCents}`,
     `${subscriptionId} ${chargedAtMs} payer_cards null ${-amountCents}`,
   ])
-  expect(money.sort()).toEqual(expected.sort())
+  expect(actual.sort()).toEqual(expected.sort())
   return paid
 }

@@ -12,17 +12,17 @@ import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts, weekl
 onEachDatabase('the money of subscriptions', (database) => {
   let world: World
   let shop: Merchant
-  let others: { store: Store; service: Service }[]
+  let otherServices: { store: Store; service: Service }[]
 
   beforeEach(async () => {
     world = await createWorld(database)
     shop = merchant(world)
-    others = []
+    otherServices = []
   })
   afterEach(async () => {
     await proveCharges(world)
-    // Writes the entries of runs that are still in memory, like a process that ends.
-    for (const { store, service } of others) {
+    // Writes the run log entries that are still in memory, as a process does when it ends.
+    for (const { store, service } of otherServices) {
       await service.runLog.flush()
       await store.close()
     }
@@ -33,12 +33,12 @@ onEachDatabase('the money of subscriptions', (database) => {
   const numbers = async (id: string) => (await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)
   const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status).sort()
 
-  /** Starts a service like another process, on the same database with its own connections and the same clock. */
+  /** Starts another service, as in a second process: on the same database and clock, with its own connections. */
   async function startOtherService() {
     const store = await openStore({ url: world.url, system: world.system })
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const service = createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1_000_000, log })
-    const name = `service ${others.push({ store, service })}`
+    const name = `service ${otherServices.push({ store, service })}`
     let count = 0
     const send = async (method: 'GET' | 'POST', path: string, attributes?: object) => {
       const headers = {
@@ -51,10 +51,13 @@ onEachDatabase('the money of subscriptions', (database) => {
       const response = await service.fetch(new Request(`http://sandbox.test${path}`, { method, headers, ...body }))
       return { status: response.status, json: await response.json() }
     }
-    return { get: (path: string) => send('GET', path), post: (path: string, of: object) => send('POST', path, of) }
+    return {
+      get: (path: string) => send('GET', path),
+      post: (path: string, attributes: object) => send('POST', path, attributes),
+    }
   }
 
-  test('every charge lands in the merchant’s wallet, at its own moment, and nothing else does', async () => {
+  test('every charge, and nothing else, is credited to the merchant’s wallet, at the time of the charge', async () => {
     const id = await shop.active()
     expect(await balance()).toEqual({ available: 251_000, total: 251_000, currency: 'USD' })
     ok(await shop.card(id, 'declines', 3))
@@ -86,7 +89,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect((await balance(`?customerPartyId=${customerPartyId}`)).total).toBe(102_000)
   })
 
-  test('50 simultaneous checkouts of one subscription charge once', async () => {
+  test('50 simultaneous checkouts of one subscription charge payment 1 once', async () => {
     const id = await shop.create()
     const answers = await Promise.all(Array.from({ length: 50 }, () => shop.checkout(id)))
     expect(statuses(answers)).toEqual([200, ...Array<number>(49).fill(409)])
@@ -94,7 +97,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect((await balance()).total).toBe(251_000)
   })
 
-  test('a checkout repeated with its key is replayed and charges once, simultaneously or later', async () => {
+  test('a checkout repeated with the same idempotency key, simultaneously or later, charges payment 1 once', async () => {
     const id = await shop.create()
     const sent = { idempotencyKey: 'checkout' }
     const answers = await Promise.all(Array.from({ length: 20 }, () => shop.checkout(id, 'approves', sent)))
@@ -109,7 +112,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await numbers(id)).toEqual([1])
   })
 
-  test('repeated and simultaneous calls of resume and of mark paid take effect once', async () => {
+  test('simultaneous or repeated requests to resume or to mark a payment paid take effect once', async () => {
     const id = await shop.active()
     ok(await shop.card(id, 'blocked'))
     await shop.to('2026-02-16')
@@ -126,7 +129,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await numbers(id)).toEqual([1, 2, 5])
   })
 
-  test('many requests that notice a due payment together charge it once', async () => {
+  test('a due payment is charged once, even if many requests notice it at the same time', async () => {
     const ids = [await shop.active(), await shop.active(weekly), await shop.active(termsOfParts(4))]
     world.system.pass(40 * 86_400_000)
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => shop.get(String(ids[index % 3]))))
@@ -139,7 +142,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect((await balance()).total).toBe(260_000)
   })
 
-  test('two services on one database, advancing the clock and reading at once, charge once', async () => {
+  test('two services on one database that advance the clock, read and resume at the same time charge each payment once', async () => {
     const [one, other] = [await startOtherService(), await startOtherService()]
     const ids = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.active(index % 2 ? weekly : monthly)))
     const behaviors = ['approves', 'declines_once', 'declines', 'blocked']
@@ -157,16 +160,16 @@ onEachDatabase('the money of subscriptions', (database) => {
     }
     const paid = await proveCharges(world)
     const now = Date.parse((await world.get('/simulations/clock')).json.data.attributes.now)
-    // Services that need the same lock wait for each other, which advances their shared clock by milliseconds.
+    // A service that waits for a lock sleeps, and each sleep advances the shared fake clock by milliseconds.
     const waitedMs = now - (Date.UTC(2026, 0, 15, 12) + 12 * 11 * 86_400_000)
     expect(waitedMs).toBeGreaterThanOrEqual(0)
     expect(waitedMs).toBeLessThan(60_000)
-    // Subscriptions 0, 4 and 8 are monthly, and were paid on their days: 15 January to 27 May.
+    // Subscriptions 0, 4 and 8 are monthly, with a card that approves. The clock went from January 15 to May 27.
     for (const index of [0, 4, 8]) expect(await numbers(String(ids[index]))).toEqual([1, 2, 3, 4, 5])
     expect(paid.length).toBeGreaterThan(100)
   })
 
-  test('two services with simultaneous checkouts and a cancel agree on one history', async () => {
+  test('a subscription that one service checks out while another cancels it ends up canceled, charged at most once', async () => {
     const [one, other] = [await startOtherService(), await startOtherService()]
     for (let round = 0; round < 12; round++) {
       const id = await shop.create()
@@ -184,12 +187,12 @@ onEachDatabase('the money of subscriptions', (database) => {
     }
   })
 
-  test('payers on the pages of two services pay once', async () => {
+  test('simultaneous payments on the checkout pages of two services charge payment 1 once', async () => {
     const id = await shop.create()
     const secret = String((await shop.read(id)).clientSecret)
     await startOtherService()
     await startOtherService()
-    const pages = others.map(({ store }) => createCheckout({ store, system: world.system }))
+    const pages = otherServices.map(({ store }) => createCheckout({ store, system: world.system }))
     const card = { number: '4242 4242 4242 4242', expiry: '01/30', cvv: '123' }
     const results = await Promise.all(pages.flatMap((page) => Array.from({ length: 10 }, () => page.pay(secret, card))))
     for (const { result, session } of results) expect([result, session.status]).toEqual(['paid', 'active'])
@@ -197,7 +200,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(await proveCharges(world)).toHaveLength(2)
   })
 
-  test('a cancel racing with due payments cancels the subscription, which is charged before or not at all', async () => {
+  test('a subscription that is canceled at the same time as a payment falls due is not charged afterwards', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, () => shop.active()))
     const other = await startOtherService()
     for (const id of ids) {

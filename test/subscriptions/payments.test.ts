@@ -19,39 +19,39 @@ onEachDatabase('the payments of a subscription', (database) => {
     await world.drop()
   })
 
-  const done = async (path: string, attributes: object) => {
+  const postOk = async (path: string, attributes: object) => {
     const answer = await world.post(path, attributes, owner)
     expect(answer.status, answer.text).toBe(200)
     return answer.json.data
   }
-  const started = async (terms: object = weekly, card = 'approves') => {
-    const { id } = await done('/subscriptions', terms)
-    await done(`/simulations/subscriptions/${id}/checkout`, { card })
+  const startSubscription = async (terms: object = weekly, card = 'approves') => {
+    const { id } = await postOk('/subscriptions', terms)
+    await postOk(`/simulations/subscriptions/${id}/checkout`, { card })
     return id as string
   }
-  const read = async (path: string) => {
+  const getOk = async (path: string) => {
     const answer = await world.get(path, owner)
     expect(answer.status, answer.text).toBe(200)
     return answer.json
   }
-  const paymentsOf = async (id: string) =>
-    (await read(`/subscriptions/${id}/payments`)).data.map(
+  const listPayments = async (id: string) =>
+    (await getOk(`/subscriptions/${id}/payments`)).data.map(
       ({ attributes: one }: { attributes: Record<string, unknown> }) => [one.paymentNumber, one.status, one.dueDate],
     )
 
-  test('each charge is a transaction into the wallet of the merchant', async () => {
+  test('each charge is listed as a transaction into the merchant’s wallet', async () => {
     const { partyId } = await world.whoami()
-    const id = await started()
+    const id = await startSubscription()
     world.system.pass(14 * dayMs)
-    expect(await paymentsOf(id)).toEqual([
+    expect(await listPayments(id)).toEqual([
       [4, 'scheduled', '2026-02-05'],
       [3, 'paid', '2026-01-29'],
       [2, 'paid', '2026-01-22'],
       [1, 'paid', '2026-01-15'],
     ])
-    const { data } = await read('/transactions')
+    const { data } = await getOk('/transactions')
     expect(data).toHaveLength(3)
-    const { data: payments } = await read(`/subscriptions/${id}/payments`)
+    const { data: payments } = await getOk(`/subscriptions/${id}/payments`)
     expect(payments.map((one: Payment) => one.relationships.transaction.data?.id ?? null)).toEqual([
       null,
       ...data.map((one: { id: string }) => one.id),
@@ -70,48 +70,48 @@ onEachDatabase('the payments of a subscription', (database) => {
         subscription: { data: { type: 'subscription', id } },
       },
     })
-    expect((await read(`/transactions/${data[0].id}`)).data).toEqual(data[0])
-    expect((await read('/transactions?type=transfer')).data).toEqual([])
+    expect((await getOk(`/transactions/${data[0].id}`)).data).toEqual(data[0])
+    expect((await getOk('/transactions?type=transfer')).data).toEqual([])
     expect(payments[1]).toMatchObject({
       attributes: { amount: 1000, taxAmount: 80, currency: 'USD', paidAt: expect.stringMatching(/^2026-01-29T/) },
     })
   })
 
-  test('payments that were missed, marked paid or never due show it, and have no transaction', async () => {
+  test('each payment is listed as paid, missed, marked_paid or scheduled, and only a paid one has a transaction', async () => {
     const terms = { description: 'Gym', every: weekly.every, totalAmount: 4000, taxAmount: 0, paymentCount: 4 }
-    const { id: pending } = await done('/subscriptions', terms)
-    expect(await paymentsOf(pending)).toEqual([4, 3, 2, 1].map((number) => [number, 'scheduled', null]))
-    const id = await started(terms)
-    await done(`/simulations/subscriptions/${id}/card`, { behavior: 'declines' })
+    const { id: pending } = await postOk('/subscriptions', terms)
+    expect(await listPayments(pending)).toEqual([4, 3, 2, 1].map((number) => [number, 'scheduled', null]))
+    const id = await startSubscription(terms)
+    await postOk(`/simulations/subscriptions/${id}/card`, { behavior: 'declines' })
     world.system.pass(13 * dayMs)
-    await done(`/simulations/subscriptions/${id}/card`, { behavior: 'approves' })
-    await done(`/subscriptions/${id}/payments/3/mark-paid`, {})
-    expect(await paymentsOf(id)).toEqual([
+    await postOk(`/simulations/subscriptions/${id}/card`, { behavior: 'approves' })
+    await postOk(`/subscriptions/${id}/payments/3/mark-paid`, {})
+    expect(await listPayments(id)).toEqual([
       [4, 'scheduled', '2026-02-05'],
       [3, 'marked_paid', '2026-01-29'],
       [2, 'missed', '2026-01-22'],
       [1, 'paid', '2026-01-15'],
     ])
-    expect((await read('/transactions')).data).toHaveLength(1)
-    await done(`/subscriptions/${id}/cancel`, {})
-    expect((await paymentsOf(id)).map(([number]: [number]) => number)).toEqual([3, 2, 1])
+    expect((await getOk('/transactions')).data).toHaveLength(1)
+    await postOk(`/subscriptions/${id}/cancel`, {})
+    expect((await listPayments(id)).map(([number]: [number]) => number)).toEqual([3, 2, 1])
   })
 
-  test('a page continues where the previous one ended', async () => {
-    const id = await started()
+  test('each page of the list of payments continues where the previous page ended', async () => {
+    const id = await startSubscription()
     world.system.pass(7 * 7 * dayMs)
     const path = `/subscriptions/${id}/payments?limit=4`
     const numbers: number[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const { data, meta } = await read(cursor === '' ? path : `${path}&cursor=${cursor}`)
+      const { data, meta } = await getOk(cursor === '' ? path : `${path}&cursor=${cursor}`)
       numbers.push(...data.map((one: Payment) => one.attributes.paymentNumber))
       cursor = meta.pagination.nextCursor
     }
     expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
   })
 
-  test("another party's subscription looks as if it did not exist", async () => {
-    const id = await started()
+  test('to another party, the payments of a subscription look as if the subscription did not exist', async () => {
+    const id = await startSubscription()
     const { apiKey: key } = await addParty(world)
     expectRefusal(await world.get(`/subscriptions/${id}/payments`, { key }), 'not_found')
   })

@@ -4,9 +4,9 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, monthly, ok, proveCharges, termsOfParts } from './merchant.ts'
 
-// Payment 1 is paid on 15 January; the others are due on the 15th. A payment is tried on its day and 1, 3 and 5 days
-// later, so February's last try is on the 20th. Its window closes on the 22nd.
-onEachDatabase('resuming, marking paid and completing', (database) => {
+// Payment 1 is paid on January 15, and each later one is due on the 15th of its month. A payment is tried on its due day
+// and 1, 3 and 5 days later, so payment 2 has its last try on February 20. Its window closes on February 22.
+onEachDatabase('resuming, marking paid and completing a subscription', (database) => {
   let world: World
   let shop: Merchant
 
@@ -20,30 +20,30 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
   })
 
   const at = (day: string) => `2026-${day}T00:00:00.000Z`
-  const dueIn = (paymentNumber: number, day: string) =>
+  const dueOn = (paymentNumber: number, day: string) =>
     expect.objectContaining({ paymentNumber, dueDate: `2026-${day}` })
 
-  async function behaving(behavior: string, attributes: object = monthly): Promise<string> {
+  async function createWithCard(behavior: string, attributes: object = monthly): Promise<string> {
     const id = await shop.active({ ...attributes })
     ok(await shop.card(id, behavior))
     return id
   }
 
-  test('a payment is charged at once if its subscription is resumed inside the window', async () => {
-    const id = await behaving('blocked')
+  test('a payment is charged at once if its subscription is resumed within the payment’s window', async () => {
+    const id = await createWithCard('blocked')
     await shop.to('2026-02-18T09:30:00.000Z')
     ok(await shop.card(id, 'approves'))
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
       status: 'active',
       attention: null,
       missedPayments: [],
-      nextPayment: dueIn(3, '03-15'),
+      nextPayment: dueOn(3, '03-15'),
     })
     expect((await shop.charged(id)).map(({ chargedAtMs }) => chargedAtMs)[1]).toBe(Date.UTC(2026, 1, 18, 9, 30))
   })
 
-  test('a subscription that is resumed with the same card stops again, with the new time', async () => {
-    const id = await behaving('blocked')
+  test('a subscription needs attention again, from the time of resuming, if its card is still blocked', async () => {
+    const id = await createWithCard('blocked')
     await shop.to('2026-02-18T09:30:00.000Z')
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
       status: 'needs_attention',
@@ -51,8 +51,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     })
   })
 
-  test('a payment is tried on the remaining days and then missed if it is resumed with a card that declines', async () => {
-    const id = await behaving('blocked')
+  test('if a subscription is resumed with a card that declines, the payment is tried on its remaining days and then missed', async () => {
+    const id = await createWithCard('blocked')
     await shop.to('2026-02-17')
     ok(await shop.card(id, 'declines'))
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
@@ -62,30 +62,30 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], attention: null })
   })
 
-  test('a payment is tried once and then missed if it is resumed between its last retry and the end of its window', async () => {
-    const id = await behaving('blocked')
+  test('if a subscription is resumed after the last retry day but within the window, a declined payment is missed at once', async () => {
+    const id = await createWithCard('blocked')
     await shop.to('2026-02-21')
     ok(await shop.card(id, 'declines'))
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({ status: 'past_due', missedPayments: [2] })
   })
 
-  test('a subscription that is resumed after the window is past_due, and charged when the next payment is due', async () => {
-    const id = await behaving('removed')
+  test('a subscription becomes past_due if it is resumed after a payment’s window, and the next payment is charged when due', async () => {
+    const id = await createWithCard('removed')
     await shop.to('2026-02-22')
     ok(await shop.card(id, 'approves'))
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
       status: 'past_due',
       attention: null,
       missedPayments: [2],
-      nextPayment: dueIn(3, '03-15'),
+      nextPayment: dueOn(3, '03-15'),
     })
     await shop.to('2026-03-15')
     expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15', '3 2026-03-15'])
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
   })
 
-  test('a subscription that is resumed after its missed payments were marked paid is active', async () => {
-    const id = await behaving('declines')
+  test('a subscription becomes active if it is resumed after its missed payments were marked paid', async () => {
+    const id = await createWithCard('declines')
     await shop.to('2026-03-20')
     for (const number of [2, 3]) {
       const { attributes } = ok(await shop.markPaid(id, number)).json.data
@@ -102,12 +102,12 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
   })
 
   test('a payment that is marked paid while collection is stopped is never charged', async () => {
-    const id = await behaving('blocked')
+    const id = await createWithCard('blocked')
     await shop.to('2026-02-16')
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
       status: 'needs_attention',
       missedPayments: [],
-      nextPayment: dueIn(3, '03-15'),
+      nextPayment: dueOn(3, '03-15'),
     })
     ok(await shop.card(id, 'approves'))
     ok(await shop.resume(id))
@@ -115,22 +115,22 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15', '3 2026-03-15'])
   })
 
-  test('the next payment can be marked paid, even between its tries; later and paid ones cannot', async () => {
-    const id = await behaving('declines')
+  test('the next payment can be marked paid, even between its tries; paid payments and later ones cannot', async () => {
+    const id = await createWithCard('declines')
     ok(await shop.markPaid(id, 2))
     await shop.to('2026-03-16')
     for (const number of [1, 2]) expectRefusal(await shop.markPaid(id, number), 'conflict')
     for (const number of [4, 5, 1000]) expectRefusal(await shop.markPaid(id, number), 'conflict')
     expect(ok(await shop.markPaid(id, 3)).json.data.attributes).toMatchObject({
       status: 'active',
-      nextPayment: dueIn(4, '04-15'),
+      nextPayment: dueOn(4, '04-15'),
     })
     expectRefusal(await shop.markPaid(id, 3), 'conflict')
     await shop.to('2026-04-01')
     expect(await shop.read(id)).toMatchObject({ status: 'active', missedPayments: [] })
     expect(await shop.charged(id)).toHaveLength(1)
-    const bad = ['0', '-1', '1.5', 'two', '1e400', '']
-    for (const number of bad) {
+    const malformed = ['0', '-1', '1.5', 'two', '1e400', '']
+    for (const number of malformed) {
       const { status } = await world.post(`/subscriptions/${id}/payments/${number}/mark-paid`, {})
       expect(status, number).toBe(number === '' ? 404 : 400)
     }
@@ -139,7 +139,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
   test('a subscription is completed when its last payment is paid', async () => {
     const id = await shop.active(termsOfParts(3))
     await shop.to('2026-03-14')
-    expect(await shop.read(id)).toMatchObject({ status: 'active', nextPayment: dueIn(3, '03-15') })
+    expect(await shop.read(id)).toMatchObject({ status: 'active', nextPayment: dueOn(3, '03-15') })
     expectRefusal(await shop.markPaid(id, 4), 'not_found')
     await shop.to('2026-03-15')
     expect(await shop.read(id)).toMatchObject({
@@ -152,7 +152,7 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.charged(id)).toHaveLength(3)
   })
 
-  test('a subscription is completed when its last payment is marked paid, even before it is due', async () => {
+  test('a subscription is completed when its last payment is marked paid, even before that payment is due', async () => {
     const id = await shop.active(termsOfParts(2))
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({
       status: 'completed',
@@ -162,8 +162,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('a subscription with a missed payment is completed only when that is marked paid', async () => {
-    const id = await behaving('declines', termsOfParts(3))
+  test('a subscription with a missed payment is completed only when that payment is marked paid', async () => {
+    const id = await createWithCard('declines', termsOfParts(3))
     ok(await shop.card(id, 'approves', 3))
     await shop.to('2026-06-01')
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], nextPayment: null })
@@ -175,15 +175,15 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     expect(await shop.charged(id)).toHaveLength(2)
   })
 
-  test('a subscription is completed when its last payment was missed and is marked paid', async () => {
-    const id = await behaving('declines', termsOfParts(2))
+  test('a subscription whose last payment was missed is completed when that payment is marked paid', async () => {
+    const id = await createWithCard('declines', termsOfParts(2))
     await shop.to('2026-02-20')
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2], nextPayment: null })
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'completed' })
   })
 
-  test('a subscription that is resumed after all its payments were paid or marked paid is completed', async () => {
-    const id = await behaving('blocked', termsOfParts(2))
+  test('a subscription is completed if it is resumed after all its payments were paid or marked paid', async () => {
+    const id = await createWithCard('blocked', termsOfParts(2))
     await shop.to('2026-04-01')
     expect(await shop.read(id)).toMatchObject({ status: 'needs_attention', missedPayments: [2], nextPayment: null })
     ok(await shop.markPaid(id, 2))
@@ -194,8 +194,8 @@ onEachDatabase('resuming, marking paid and completing', (database) => {
     })
   })
 
-  test('a subscription that is resumed with one missed payment and none left to charge is past_due', async () => {
-    const id = await behaving('blocked', termsOfParts(2))
+  test('a subscription becomes past_due if it is resumed with a missed payment and no payment left to charge', async () => {
+    const id = await createWithCard('blocked', termsOfParts(2))
     await shop.to('2026-04-01')
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({
       status: 'past_due',

@@ -3,13 +3,14 @@ import { type Merchant, ok, termsOfParts } from './merchant.ts'
 
 export type Status = (typeof subscriptionStatuses)[number]
 
-/** The attributes that are null in a final subscription. */
-export const gone = { nextPayment: null, attention: null, checkoutUrl: null, clientSecret: null, expiresAt: null }
+/** The attributes that are always null in a canceled or completed subscription. */
+export const finalNulls = { nextPayment: null, attention: null, checkoutUrl: null, clientSecret: null, expiresAt: null }
 
 export const nonFinal = ['pending', 'active', 'past_due', 'needs_attention'] as const
 
 /**
- * Creates a subscription that has the status on 21 February. The payer's card causes two of the statuses.
+ * Creates a subscription that will have the status on February 21. To reach `past_due` or `needs_attention` by then, it
+ * gets a card that fails on February 15.
  */
 export async function createInState(shop: Merchant, status: Status): Promise<string> {
   const id = await shop.create({ ...termsOfParts(4), expiresInMinutes: null })

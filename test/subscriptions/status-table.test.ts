@@ -5,9 +5,9 @@ import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { type Merchant, merchant, ok, proveCharges, termsOfParts } from './merchant.ts'
-import { createInState, gone, nonFinal } from './states.ts'
+import { createInState, finalNulls, nonFinal } from './states.ts'
 
-onEachDatabase("each row of the spec's status table", (database) => {
+onEachDatabase('the status of a subscription', (database) => {
   let world: World
   let shop: Merchant
 
@@ -20,7 +20,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     await world.drop()
   })
 
-  test('(created) → pending: checkout is open, no mandate, payment 1 without a due day', async () => {
+  test('a new subscription is pending: its checkout is open, it has no mandate, and payment 1 has no due day', async () => {
     expect(await shop.read(await shop.create())).toMatchObject({
       status: 'pending',
       checkoutUrl: expect.any(String),
@@ -30,7 +30,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     })
   })
 
-  test('pending → active when the payer pays payment 1: mandateId is set', async () => {
+  test('a pending subscription becomes active and gets a mandateId when the payer makes payment 1', async () => {
     const id = await shop.create()
     expect(ok(await shop.checkout(id)).json.data.attributes).toMatchObject({
       status: 'active',
@@ -39,12 +39,12 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('pending → canceled by cancel: payment 1 cannot be paid, and all is null', async () => {
+  test('a pending subscription that is canceled has no open checkout, and payment 1 can no longer be made', async () => {
     const id = await shop.create()
     const { clientSecret } = await shop.read(id)
     expect(ok(await shop.cancel(id)).json.data.attributes).toMatchObject({
       status: 'canceled',
-      ...gone,
+      ...finalNulls,
       mandateId: null,
     })
     expectRefusal(await shop.checkout(id), 'conflict')
@@ -54,30 +54,35 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect(await shop.charged(id)).toEqual([])
   })
 
-  test('pending → canceled when expiresAt passes and checkout is unpaid', async () => {
+  test('a pending subscription is canceled when its checkout expires unpaid', async () => {
     const id = await shop.create()
     await shop.pass(1)
-    expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone, mandateId: null, missedPayments: [] })
+    expect(await shop.read(id)).toMatchObject({
+      status: 'canceled',
+      ...finalNulls,
+      mandateId: null,
+      missedPayments: [],
+    })
   })
 
-  test('pending → canceled when the agreement cannot be set up', async () => {
+  test('a pending subscription is canceled when the card agreement cannot be set up', async () => {
     const id = await shop.create()
     expect(ok(await shop.checkout(id, 'agreement_fails')).json.data.attributes).toMatchObject({
       status: 'canceled',
-      ...gone,
+      ...finalNulls,
     })
     expect(await shop.read(id)).toMatchObject({ mandateId: null })
     expect(await shop.charged(id)).toEqual([])
   })
 
-  test('active → canceled by cancel: all future payments stop', async () => {
+  test('an active subscription that is canceled is never charged again', async () => {
     const id = await shop.active()
-    expect(ok(await shop.cancel(id)).json.data.attributes).toMatchObject({ status: 'canceled', ...gone })
+    expect(ok(await shop.cancel(id)).json.data.attributes).toMatchObject({ status: 'canceled', ...finalNulls })
     await shop.pass(400)
     expect(await shop.charged(id)).toHaveLength(1)
   })
 
-  test('active → past_due when a payment is missed; later ones are charged, the missed one never', async () => {
+  test('an active subscription becomes past_due when a payment is missed; later payments are charged, the missed one never', async () => {
     const id = await shop.active()
     await shop.card(id, 'declines')
     await shop.card(id, 'approves', 3)
@@ -88,7 +93,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect(await shop.read(id)).toMatchObject({ status: 'past_due', missedPayments: [2] })
   })
 
-  test('past_due lasts until the missed payment is marked paid', async () => {
+  test('a subscription stays past_due until its missed payment is marked paid', async () => {
     const id = await shop.active()
     await shop.card(id, 'declines')
     await shop.card(id, 'approves', 3)
@@ -97,7 +102,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect(ok(await shop.markPaid(id, 2)).json.data.attributes).toMatchObject({ status: 'active', missedPayments: [] })
   })
 
-  test('active → needs_attention when the card rules out a retry; collection stops until resumed', async () => {
+  test('an active subscription needs attention when its card rules out a retry; nothing is charged until it is resumed', async () => {
     const id = await shop.active()
     await shop.card(id, 'removed')
     await shop.to('2026-02-15')
@@ -110,7 +115,7 @@ onEachDatabase("each row of the spec's status table", (database) => {
     expect((await shop.charged(id)).map(({ paymentNumber }) => paymentNumber)).toEqual([1, 4])
   })
 
-  test('past_due → needs_attention by a second miss in a row, or a card that rules out a retry', async () => {
+  test('a past_due subscription needs attention after a second miss in a row, or when its card rules out a retry', async () => {
     const [twice, card] = [await shop.active(), await shop.active()]
     for (const id of [twice, card]) await shop.card(id, 'declines')
     await shop.card(card, 'needs_update', 3)
@@ -125,32 +130,35 @@ onEachDatabase("each row of the spec's status table", (database) => {
     })
   })
 
-  test('any non-final → canceled, by the payer too', async () => {
+  test('the payer can cancel a subscription in every status that is not final', async () => {
     const ids = await Promise.all(nonFinal.map((status) => createInState(shop, status)))
     await shop.to('2026-02-21')
     for (const [index, id] of ids.entries()) expect((await shop.read(id)).status).toBe(nonFinal[index])
     const payer = createCheckout(world)
     for (const id of ids) await payer.stop(await manageTokenOf(world, id))
-    for (const id of ids) expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone })
+    for (const id of ids) expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...finalNulls })
   })
 
-  test('active → completed when every payment is paid, past_due → completed when the missed one is marked paid', async () => {
-    const [paid, missing] = [await shop.active(termsOfParts(2)), await shop.active(termsOfParts(3))]
-    await shop.card(missing, 'declines')
-    await shop.card(missing, 'approves', 3)
+  test('a subscription is completed when all its payments are paid, or when its only missed payment is marked paid', async () => {
+    const [paid, missed] = [await shop.active(termsOfParts(2)), await shop.active(termsOfParts(3))]
+    await shop.card(missed, 'declines')
+    await shop.card(missed, 'approves', 3)
     await shop.to('2026-04-01')
-    expect(await shop.read(paid)).toMatchObject({ status: 'completed', ...gone })
-    expect(await shop.read(missing)).toMatchObject({ status: 'past_due' })
-    expect(ok(await shop.markPaid(missing, 2)).json.data.attributes).toMatchObject({ status: 'completed', ...gone })
+    expect(await shop.read(paid)).toMatchObject({ status: 'completed', ...finalNulls })
+    expect(await shop.read(missed)).toMatchObject({ status: 'past_due' })
+    expect(ok(await shop.markPaid(missed, 2)).json.data.attributes).toMatchObject({
+      status: 'completed',
+      ...finalNulls,
+    })
   })
 
-  test('canceled stays canceled when every payment was marked paid before', async () => {
+  test('a subscription stays canceled: its last open payment can no longer be marked paid', async () => {
     const id = await shop.active(termsOfParts(3))
     await shop.markPaid(id, 2)
     await shop.cancel(id)
     expectRefusal(await shop.markPaid(id, 3), 'conflict')
     await shop.pass(100)
-    expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...gone })
+    expect(await shop.read(id)).toMatchObject({ status: 'canceled', ...finalNulls })
   })
 })
 
