@@ -74,7 +74,7 @@ export async function readEvent(context: Context, id: string): Promise<EventReco
   return found
 }
 
-/** Returns the events that the caller may read, with their records. A caller may read the events of the records that it may read. */
+/** Returns the events of the records that the caller may read, with these records. */
 async function readableRecords(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
   const { tx, actor, partyId } = context
   const answers = new Map<string, Promise<boolean>>()
