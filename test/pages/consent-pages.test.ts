@@ -307,7 +307,7 @@ describe('the self-description of an application', () => {
   test('the form shows the limits of each agent', async () => {
     const { world, owner } = site
     const first = await pageFor({})
-    expect(first.text).toContain('No limit of its own. Its wallet has $2,500.00.')
+    expect(first.text).toContain('It has no limits of its own. Its wallet has $2,500.00.')
     const { agentId } = await world.whoami()
     const limits = { perTransaction: 500, perDay: 2000, perMonth: null }
     await world.send('PATCH', `/agents/${agentId}`, { key: world.apiKey, attributes: { limits } })
@@ -316,10 +316,10 @@ describe('the self-description of an application', () => {
       tx.db.updateTable('parties').set({ limits: account }).where('id', '=', owner.partyId).execute(),
     )
     const limitWords =
-      'Without an approval it pays up to $5.00 per transaction, $20.00 per day (UTC). The whole account pays up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
+      'Without approval, it can spend up to $5.00 per transaction, $20.00 per day (UTC). The whole account can spend up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(limitWords)
     // A new agent has no limits yet, so this option shows only those of the account.
-    expect(text).toContain('No limit of its own. The whole account')
+    expect(text).toContain('It has no limits of its own. The whole account')
   })
 })

@@ -144,7 +144,7 @@ describe("the payment form library on a merchant's page", () => {
     await expect
       .poll(() => thrown(`Payments.form({ clientSecret: 'x' }).mount('#none')`))
       .toContain('there is no element #none')
-    await expect.poll(() => thrown(`form.mount('#card')`)).toContain('mounted already')
+    await expect.poll(() => thrown(`form.mount('#card')`)).toContain('already mounted')
   })
 
   keepEach(3)

@@ -165,7 +165,7 @@ test('a screen reader announces the facts, choices and buttons of the consent pa
         - text: It acts as this agent
         - radio "Another agent" [checked]
         - text: Another agent
-        - paragraph: No limit of its own. Its wallet has $1,000.00.
+        - paragraph: It has no limits of its own. Its wallet has $1,000.00.
         - paragraph: Never used
         - radio "Create a new agent"
         - text: Create a new agent

@@ -3,13 +3,13 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from './document.ts'
 
 /**
- * The format of a record's id, or of the id of a ledger entry in a posting. Ids that start with `idk_` are idempotency
- * keys, which have no page.
+ * The format of the ids that have a page: those of records and ledger entries. An entry's id is the posting's id with
+ * an index. Strings that start with `idk_` are idempotency keys, which have no page.
  */
-const idForm = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
+const idPattern = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
 
-/** Returns whether a text is the id of something that has a page. */
-export const isId = (text: string) => new RegExp(`^${idForm.source}$`).test(text)
+/** Returns whether a string has the format of an id with a page. The record need not exist. */
+export const isId = (text: string) => new RegExp(`^${idPattern.source}$`).test(text)
 
 /** Returns the address of the console's page about a record. */
 export const recordAddress = (id: string) => `/console/records/${encodeURIComponent(id)}`
@@ -18,7 +18,7 @@ export const recordAddress = (id: string) => `/console/records/${encodeURICompon
 export const idLink = (id: string): Html =>
   isId(id) ? html`<a href="${recordAddress(id)}"><code>${id}</code></a>` : html`<code>${id}</code>`
 
-/** Renders an id in a table as a link. Its text is only the prefix and the last characters of the id. */
+/** Renders an id for a table cell, as a link that shows only the id's prefix and last eight characters. */
 export const shortIdLink = (id: string): Html =>
   isId(id)
     ? html`<a href="${recordAddress(id)}" title="${id}"><code>${id.slice(0, 4)}…${id.slice(-8)}</code></a>`
@@ -30,9 +30,9 @@ export const namedIdLink = (id: string, name: string | null): Html =>
     ? idLink(id)
     : html`<a href="${recordAddress(id)}" title="${id}"><bdi>${foreignName(name, 'Without a readable name', 80)}</bdi> <code>…${id.slice(-8)}</code></a>`
 
-/** Renders a text with each id in it as a link to the id's record. */
+/** Renders a string in which every id becomes a link to its record. */
 export function withLinkedIds(text: string): Html {
-  const parts = text.split(new RegExp(`(${idForm.source})`, 'g'))
-  // The pattern is a capture group, so `split` keeps the ids and every second part is one.
+  const parts = text.split(new RegExp(`(${idPattern.source})`, 'g'))
+  // The pattern is a capture group, so `split` also returns the ids, at the odd indexes.
   return html`${parts.map((part, at) => (at % 2 === 0 ? part : html`<a href="${recordAddress(part)}">${part}</a>`))}`
 }

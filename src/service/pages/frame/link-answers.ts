@@ -7,17 +7,15 @@ import { mayActAsAnyone } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
 import type { PageForm } from './document.ts'
 
-/** The form on a page that a person opens with a link sent to them. */
+/** The form on a page that a person opens from a link they received. */
 export interface LinkForm extends PageForm {
-  /**
-   * A token for the signed-in user of the recipient party; null if the visitor acts as a recipient without an account.
-   */
+  /** A token that ties the form to the signed-in user of the recipient; null if the visitor is not such a user. */
   personToken: string | null
-  /** Whether the visitor may agree, and not only decline. */
+  /** Whether the visitor may agree. Otherwise, the visitor can at most decline. */
   mayAgree: boolean
 }
 
-/** The visitor of a page that a person opens with a link sent to them. */
+/** The visitor of a page that a person opens from a link they received. */
 export interface Visitor {
   /** The form with which the visitor can answer; null if the visitor may not answer. */
   form: LinkForm | null
@@ -32,7 +30,7 @@ interface Opened {
   formToken: string
 }
 
-/** Returns the visitor and the form that the visitor may send. */
+/** Returns the visitor of the page, with the form if the visitor may answer. */
 export function visitorOf(
   c: Context,
   pages: PageDependencies,
@@ -59,7 +57,7 @@ export function refusalOf(
   if (answerer === 'own user' && signedIn !== undefined) {
     const token = new URLSearchParams({ formToken: sent.get('personToken') ?? '' })
     if (!hasFormToken(signedIn, purposeOf(c), token))
-      return 'You have since signed in as a different user. Nothing was changed.'
+      return 'You signed in as a different user after this page was opened. Nothing was changed.'
     return isYes && !signedIn.isProven ? 'Nothing was changed. To agree, sign in with your password.' : undefined
   }
   if (answerer === 'anybody' && mayActAsAnyone(c, pages)) return undefined

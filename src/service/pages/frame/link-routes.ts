@@ -5,17 +5,17 @@ import { isForm, isOwnForm } from './forms.ts'
 import { formPageHeaders as headers } from './headers.ts'
 
 interface LinkWords {
-  /** The message if there is nothing at the address. */
+  /** The message shown if the link leads to nothing. */
   missing: string
   /** The heading of the page that explains why a form was refused. */
   refusal: string
-  /** The text of the link back to the page. */
+  /** The text of the link from that page back to the form. */
   again: string
 }
 
 type Answer = Response | Promise<Response>
 
-/** Creates the functions that all pages for sent links share, such as the one that responds to a refused form. */
+/** Creates the functions shared by all pages that people open from a link they received. */
 export function linkRoutes({ missing, refusal, again }: LinkWords) {
   const refusalPage = (c: Context, status: 400 | 403 | 409, text: string): Answer =>
     c.html(messagePage(refusal, text, { href: c.req.path, text: again }), status, headers)
@@ -24,18 +24,18 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
     refused: refusalPage,
     refuse: (c: Context): Answer => refusalPage(c, 400, 'The form is too long.'),
     /**
-     * Returns the form's fields if a page of this site sent the form with one of `decisions`. Otherwise returns the
-     * response that refuses the request.
+     * Returns the fields of a form that was sent from this site and whose `decision` is one of `decisions`. Otherwise,
+     * returns the response that refuses the request. `problem` is its text if the decision is not one of them.
      */
     sentForm: async (
       c: Context,
       { publicUrl }: PageDependencies,
       decisions: readonly string[],
-      otherwise: string,
+      problem: string,
     ): Promise<URLSearchParams | Response> => {
       if (!isOwnForm(c, publicUrl())) return refusalPage(c, 403, 'This form was not sent from this page.')
       const sent = new URLSearchParams(await c.req.text())
-      return isForm(c) && decisions.includes(sent.get('decision') ?? '') ? sent : refusalPage(c, 400, otherwise)
+      return isForm(c) && decisions.includes(sent.get('decision') ?? '') ? sent : refusalPage(c, 400, problem)
     },
   }
 }

@@ -3,14 +3,14 @@ import { formPageHeaders } from './headers.ts'
 const { 'Cross-Origin-Opener-Policy': _, ...headers } = formPageHeaders
 
 /**
- * The headers of a page in an application's sign-in flow. The application may open the flow in a separate window and
- * wait for the result, but Cross-Origin-Opener-Policy would disconnect the two windows.
+ * The headers of the pages in an application's sign-in flow. They omit Cross-Origin-Opener-Policy. An application may
+ * open the flow in a popup and wait for the result, and the policy would cut the popup off from it.
  */
 export const oauthPageHeaders: Readonly<Record<string, string>> = headers
 
 /**
- * Returns the headers of a page whose form ends in a redirect to `redirectUri`. The policy must allow that address,
- * because browsers also apply `form-action` to redirects.
+ * Returns the headers of a page whose form redirects to `redirectUri` after it is sent. The policy must allow that
+ * address, because browsers also apply `form-action` to redirects.
  */
 export function consentHeaders(redirectUri: string | null): Readonly<Record<string, string>> {
   const source = redirectUri === null ? '' : ` ${sourceOf(redirectUri)}`
@@ -24,6 +24,6 @@ export function consentHeaders(redirectUri: string | null): Readonly<Record<stri
  */
 function sourceOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri)
-  const named = /^https?:$/.test(protocol) && /^[a-z0-9.-]+(:\d+)?$/.test(host)
-  return named ? `${protocol}//${host}` : protocol
+  const isExpressible = /^https?:$/.test(protocol) && /^[a-z0-9.-]+(:\d+)?$/.test(host)
+  return isExpressible ? `${protocol}//${host}` : protocol
 }

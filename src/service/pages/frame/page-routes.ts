@@ -13,7 +13,7 @@ import { unprovenPage } from './proof.ts'
 
 type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
-/** The signed-in person at a route. Only a route that does not always need a session allows undefined. */
+/** The signed-in person that a handler gets. It can be undefined only if the route does not always need a session. */
 type PersonAt<Route extends PageRoute> =
   Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
 
@@ -28,9 +28,9 @@ interface RouteOptions {
   maxBytes?: number
   /** Responds to a form that exceeds the limit. */
   refuse?: (c: Context) => Response | Promise<Response>
-  /** Returns the page to return to after signing in; by default, the request's own path. */
+  /** Returns the path to open after signing in; by default, the path of the request. */
   back?: (c: Context) => string
-  /** Responds to a visitor who is not signed in. By default, the visitor is redirected to the sign-in page. */
+  /** Responds to a visitor who must sign in first. By default, the visitor is redirected to the sign-in page. */
   signedOut?: (c: Context) => Response
 }
 
@@ -42,8 +42,9 @@ export type Serve<Pages> = <Route extends PageRoute>(
 ) => void
 
 /**
- * Returns the function that mounts the routes of pages. A route is a key of `pageNeeds`, which lists the route's
- * requirements. The handler runs only for a person who meets them; no other code checks them.
+ * Returns a function that mounts the routes of pages. A route is a key of `pageNeeds`, which says whether the route
+ * needs a session or proof. The handler runs only for a person who has it. If the route needs a secret, the handler
+ * itself checks the secret.
  */
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,
@@ -78,19 +79,19 @@ interface PageVisit {
 }
 
 /**
- * Admits a person who meets the route's requirement, which may depend on the submitted form. For anyone else, returns a
- * response that shows how to meet it.
+ * Admits a person who has the session or proof that the route needs, which may depend on the submitted form. For anyone
+ * else, returns a response that asks them to sign in.
  */
 async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: PageVisit): Promise<Admitted> {
-  const isSent = route.startsWith('POST ')
-  const sent = new URLSearchParams(isSent && isForm(c) ? await c.req.text() : '')
+  const isPost = route.startsWith('POST ')
+  const sent = new URLSearchParams(isPost && isForm(c) ? await c.req.text() : '')
   const level = levelFor(route, (field) => sent.get(field))
   if (level === 'nothing' || level === 'secret') return { signedIn: undefined }
   const signedIn = await signedInAt(c, pages)
   if (signedIn === undefined) return { signedIn, refused: leadIn() }
   if (level === 'session' || signedIn.isProven) return { signedIn }
-  if (!isSent) return { signedIn, refused: leadIn() }
-  pages.log.info({ route }, 'an answer without proof was refused')
+  if (!isPost) return { signedIn, refused: leadIn() }
+  pages.log.info({ route }, 'a form was refused because the session has no proof of identity')
   return { signedIn, refused: c.html(unprovenPage(signedIn, back), 403, oauthPageHeaders) }
 }
 

@@ -10,13 +10,13 @@ export function detailOf({ body }: Reply): string {
   const { errors } = JSON.parse(body) as { errors: Refusal[] }
   const [refusal] = errors
   if (refusal?.source?.header === 'Idempotency-Key')
-    return 'This form was sent before with other values. Send it again.'
+    return 'This form was already sent with different values. Send it again.'
   return refusal?.detail ?? 'Try again in a moment.'
 }
 
 const shownStatuses = [403, 404, 409, 422, 429, 503] as const
 
-/** Returns the status with which the page reports the refusal. */
+/** Returns the HTTP status of the page that reports the refusal. */
 export function statusOf({ status }: Reply): (typeof shownStatuses)[number] | 500 {
   return shownStatuses.find((shownStatus) => shownStatus === status) ?? 500
 }

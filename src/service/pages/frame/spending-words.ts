@@ -4,10 +4,10 @@ import { dollars } from './texts.ts'
 
 /** Describes how much an agent can spend: its limits, the account's limits, and the balance of its wallet. */
 export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
-  const [ofAgent, ofAccount] = [limitTexts(limits), limitTexts(accountLimits)]
+  const [agentCaps, accountCaps] = [limitTexts(limits), limitTexts(accountLimits)]
   const sentences = [
-    ofAgent === '' ? 'No limit of its own.' : `Without an approval it pays up to ${ofAgent}.`,
-    ofAccount === '' ? '' : `The whole account pays up to ${ofAccount}.`,
+    agentCaps === '' ? 'It has no limits of its own.' : `Without approval, it can spend up to ${agentCaps}.`,
+    accountCaps === '' ? '' : `The whole account can spend up to ${accountCaps}.`,
     availableCents === null ? 'It has no wallet to pay from.' : `Its wallet has ${dollars(availableCents)}.`,
   ]
   return sentences.filter(Boolean).join(' ')

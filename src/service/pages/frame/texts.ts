@@ -1,11 +1,11 @@
 import { money } from '../../../core/money.ts'
 
-/** Formats an amount in US dollars, the only currency of the pages. */
+/** Formats an amount in cents as US dollars, the only currency that the pages show. */
 export const dollars = (cents: number) => money(cents)
 
 /**
- * Creates a function that formats moments in UTC. The function creates its formatter only once, on first use, because
- * formatters use native memory, which the garbage collector does not track.
+ * Creates a function that formats timestamps in UTC. It creates its `Intl.DateTimeFormat` on first use and keeps it,
+ * because each one takes native memory that the garbage collector does not track.
  */
 export function utcFormat(options: Intl.DateTimeFormatOptions): (ms: number) => string {
   let formatter: Intl.DateTimeFormat | undefined
@@ -19,19 +19,19 @@ const longMoment = utcFormat({ dateStyle: 'long', timeStyle: 'short' })
 
 export const momentOf = (ms: number) => `${longMoment(ms)} UTC`
 
-/** Isolates a text, so that its writing direction does not affect the sentence around it. */
+/** Wraps a string in Unicode isolates, so that its writing direction does not affect the sentence around it. */
 export function isolatedText(text: string): string {
   return `\u2068${text}\u2069`
 }
 
-/** Formats a moment for lists, in UTC, such as `Nov 23, 2026, 2:28 AM`. */
+/** Formats a timestamp for lists, in UTC, such as `Nov 23, 2026, 2:28 AM`. */
 export const shortMomentOf = utcFormat({ dateStyle: 'medium', timeStyle: 'short' })
 
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
 
-/** Escapes invisible characters, except line breaks, as in JSON. */
+/** Replaces invisible characters, except line breaks, with JSON escapes such as `\u200b`. */
 export function escaped(text: string): string {
-  return text.replace(unseen, (character) =>
+  return text.replace(invisible, (character) =>
     character === '\n'
       ? character
       : [...Array(character.length).keys()]

@@ -10,8 +10,8 @@ import { formPageHeaders } from './headers.ts'
 const headers = { ...formPageHeaders, Vary: 'Accept' } as const
 
 /**
- * Returns whether the client accepts an HTML page. Browsers name HTML in their `Accept` header; curl and most other
- * programs do not.
+ * Returns whether the client accepts an HTML page. Browsers list `text/html` in their `Accept` header; curl and most
+ * other programs do not.
  */
 export function acceptsPage(c: Context): boolean {
   return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
@@ -22,7 +22,7 @@ export function isBrowsing(c: Context): boolean {
   return c.req.method === 'GET' && c.req.header('authorization') === undefined && acceptsPage(c)
 }
 
-/** Responds to an unknown address with a page that links to existing pages. */
+/** Responds to an unknown address with a 404 page that links to existing pages. */
 export function showUnknownAddress(c: Context, pages: PageDependencies): Promise<Response> {
   return orFailure(c, pages, async () => {
     const response = await c.html(unknownPage, 404, headers)
@@ -31,16 +31,16 @@ export function showUnknownAddress(c: Context, pages: PageDependencies): Promise
   })
 }
 
-const orFailure = failingAs({ page: 'the page of unknown addresses', headers })
+const orFailure = failingAs({ page: 'the page for unknown addresses', headers })
 
 const unknownPage = formPage({
   title: 'Not found',
   main: html`<h1>Not found</h1>
-<p>There is no page at this address. Check the link, or go on from here:</p>
+<p>There is no page at this address. Check the link, or open one of these pages:</p>
 <ul>
 <li><a href="/">Home</a>: how to connect an agent</li>
-<li><a href="/console">Console</a>: your agents’ calls, and your money</li>
-<li><a href="/decisions">Decisions</a>: what your agents ask for</li>
+<li><a href="/console">Console</a>: your agents’ calls and your money</li>
+<li><a href="/decisions">Decisions</a>: approve or deny what your agents ask for</li>
 <li><a href="/docs">API reference</a></li>
 </ul>`,
 })

@@ -15,7 +15,7 @@ interface HomeDependencies extends PageDependencies {
   about: About
 }
 
-/** Mounts the root address, which returns a page to a person and a list of links to a program. */
+/** Mounts the root address, which returns a page to a browser and JSON with links to a program. */
 export function mountHome(app: Hono, pages: HomeDependencies): void {
   pageRoutes(
     app,
@@ -31,7 +31,7 @@ const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'a
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // If the database is down, this read fails, so that the home page reports the failure as other pages do.
+  // The result is not used. If the database is down, the read fails, and the home page reports it as other pages do.
   await movedClock(store)
   const hostId = c.req.query('host')
   const page = homePage({
@@ -47,7 +47,7 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
 
 const firstHost: HostName = 'claude-code'
 
-/** Returns the links as JSON with one link on each line, because people read them too. */
+/** Returns the links as indented JSON, because people read it too. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
   const addressOf = (path: string) => `${publicUrl()}${path}`
   const body = {

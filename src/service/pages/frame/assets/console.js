@@ -1,10 +1,11 @@
 /**
- * The script that keeps the console's pages up to date. Without it, a page stays as it was when it was opened.
+ * The script that keeps the console's pages up to date. Without it, a page stays as it was when it was opened. The
+ * server announces changes on a stream of server-sent events. The script handles these attributes:
  *
- * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again when the topic changes. The script
- *   makes no request if the stream contains the part's content or its present `data-version`.
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again when the topic changes. It
+ *   makes no request if the event contains the new content, or the version that the part already has in `data-version`.
  * - `data-live="TOPIC" data-newer="ADDRESS"`: a list to which the script adds new entries at the top. It requests them
- *   with `&newest=1`.
+ *   from the address with `newest=1` added.
  * - `<a data-more>`: a link to more entries of a list, which the script loads when the link comes near the visible
  *   area.
  * - `<details data-source="ADDRESS">`: details whose content the script loads into their `[data-opened]` element when
@@ -18,7 +19,7 @@ import { redraw } from './redraw.js'
 
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
-/** The only policy that turns text into HTML. The text comes from this site, which escapes foreign text. */
+/** The only Trusted Types policy. It leaves HTML unchanged, because this site escapes the foreign text in it. */
 const policy = /** @type {Policy} */ (
   /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
     createHTML: (/** @type {string} */ text) => text,
@@ -28,7 +29,7 @@ const policy = /** @type {Policy} */ (
 )
 
 /**
- * Parses HTML of the console.
+ * Parses HTML from the console's server.
  * @param {string} text
  */
 function fragmentOf(text) {
@@ -38,10 +39,10 @@ function fragmentOf(text) {
 }
 
 /**
- * Fetches a part of the console. Returns undefined if the request fails or the person is signed out.
+ * Fetches a part of the console. Returns undefined for an error response or if the person is signed out.
  * @param {string} address
  */
-async function answerAt(address) {
+async function fetchPart(address) {
   const answer = await fetch(address, { headers: { Accept: 'text/html' }, redirect: 'manual' })
   if (answer.ok) return answer
   if (answer.type === 'opaqueredirect' || answer.status === 401)
@@ -50,22 +51,22 @@ async function answerAt(address) {
 }
 
 /**
- * Fetches a part of the console and returns its text.
+ * Fetches a part of the console and returns its HTML.
  * @param {string} address
  */
-const textAt = async (address) => (await answerAt(address))?.text()
+const fetchHtml = async (address) => (await fetchPart(address))?.text()
 
 const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-live-state]'))
 
 /**
- * Shows the state of the connection to the stream.
+ * Shows whether the page is connected to the stream.
  * @param {string} text
- * @param {'live' | 'lost'} how
+ * @param {'live' | 'lost'} connection
  */
-function showState(text, how) {
+function showState(text, connection) {
   if (state === null || state.textContent === text) return
   state.textContent = text
-  state.dataset.liveState = how
+  state.dataset.liveState = connection
 }
 
 /**
@@ -73,7 +74,7 @@ function showState(text, how) {
  * @param {HTMLElement} part
  */
 async function reload(part) {
-  const answer = await answerAt(part.dataset.source ?? '')
+  const answer = await fetchPart(part.dataset.source ?? '')
   if (answer === undefined) return
   replaceContent(part, await answer.text())
   const version = answer.headers.get('part-version')
@@ -91,31 +92,31 @@ function replaceContent(part, text) {
 }
 
 /**
- * Fetches the newer entries of a list.
+ * Fetches the newer entries of a list and adds them.
  * @param {HTMLElement} list
  */
 async function fetchNewer(list) {
   const address = new URL(list.dataset.newer ?? '', location.href)
   address.searchParams.set('newest', '1')
-  const text = await textAt(address.href)
+  const text = await fetchHtml(address.href)
   if (text !== undefined) addNewer(list, text)
 }
 
 /**
- * Adds newer entries to a list.
+ * Adds the newer ones of the fetched entries to a list.
  * @param {HTMLElement} list
  * @param {string} text
  */
 function addNewer(list, text) {
   const first = list.querySelector('[data-entry]')
-  const shown = [...fragmentOf(text).querySelectorAll('[data-entry]')]
-  const reaches = first === null || shown.some(({ id }) => document.getElementById(id))
-  // Newer entries have greater ids. The last item may be a link to entries that are missing between the new and the
-  // shown ones.
-  const entries = shown.filter((entry) =>
-    entry.matches('[data-gap]') ? first === null || !reaches : first === null || entry.id > first.id,
+  const fetched = [...fragmentOf(text).querySelectorAll('[data-entry]')]
+  const isContiguous = first === null || fetched.some(({ id }) => document.getElementById(id))
+  // Newer entries have greater ids. The last item may be a link to older entries, marked with `data-gap`. It is needed
+  // if entries are missing between the fetched ones and those on the page.
+  const entries = fetched.filter((entry) =>
+    entry.matches('[data-gap]') ? first === null || !isContiguous : first === null || entry.id > first.id,
   )
-  for (const entry of shown) showReads(entry)
+  for (const entry of fetched) mergeReads(entry)
   if (entries.length === 0) return
   const empty = list.querySelector('[data-empty]')
   empty?.remove()
@@ -124,10 +125,10 @@ function addNewer(list, text) {
 }
 
 /**
- * Removes the rows of the reads that belong to a tool call, and updates the call's row, which then shows them.
- * @param {Element} entry The new row of the call.
+ * Removes the separate rows of the reads that belong to a tool call, and redraws the row of the call.
+ * @param {Element} entry The fetched row of the call.
  */
-function showReads(entry) {
+function mergeReads(entry) {
   const ids = entry.getAttribute('data-reads')?.split(' ') ?? []
   for (const id of ids) document.getElementById(id)?.remove()
   const [own, wanted] = [document.getElementById(entry.id), entry].map((row) => row?.querySelector('summary'))
@@ -140,7 +141,7 @@ function showReads(entry) {
  */
 function refresh(part) {
   const work = part.dataset.newer === undefined ? reload(part) : fetchNewer(part)
-  // A failed request is not repeated. The next change triggers another one.
+  // A failed request is not retried. The next change triggers a new one.
   return work.catch(() => {})
 }
 
@@ -149,15 +150,16 @@ const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(
 const stale = new Set()
 
 /**
- * Schedules an update of a part after a random delay of at most `inMs`. Does nothing if an update is already scheduled.
+ * Schedules an update of a part after a random delay, unless one is already scheduled. If the page is hidden, the
+ * update is delayed until the page is visible again.
  * @param {HTMLElement} part
- * @param {number} inMs
+ * @param {number} maxDelayMs
  */
-function refreshSoon(part, inMs) {
+function refreshSoon(part, maxDelayMs) {
   if (stale.has(part)) return
   stale.add(part)
   // The random delay spreads the requests of pages that were notified at the same time.
-  if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * inMs)
+  if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * maxDelayMs)
 }
 
 /**
@@ -197,29 +199,29 @@ function listen() {
   })
   source.addEventListener('error', () => {
     const isOver = source.readyState === EventSource.CLOSED
-    showState(isOver ? 'Not live. Reload the page.' : 'Connection lost. Trying again.', 'lost')
+    showState(isOver ? 'Updates have stopped. Reload the page.' : 'Connection lost. Reconnecting…', 'lost')
     // If a response is not a stream, for example while the server starts, the browser does not reconnect by itself.
     if (isOver) void listenAgain(source.url)
   })
 }
 
 /**
- * Requests the stream to get its status. Reconnects after a pause, except if the person is signed out or the stream
- * does not exist.
+ * Requests the stream only to read the HTTP status. Reconnects after a pause, unless the person is signed out or the
+ * stream does not exist.
  * @param {string} address
  */
 async function listenAgain(address) {
-  const leaving = new AbortController()
-  const status = await fetch(address, { signal: leaving.signal }).then(
+  const aborter = new AbortController()
+  const status = await fetch(address, { signal: aborter.signal }).then(
     (answer) => answer.status,
     () => 0,
   )
-  leaving.abort()
+  aborter.abort()
   if (status === 401) showState('You are signed out. Reload the page to sign in.', 'lost')
   else if (status !== 404) setTimeout(listen, 3000)
 }
 
-const inSight = new IntersectionObserver(
+const nearViewport = new IntersectionObserver(
   (seen) => {
     for (const { isIntersecting, target } of seen)
       if (isIntersecting) void loadMore(/** @type {HTMLAnchorElement} */ (target))
@@ -228,21 +230,21 @@ const inSight = new IntersectionObserver(
 )
 
 /**
- * Replaces a link to more entries with those entries.
+ * Loads the next entries of a list and appends them. Replaces the link with the link to the entries after them, if any.
  * @param {HTMLAnchorElement} link
  */
 async function loadMore(link) {
-  inSight.unobserve(link)
+  nearViewport.unobserve(link)
   const address = new URL(link.href)
   address.searchParams.set('fragment', '1')
-  const text = await textAt(address.href).catch(() => undefined)
+  const text = await fetchHtml(address.href).catch(() => undefined)
   if (text === undefined) return
   const more = fragmentOf(text)
   const list = link.closest('[data-list]')?.querySelector('[data-entries]')
   const entries = [...more.querySelectorAll('[data-entries] > *')].filter(
     ({ id }) => !id || !document.getElementById(id),
   )
-  // The entries go into a container, which the browser lays out only when it is visible.
+  // The browser lays out this container only when it is visible.
   const page = document.createElement(list?.tagName === 'TBODY' ? 'tbody' : 'div')
   page.className = 'entries-page'
   page.append(...entries)
@@ -254,11 +256,11 @@ async function loadMore(link) {
 }
 
 /**
- * Watches for links to more entries, so that the entries load when a link comes near the visible area.
+ * Observes the links to more entries, so that the entries load when a link comes near the visible area.
  * @param {ParentNode} within
  */
 function watchMore(within) {
-  for (const link of within.querySelectorAll('a[data-more]')) inSight.observe(link)
+  for (const link of within.querySelectorAll('a[data-more]')) nearViewport.observe(link)
 }
 
 document.addEventListener(
@@ -269,9 +271,10 @@ document.addEventListener(
     const into = details.querySelector('[data-opened]')
     if (!details.open || source === undefined || into === null || into.childElementCount > 0) return
     into.setAttribute('aria-busy', 'true')
-    const text = await textAt(source).catch(() => undefined)
+    const text = await fetchHtml(source).catch(() => undefined)
     into.removeAttribute('aria-busy')
-    if (text === undefined) into.textContent = 'The details could not be loaded. Close this row and open it again.'
+    if (text === undefined)
+      into.textContent = 'The details could not be loaded. To try again, close this row and reopen it.'
     else into.replaceChildren(fragmentOf(text))
   },
   true,
@@ -294,11 +297,11 @@ document.addEventListener('click', async (event) => {
     await navigator.clipboard.writeText(text)
     if (said !== null) said.textContent = 'Copied.'
   } catch {
-    if (said !== null) said.textContent = 'Not copied: the browser does not allow it. Select the text instead.'
+    if (said !== null) said.textContent = 'The browser does not allow copying. Select the text and copy it yourself.'
   }
 })
 
-/** The chart over which the person drags, and the start of the drag as a share of the chart's width. */
+/** The drag in progress: its chart, and where it started as a share of the chart's width. */
 let drag = /** @type {{ chart: HTMLElement, from: number } | undefined} */ (undefined)
 
 /**
@@ -312,9 +315,9 @@ function shareAt(chart, { clientX }) {
 }
 
 /**
- * Returns the numbers of the first and last bars in a selection.
+ * Returns the indexes of the first and last bars in a selection, and the number of bars in the chart.
  * @param {HTMLElement} chart
- * @param {number[]} shares
+ * @param {number[]} shares The ends of the selection, as shares of the chart's width.
  */
 function barsOf({ dataset }, shares) {
   const count = Number(dataset.count)

@@ -1,14 +1,14 @@
-/** Adds a copy button to each block with text for copying, if the browser has a clipboard. */
+/** Adds a copy button after each `data-copy` element, if the browser gives pages access to the clipboard. */
 for (const block of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-copy]'))) {
   if (navigator.clipboard === undefined) break
   const button = document.createElement('button')
   button.type = 'button'
   button.className = 'quiet copy'
   button.textContent = 'Copy'
-  const what = document.createElement('span')
-  what.className = 'unseen'
-  what.textContent = ` ${block.dataset.copy}`
-  button.append(what)
+  const content = document.createElement('span')
+  content.className = 'unseen'
+  content.textContent = ` ${block.dataset.copy}`
+  button.append(content)
   const said = document.createElement('span')
   said.className = 'said'
   said.role = 'status'
@@ -22,7 +22,7 @@ for (const block of /** @type {NodeListOf<HTMLElement>} */ (document.querySelect
       await navigator.clipboard.writeText(block.textContent ?? '')
       said.textContent = 'Copied.'
     } catch {
-      said.textContent = 'Not copied: the browser does not allow it. Select the text instead.'
+      said.textContent = 'The browser does not allow copying. Select the text and copy it yourself.'
     }
   })
 }

@@ -13,12 +13,12 @@ const fields = {
   cvv: byId('cvv', HTMLInputElement),
 }
 
-/** The button stays disabled for at least this time, which is longer than a double click. */
+/** The shortest time that the pay button stays disabled, so that a double click does not pay twice. */
 const minPayingMs = 500
 
 /**
- * The random key that this browser sends with each payment. A repeated payment with the same key comes from the browser
- * that paid.
+ * A random key that this page sends with each payment. If the payer sends the same payment again, the key shows the
+ * service that the request comes from the browser that paid.
  */
 const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
   byte.toString(16).padStart(2, '0'),
@@ -27,7 +27,7 @@ const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =
 addEventListener('message', receive)
 
 /**
- * Receives the secret and the channel for results from the embedding page. Later messages are ignored.
+ * Receives the client secret and the channel for results from the embedding page. Ignores all later messages.
  * @param {MessageEvent} event
  */
 function receive({ source, origin, data, ports }) {
@@ -35,8 +35,8 @@ function receive({ source, origin, data, ports }) {
   if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
   removeEventListener('message', receive)
   new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
-  // The service's own page shows the purchase itself. On another site's page, the form shows it, because that page
-  // can't be trusted.
+  // The service's own page shows what is bought. On another site's page, the form shows it, because that page can't be
+  // trusted to tell the truth.
   start(data.clientSecret, port, origin !== location.origin)
 }
 
@@ -44,7 +44,7 @@ function receive({ source, origin, data, ports }) {
  * Loads the checkout session and shows the form.
  * @param {string} clientSecret
  * @param {MessagePort} port
- * @param {boolean} summarize
+ * @param {boolean} summarize Whether the form shows what is bought.
  */
 async function start(clientSecret, port, summarize) {
   try {
@@ -60,7 +60,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** The first payment, from showing the form to reporting the result to the embedding page. */
+/** The first payment of a subscription, from showing the form to reporting the result to the embedding page. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -86,9 +86,9 @@ class Payment {
    * @param {Answer} session
    */
   begin(session) {
-    if (session.words.state !== 'open') return this.#settle(session)
+    if (session.words.state !== 'open') return this.#showEnded(session)
     form.hidden = false
-    watch(3000, async () => (this.#paying ? 'again' : this.#look()))
+    watch(3000, async () => (this.#paying ? 'again' : this.#checkSession()))
     form.addEventListener('submit', async (event) => {
       event.preventDefault()
       if (this.#paying) return
@@ -119,26 +119,25 @@ class Payment {
       showProblem(error)
       // The checkout may have ended while the payer was typing, so its state is read again.
       this.#paying = false
-      if (error instanceof Refusal && error.status === 409) await this.#look()
+      if (error instanceof Refusal && error.status === 409) await this.#checkSession()
     }
   }
 
   /** Checks whether the session has ended elsewhere. @returns {Promise<'again' | 'enough'>} */
-  async #look() {
+  async #checkSession() {
     if (!form.isConnected) return 'enough'
     const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
-    // While a payment is in progress, the response to the payment reports the outcome.
+    // If a payment is in progress, its own response reports the outcome.
     if (answer === undefined || answer.words.state === 'open' || this.#paying) return 'again'
-    if (form.isConnected) this.#settle(answer)
+    if (form.isConnected) this.#showEnded(answer)
     return 'enough'
   }
 
   /**
-   * Shows the outcome of a checkout that did not end in this form. It was paid in another tab, canceled by the
-   * merchant, or has expired.
+   * Shows the outcome of a checkout that ended elsewhere: paid in another tab, canceled by the merchant, or expired.
    * @param {Answer} answer
    */
-  #settle({ status, words }) {
+  #showEnded({ status, words }) {
     end(words)
     const detail = words.outcome?.lines.join(' ') ?? ''
     this.#port.postMessage({ result: status === 'canceled' ? 'ended' : 'paid', detail })
@@ -146,7 +145,7 @@ class Payment {
 }
 
 /**
- * Fills in the texts about the session.
+ * Shows the price, the merchant and the other texts of the session.
  * @param {Words} words
  */
 function fill(words) {
@@ -158,7 +157,7 @@ function fill(words) {
 }
 
 /**
- * Removes the form with its typed data, and shows the outcome.
+ * Removes the form with the typed card data, and shows the outcome.
  * @param {Words} words
  * @param {string} [detail]
  */
@@ -169,7 +168,7 @@ function end(words, detail) {
 }
 
 /**
- * Adds the link to the page that stops future payments.
+ * Adds a link to the page where the payer can stop future payments.
  * @param {string} manageToken
  */
 function showManageLink(manageToken) {
@@ -177,7 +176,7 @@ function showManageLink(manageToken) {
     href: `/checkout/manage/${manageToken}`,
     target: '_blank',
     rel: 'noopener noreferrer',
-    textContent: 'Your page to stop future payments: keep its address',
+    textContent: 'Open the page where you can stop future payments, and save its address',
   })
   const line = document.createElement('p')
   line.append(link)
@@ -185,7 +184,7 @@ function showManageLink(manageToken) {
 }
 
 /**
- * Shows an error next to its field, or above the form if it belongs to no field.
+ * Shows an error below its field, or above the pay button if it belongs to no field.
  * @param {unknown} error
  */
 function showProblem(error) {
@@ -240,7 +239,7 @@ fields.number.addEventListener('change', () => {
   fields.number.value = groupDigits(fields.number.value)
 })
 
-// Adds the slash, because a phone's numeric keyboard has none.
+// Adds the slash to the expiration date, because a phone's numeric keyboard has none.
 fields.expiry.addEventListener('input', (event) => {
   if (event instanceof InputEvent && event.inputType.startsWith('delete')) return
   const digits = fields.expiry.value

@@ -5,24 +5,26 @@
  *     <div id="card"></div>
  *     <script>
  *       const form = Payments.form({
- *         clientSecret,                          // from the subscription, only for this payer's browser
+ *         clientSecret,                          // from the subscription; give it only to this payer
  *         onResult({ result, detail }) { … },    // called with every result
  *       })
  *       form.mount('#card')                      // a selector or an element
  *     </script>
  *
  * `detail` explains the result in a sentence for the payer. `result` is one of:
- *   paid               the first payment is made, here or elsewhere, and the payer agreed to the later payments
+ *   paid               the first payment was made, here or elsewhere, and the payer agreed to later payments
  *   declined           the card was declined; the payer can try again in the form
- *   agreement_failed   the bank refused the later payments: nothing was paid and the checkout has ended
+ *   agreement_failed   the bank refused to allow later payments: nothing was paid, and the checkout has ended
  *   ended              the checkout was canceled, has expired or does not exist
  *
  * The service hosts the form in its own frame, so your page never sees a card number. Load the script with a plain
- * script element. Your Content-Security-Policy must allow the service's address in `script-src` and `frame-src`.
+ * script element, not as a module. Your Content-Security-Policy must allow the service's address in `script-src` and
+ * `frame-src`.
  */
 ;(() => {
   const script = document.currentScript
-  if (!(script instanceof HTMLScriptElement)) throw new Error('Payments: load the library with a plain script element.')
+  if (!(script instanceof HTMLScriptElement))
+    throw new Error('Payments: load the library as a plain script, not a module.')
   const { origin } = new URL(script.src)
 
   /**
@@ -43,7 +45,7 @@
       mount(target) {
         const element = typeof target === 'string' ? document.querySelector(target) : target
         if (!(element instanceof Element)) throw new TypeError(`Payments.form: there is no element ${target}.`)
-        if (mounted) throw new Error('Payments.form: the form is mounted already.')
+        if (mounted) throw new Error('Payments.form: the form is already mounted.')
         mounted = true
         element.append(createFrame(clientSecret, onResult))
       },

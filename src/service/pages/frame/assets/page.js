@@ -6,7 +6,7 @@ import { ask, byId, Refusal, showOutcome, watch } from './requests.js'
 
 const main = /** @type {HTMLElement} */ (document.querySelector('main'))
 const clientSecret = main.dataset.clientSecret ?? ''
-/** The token with which the payer's browser can stop the payments. */
+/** The token with which the payer can stop the payments; undefined if this browser has none. */
 let manageToken = main.dataset.manageToken
 delete main.dataset.clientSecret
 delete main.dataset.manageToken
@@ -23,7 +23,7 @@ if (form !== null) {
   const { Payments } = /** @type {{ Payments: Library }} */ (/** @type {unknown} */ (window))
   Payments.form({ clientSecret, onResult: finish }).mount(form)
 } else if (!stopButton.hidden) {
-  keepCurrent()
+  pollSession()
 }
 
 stopButton.addEventListener('click', () => dialog.showModal())
@@ -34,19 +34,19 @@ byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
  * Shows the form's result on the page, except for a declined card, which the form itself reports.
  * @param {Result} result
  */
-async function finish({ result, detail, manageToken: given }) {
+async function finish({ result, detail, manageToken: newToken }) {
   if (result === 'declined') return
-  if (given !== undefined) {
-    manageToken = given
-    // With this address, a reload or a bookmark opens the page where the payer can stop the payments.
-    history.replaceState(null, '', `/checkout/manage/${given}`)
+  if (newToken !== undefined) {
+    manageToken = newToken
+    // At this address, a reload or a bookmark opens the page where the payer can stop the payments.
+    history.replaceState(null, '', `/checkout/manage/${newToken}`)
   }
   try {
-    const { words } = await ask('session', opener())
+    const { words } = await ask('session', sessionSecret())
     show(words, result === 'agreement_failed' ? detail : undefined)
-    if (words.state === 'paid') keepCurrent()
+    if (words.state === 'paid') pollSession()
   } catch {
-    // The outcome could not be read, so the page shows the text that the form sent.
+    // The session could not be read, so the page shows the form's own explanation of the result.
     problem.textContent = detail
   }
 }
@@ -68,14 +68,14 @@ async function stop() {
  * Returns the secret to send with a request: the manage token if this browser has one, otherwise the client secret.
  * @returns {Record<string, string>}
  */
-function opener() {
+function sessionSecret() {
   return manageToken === undefined ? { clientSecret } : { manageToken }
 }
 
 /** Polls the session, so that the page also shows later changes to a paid subscription. */
-function keepCurrent() {
+function pollSession() {
   watch(15_000, async () => {
-    const { words } = await ask('session', opener()).catch(() => ({ words: undefined }))
+    const { words } = await ask('session', sessionSecret()).catch(() => ({ words: undefined }))
     if (words === undefined) return 'again'
     if (words.outcome?.heading !== outcome.querySelector('h2')?.textContent && shown !== 'over') show(words)
     return words.state === 'over' ? 'enough' : 'again'
@@ -85,7 +85,7 @@ function keepCurrent() {
 /**
  * Shows the outcome. Does nothing while the session is open.
  * @param {Words} words
- * @param {string} [detail] replaces the lines of the outcome
+ * @param {string} [detail] The text to show instead of the outcome's lines.
  */
 function show(words, detail) {
   if (words.outcome === null) return

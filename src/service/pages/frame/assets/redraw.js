@@ -1,13 +1,12 @@
 /**
- * Redraws a part of a page without disturbing the person. It changes existing elements instead of replacing them, which
- * keeps the focus, the selection, the scroll position and open details.
+ * Redraws a part of a page without disturbing the person. It reuses the existing elements, so the focus, the selection,
+ * the scroll position and open details stay as they are.
  */
 
 /**
  * Changes the content of an element to match `wanted`.
  * @param {Element} part
- * @param {DocumentFragment | Element} wanted The element with the new content. The call moves its nodes, so it may be
- * empty afterwards.
+ * @param {DocumentFragment | Element} wanted The new content. Its nodes may be moved to `part`.
  */
 export function redraw(part, wanted) {
   const focused = part.contains(document.activeElement) ? /** @type {HTMLElement} */ (document.activeElement) : null
@@ -23,12 +22,12 @@ export function redraw(part, wanted) {
  * @param {Element | DocumentFragment} wanted
  */
 function updateChildren(shown, wanted) {
-  const kept = matchNodes([...shown.childNodes], [...wanted.childNodes])
-  const staying = new Set(kept.values())
-  for (const node of [...shown.childNodes]) if (!staying.has(node)) node.remove()
+  const reused = matchNodes([...shown.childNodes], [...wanted.childNodes])
+  const remaining = new Set(reused.values())
+  for (const node of [...shown.childNodes]) if (!remaining.has(node)) node.remove()
   let at = shown.firstChild
   for (const node of [...wanted.childNodes]) {
-    const own = kept.get(node) ?? node
+    const own = reused.get(node) ?? node
     if (own === at) at = at.nextSibling
     else shown.insertBefore(own, at)
     if (own !== node) update(own, node)
@@ -43,25 +42,25 @@ function updateChildren(shown, wanted) {
 function matchNodes(shown, wanted) {
   const byKey = Map.groupBy(shown, keyOf)
   /** @type {Map<Node, ChildNode>} */
-  const kept = new Map()
+  const reused = new Map()
   for (const node of wanted) {
     const own = byKey.get(keyOf(node))?.shift()
-    if (own !== undefined) kept.set(node, own)
+    if (own !== undefined) reused.set(node, own)
   }
-  return kept
+  return reused
 }
 
 /**
- * Returns the key of an element among its siblings: its id, or else its link or its form data. An element is reused
- * only for an element with the same key. So a button cannot become a different button just before a person presses it.
+ * Returns a key for a node: an element's id, or otherwise the address, name or form data that identifies the element. A
+ * node is reused only for a node with the same key, so no button turns into another just before a person presses it.
  * @param {Node} node
  */
 function keyOf(node) {
   if (!(node instanceof Element)) return node.nodeName
-  const own = node.id ? ['id'] : ['href', 'action', 'name', 'value', 'data-label']
+  const identifying = node.id ? ['id'] : ['href', 'action', 'name', 'value', 'data-label']
   const sent = node instanceof HTMLFormElement ? [...node.querySelectorAll('input[type="hidden"]')] : []
   const values = sent.map((input) => input.getAttribute('value'))
-  return [node.nodeName, ...own.map((name) => node.getAttribute(name)), ...values].join('\n')
+  return [node.nodeName, ...identifying.map((name) => node.getAttribute(name)), ...values].join('\n')
 }
 
 /**
@@ -85,8 +84,8 @@ function updateAttributes(shown, wanted) {
   for (const { name, value } of wanted.attributes)
     if (shown.getAttribute(name) !== value) shown.setAttribute(name, value)
   for (const name of shown.getAttributeNames()) {
-    // Only the person opens and closes details. A redraw leaves them as they are.
-    const isTheirs = name === 'open' && shown instanceof HTMLDetailsElement
-    if (!isTheirs && !wanted.hasAttribute(name)) shown.removeAttribute(name)
+    // A redraw never closes details, because the person may have opened them.
+    const staysOpen = name === 'open' && shown instanceof HTMLDetailsElement
+    if (!staysOpen && !wanted.hasAttribute(name)) shown.removeAttribute(name)
   }
 }

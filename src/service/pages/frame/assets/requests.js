@@ -15,11 +15,11 @@ export class Refusal extends Error {
 /** @typedef {import('../../checkout/checkout.ts').CheckoutSession & import('../../checkout/checkout.ts').PaymentResult & { words: Words }} Answer */
 
 /**
- * Sends a request to the service. The secret and the card are in the body, never in an address.
+ * Sends a request to the service. The secret and the card data are in the body, never in the address.
  * @param {'session' | 'pay' | 'stop'} action
  * @param {Record<string, string>} attributes
- * @returns {Promise<Answer>} `result` and `detail` are set for `pay` only
- * @throws {Refusal}
+ * @returns {Promise<Answer>} Only `pay` sets the fields of `PaymentResult`.
+ * @throws {Refusal} If the service refuses the request, fails or cannot be reached.
  */
 export async function ask(action, attributes) {
   const response = await post(action, JSON.stringify({ data: { attributes } }))
@@ -29,7 +29,7 @@ export async function ask(action, attributes) {
 }
 
 /**
- * Sends a request. Throws a `Refusal` if the connection fails.
+ * Sends a request. Throws a `Refusal` if the connection fails or times out.
  * @param {string} action
  * @param {string} body
  */
@@ -62,19 +62,19 @@ export function watch(ms, look) {
  * Returns the element with the given id.
  * @template {HTMLElement} Kind
  * @param {string} id
- * @param {new () => Kind} kind the element's expected class
+ * @param {new () => Kind} kind The class that the element must have.
  * @returns {Kind}
  */
 export function byId(id, kind) {
   const element = document.getElementById(id)
-  if (!(element instanceof kind)) throw new Error(`Bug: there is no ${kind.name} ${id}.`)
+  if (!(element instanceof kind)) throw new Error(`Bug: the page has no ${kind.name} with the id ${id}.`)
   return element
 }
 
 /**
- * Shows the outcome of the checkout and announces it to screen readers.
+ * Shows the outcome of the checkout in a section that screen readers announce.
  * @param {Words} words
- * @param {string} [detail] replaces the lines of the outcome
+ * @param {string} [detail] The text to show instead of the outcome's lines.
  */
 export function showOutcome({ outcome }, detail) {
   if (outcome === null) return
