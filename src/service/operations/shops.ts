@@ -104,11 +104,11 @@ async function loadOrder(context: Context, id: string) {
 }
 
 /**
- * Delays the response if the shop is slow. If `instead` is given, this error replaces the response; the card has been
+ * Delays the response if the shop is slow. If `failure` is given, this error replaces the response; the card has been
  * charged nevertheless.
  */
-function delayAnswer({ afterCommit }: Context, { answers }: ShopDefinition, instead?: Failure): void {
-  if (answers.slowMs > 0 || instead !== undefined) afterCommit.otherAnswer = { afterMs: answers.slowMs, instead }
+function delayAnswer({ afterCommit }: Context, { answers }: ShopDefinition, failure?: Failure): void {
+  if (answers.slowMs > 0 || failure !== undefined) afterCommit.changedAnswer = { delayMs: answers.slowMs, failure }
 }
 
 function shopFailure({ name, says }: ShopDefinition): Failure {

@@ -14,7 +14,7 @@ export interface AfterCommit {
    */
   timeMoved: boolean
   /** A shop's late or failed answer; undefined to send the recorded answer at once. */
-  otherAnswer: OtherAnswer | undefined
+  changedAnswer: ChangedAnswer | undefined
   /** Entries for the runs that the request concerns, such as the run that requested the approved payment. */
   reportedEntries: ReportedEntry[]
   /** Whether the wallet's balance covers the issued card. Only a client in this process reads it (`ApiAnswer`). */
@@ -22,26 +22,26 @@ export interface AfterCommit {
 }
 
 /** The answer of a shop that is slow or that fails after charging the card (docs/shops.md#answers). */
-export interface OtherAnswer {
+export interface ChangedAnswer {
   /** The delay of the answer, in milliseconds of real time. */
-  afterMs: number
+  delayMs: number
   /** The failure that replaces the recorded answer. A repeat with the same key still gets the recorded answer. */
-  instead?: Failure | undefined
+  failure?: Failure | undefined
 }
 
 /**
  * Delays the answer or replaces it with a failure, as the handler requested. The change is already committed, so no
  * other request waits.
  */
-export async function applyOtherAnswer(
+export async function applyChangedAnswer(
   { system, ending }: { system: System; ending: AbortSignal },
-  { afterMs, instead }: OtherAnswer,
+  { delayMs, failure }: ChangedAnswer,
   reply: Reply,
   { supportId, gone }: { supportId: string; gone: AbortSignal | undefined },
 ): Promise<Reply> {
   const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
-  if (afterMs > 0) await system.sleep(afterMs, over).catch(() => {})
-  return instead === undefined || !isSuccess(reply) ? reply : refusal(instead, supportId)
+  if (delayMs > 0) await system.sleep(delayMs, over).catch(() => {})
+  return failure === undefined || !isSuccess(reply) ? reply : refusal(failure, supportId)
 }
 
 /**

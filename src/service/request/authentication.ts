@@ -21,12 +21,15 @@ export interface Authority {
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The credential's claims if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
-  /** The rows that were read ahead. They include the key that `keyIn` describes. */
+  /** The rows that were read ahead. They include the key that `keyLookup` describes. */
   ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
 }
 
 /** Returns how to look up the API or agent key in an Authorization header; undefined if the header contains none. */
-export function keyIn(authorization: string | null, { environment, local }: Pick<Authority, 'environment' | 'local'>) {
+export function keyLookup(
+  authorization: string | null,
+  { environment, local }: Pick<Authority, 'environment' | 'local'>,
+) {
   const credential = authorization === null ? undefined : bearerOf(authorization)
   if (credential === undefined || looksSigned(credential)) return undefined
   if (credential.startsWith(credentialPrefix('exchanged_token', environment))) return undefined

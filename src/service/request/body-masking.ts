@@ -3,11 +3,11 @@ import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
 /** The maximum number of a body's characters to store. Nobody reads more. */
-export const longestKept = 16_384
+const maxStored = 16_384
 /** How far masking reads beyond the stored part, so that it recognizes a secret that crosses the end. */
 const longestSecret = 2048
 /** The bounds on nesting and parts. No request or answer of the API exceeds them. */
-const deepest = 64
+const maxDepth = 64
 const maxParts = 4096
 
 /** The stored part of a text, and the number of characters that were cut off. */
@@ -25,7 +25,7 @@ export function maskText(text: string, maxLength: number): CutText {
 
 /** Cuts a text without secrets to the stored length. */
 export function cutText(text: string): CutText {
-  return { text: text.slice(0, longestKept), cut: Math.max(0, text.length - longestKept) }
+  return { text: text.slice(0, maxStored), cut: Math.max(0, text.length - maxStored) }
 }
 
 /**
@@ -34,52 +34,56 @@ export function cutText(text: string): CutText {
  * @param value Returns the parsed JSON; called only if something may have to be masked.
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): CutText {
-  const head = text.slice(0, longestKept + longestSecret)
+  const head = text.slice(0, maxStored + longestSecret)
   if (secretFields.length === 0 && !mayHoldSecret(head)) return cutText(text)
-  const masking = { secret: new Set(secretFields), left: maxParts, characters: longestKept + longestSecret }
+  const masking = {
+    secretFields: new Set(secretFields),
+    partsLeft: maxParts,
+    charactersLeft: maxStored + longestSecret,
+  }
   const masked = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
   // `cut` is approximate, because it is unknown how much the masking left out.
-  return { text: masked.slice(0, longestKept), cut: Math.max(0, Math.max(masked.length, text.length) - longestKept) }
+  return { text: masked.slice(0, maxStored), cut: Math.max(0, Math.max(masked.length, text.length) - maxStored) }
 }
 
 interface Masking {
-  secret: ReadonlySet<string>
-  left: number
-  characters: number
+  secretFields: ReadonlySet<string>
+  partsLeft: number
+  charactersLeft: number
 }
 
 function maskedValue(masking: Masking, value: unknown, depth: number): unknown {
   if (typeof value === 'string') return maskedString(masking, value)
   if (typeof value === 'number') return Math.abs(value) < 1e11 ? value : readableNumber(value)
   if (typeof value !== 'object' || value === null) return value
-  if (depth === deepest || masking.left <= 0 || masking.characters <= 0) return '…'
+  if (depth === maxDepth || masking.partsLeft <= 0 || masking.charactersLeft <= 0) return '…'
   if (Array.isArray(value)) {
     if (areCardGroups(value)) return value.map(() => maskedNumber)
-    const items = value.slice(0, Math.max(1, masking.left))
-    masking.left -= items.length
+    const items = value.slice(0, Math.max(1, masking.partsLeft))
+    masking.partsLeft -= items.length
     return items.map((item) => maskedValue(masking, item, depth + 1))
   }
   const entries: [string, unknown][] = []
   for (const name of Object.keys(value)) {
-    if (masking.left-- <= 0 || masking.characters <= 0) break
+    if (masking.partsLeft-- <= 0 || masking.charactersLeft <= 0) break
     entries.push([maskedString(masking, name), maskedField(masking, name, value, depth)])
   }
   return Object.fromEntries(entries)
 }
 
-function maskedField(masking: Masking, name: string, of: object, depth: number): unknown {
-  const value = (of as Record<string, unknown>)[name]
+function maskedField(masking: Masking, name: string, parent: object, depth: number): unknown {
+  const value = (parent as Record<string, unknown>)[name]
   // A cursor looks like a secret, but is not one.
   if (name === 'nextCursor' && typeof value === 'string') return maskSecrets(value.slice(0, longestSecret))
-  const isSecret = masking.secret.has(name) || isSecretField(name, of)
+  const isSecret = masking.secretFields.has(name) || isSecretField(name, parent)
   if (isSecret && value !== null && typeof value !== 'boolean') return '[masked]'
   return maskedValue(masking, value, depth + 1)
 }
 
 function maskedString(masking: Masking, text: string): string {
-  const { text: cutText } = maskText(text, Math.max(0, masking.characters))
+  const { text: cutText } = maskText(text, Math.max(0, masking.charactersLeft))
   // All inspected characters use up the budget, even if few of them are stored.
-  masking.characters -= Math.min(text.length, Math.max(0, masking.characters))
+  masking.charactersLeft -= Math.min(text.length, Math.max(0, masking.charactersLeft))
   return cutText.length < text.length && cutText.length === 0 ? '…' : cutText
 }
 

@@ -7,8 +7,8 @@ import type { ReportEntry } from '../rules/runs.ts'
 import type { Times } from '../store/clock.ts'
 import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
-import { applyOtherAnswer, settleAfterwards } from './after-commit.ts'
-import { authenticate, keyIn } from './authentication.ts'
+import { applyChangedAnswer, settleAfterwards } from './after-commit.ts'
+import { authenticate, keyLookup } from './authentication.ts'
 import { entriesForOtherRuns, noteCall } from './call-entries.ts'
 import { withChallenge } from './challenge-header.ts'
 import { type Expected, handleEach, handleOnce, readAhead, readFirst, recordFailure, transact } from './command.ts'
@@ -90,14 +90,14 @@ export async function answer(
   }
   let reply = await replyTo(dependencies, progress, gone)
   const { reached, limit } = progress
-  const { timeMoved, otherAnswer, isCovered } = 'context' in reached ? reached.context.afterCommit : {}
+  const { timeMoved, changedAnswer, isCovered } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
     // The call's entry comes before the entries of the effects that became due.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
-  if (reply !== undefined && otherAnswer !== undefined)
-    reply = await applyOtherAnswer(dependencies, otherAnswer, reply, { supportId, gone })
+  if (reply !== undefined && changedAnswer !== undefined)
+    reply = await applyChangedAnswer(dependencies, changedAnswer, reply, { supportId, gone })
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
   if (reply !== undefined && isSuccess(reply))
@@ -196,7 +196,7 @@ async function inTransaction(
   const { environment, localCredentials: local } = dependencies
   const lookup =
     call.arrived.pageActor === undefined
-      ? keyIn(incoming.headers.get('authorization'), { environment, local })
+      ? keyLookup(incoming.headers.get('authorization'), { environment, local })
       : undefined
   const { reading, early } = readFirst(tx, call.expected, lookup)
   const identified = await identify(dependencies, tx, call, { reading, early })
@@ -268,7 +268,7 @@ async function parse(
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
   // Each run of the transaction starts with these values.
-  const afterCommit = { timeMoved: false, otherAnswer: undefined, reportedEntries: [], isCovered: undefined }
+  const afterCommit = { timeMoved: false, changedAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return {
     ...identified,
     values,

@@ -43,8 +43,8 @@ ${cardForm(words, forms, fields)}
 export function linesOf(lines: CheckoutWords['lines']): Html {
   return html`<ul class="list lines">
 ${lines.map(
-  ({ name, quantity, price, became }) =>
-    html`<li><span>${quantity} × <bdi>${name}</bdi>${became === null ? '' : html` <span class="aside">${became}</span>`}</span> <span class="number">${price}</span></li>`,
+  ({ name, quantity, price, status }) =>
+    html`<li><span>${quantity} × <bdi>${name}</bdi>${status === null ? '' : html` <span class="aside">${status}</span>`}</span> <span class="number">${price}</span></li>`,
 )}
 </ul>`
 }

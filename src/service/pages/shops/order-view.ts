@@ -13,7 +13,7 @@ interface ReturnForm {
   key: string
 }
 
-interface OrderShown {
+interface OrderState {
   orderId: string
   /** Null if the order cannot be returned. */
   form: ReturnForm | null
@@ -23,7 +23,7 @@ interface OrderShown {
 }
 
 /** Renders the order's receipt and status. */
-export function orderPage(words: OrderWords, { orderId, form, nextCheckout, problem }: OrderShown): Html {
+export function orderPage(words: OrderWords, { orderId, form, nextCheckout, problem }: OrderState): Html {
   const { merchant, status, receipt, message, subscription, next } = words
   const main = html`<h1>Your order at <bdi>${merchant}</bdi></h1>
 ${problemOf(problem)}

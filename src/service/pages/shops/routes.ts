@@ -21,7 +21,7 @@ import {
 import { showCheckout, takeCheckout } from './checkout-routes.ts'
 import { showOrder, takeReturn } from './order-routes.ts'
 import { itemsOf, maxShopFormBytes, quantitiesOf } from './requests.ts'
-import { type Buyer, createShopPages, type SeenShop } from './shop-pages.ts'
+import { type Buyer, createShopPages, type ShopContent } from './shop-pages.ts'
 import { goodsPage, type ShopForm, shopsPage } from './shop-view.ts'
 import { type CheckoutAttributes, shopWords } from './words.ts'
 
@@ -53,7 +53,7 @@ const showShops: Show = async (c, { shops }) => {
   return showPage(c, shopsPage(all.map(wordsOf)))
 }
 
-const wordsOf = ({ id, attributes, hidden }: SeenShop) => shopWords(id, attributes, hidden)
+const wordsOf = ({ id, attributes, hidden }: ShopContent) => shopWords(id, attributes, hidden)
 
 const showShop: Show = async (c, pages) => {
   const shop = await pages.shops.shop(c.req.param('shopId') ?? '')
@@ -69,7 +69,7 @@ async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | 
 }
 
 interface Goods {
-  shop: SeenShop
+  shop: ShopContent
   buyer: Buyer | undefined
   form?: Partial<ShopForm>
   problem?: string

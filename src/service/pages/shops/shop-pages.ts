@@ -19,7 +19,7 @@ import type { TypedCard } from './requests.ts'
 import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './words.ts'
 
 /** The content of a shop's page. */
-export interface SeenShop {
+export interface ShopContent {
   id: string
   attributes: ShopAttributes
   /** The texts that are in the page but that browsers do not display, by product id. */
@@ -63,8 +63,8 @@ interface Cart {
 
 /** The functions that read the data of the shop pages and run their forms. */
 export interface ShopPages {
-  all(): Promise<SeenShop[]>
-  shop(shopId: string): Promise<SeenShop | undefined>
+  all(): Promise<ShopContent[]>
+  shop(shopId: string): Promise<ShopContent | undefined>
   /**
    * Returns a buyer that acts for the only party of the world that has agents; undefined if several parties or none
    * have agents.
@@ -82,11 +82,11 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
   const partyOf = (token: string) => async (tx: Transaction) => (await rowOf(tx, token))?.partyId
   return {
     all: () =>
-      runSettled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => shopSeen(shop, dependencies))),
+      runSettled(dependencies, async ({ tx }) => (await openShops(tx)).map((shop) => contentOf(shop, dependencies))),
     shop: (id) =>
       runSettled(dependencies, async ({ tx }) => {
         const shop = await findShop(tx, id)
-        return shop && shopSeen(shop, dependencies)
+        return shop && contentOf(shop, dependencies)
       }),
     onlyBuyer: () => runSettled(dependencies, async ({ tx }) => onlyBuyer(tx)),
     checkout: (token) =>
@@ -118,7 +118,7 @@ function runForBuyer(
   })
 }
 
-function shopSeen(shop: ShopDefinition, { publicUrl }: Pick<Dependencies, 'publicUrl'>): SeenShop {
+function contentOf(shop: ShopDefinition, { publicUrl }: Pick<Dependencies, 'publicUrl'>): ShopContent {
   const hidden = shop.products.flatMap(({ id, hidden: words }) => (words === undefined ? [] : [[id, words] as const]))
   return { id: shop.id, attributes: shopView(shop, { publicUrl }).attributes, hidden: new Map(hidden) }
 }
@@ -128,9 +128,9 @@ async function rowOf(tx: Transaction, token: string): Promise<ShopCheckoutRecord
   return id === undefined ? undefined : findShopCheckoutOfAnyParty(tx, id)
 }
 
-type Looking = SettledContext & Pick<Dependencies, 'publicUrl'>
+type PageContext = SettledContext & Pick<Dependencies, 'publicUrl'>
 
-async function openCheckout(context: Looking, token: string): Promise<OpenedCheckout | undefined> {
+async function openCheckout(context: PageContext, token: string): Promise<OpenedCheckout | undefined> {
   const { tx } = context
   const row = await rowOf(tx, token)
   const buyer = row && (await buyerOf(tx, row))
@@ -149,12 +149,12 @@ async function openOrder(context: SettledContext, token: string): Promise<Opened
   if (order === undefined) throw new Error(`Bug: the order ${row.orderId} of a checkout is gone.`)
   const { status, state } = order
   const { purchase } = await paymentOf(tx, order)
-  const goesBack = status !== 'returning' && next(buyerMoves, status, 'return') === 'returning'
+  const isReturnable = status !== 'returning' && next(buyerMoves, status, 'return') === 'returning'
   return {
     id: order.id,
     attributes: orderView(order, purchase).attributes,
     buyer,
-    mayReturn: goesBack && state.returnableUntilMs !== null && nowMs < state.returnableUntilMs,
+    mayReturn: isReturnable && state.returnableUntilMs !== null && nowMs < state.returnableUntilMs,
     nextCheckout: state.next === null ? null : `/shops/checkouts/${(await shopTokens(tx))(state.next.checkoutId)}`,
   }
 }

@@ -18,7 +18,7 @@ ${about === null ? '' : html`<p class="aside clamped"><bdi>${about}</bdi></p>`}
 </li>`,
 )}
 </ul>`
-  return shopPage({ heading, problem: null, main, isFirst: true })
+  return shopPage({ heading, problem: null, main, isShopList: true })
 }
 
 /** The values of the purchase form. */

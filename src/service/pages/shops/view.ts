@@ -9,15 +9,15 @@ interface ShopPage {
   problem: string | null
   main: Html
   /** Whether this is the page that lists all shops. If so, it needs no link to that list. */
-  isFirst?: boolean
+  isShopList?: boolean
 }
 
 /** Renders a page of a shop. It has no script: the browser sends its forms. */
-export function shopPage({ heading, problem, main, isFirst = false }: ShopPage): Html {
+export function shopPage({ heading, problem, main, isShopList = false }: ShopPage): Html {
   return pageDocument({
     title: titleOf(heading, problem),
     body: html`<main class="broad">
-${isFirst ? '' : html`<p class="aside"><a href="/shops">All shops</a></p>`}
+${isShopList ? '' : html`<p class="aside"><a href="/shops">All shops</a></p>`}
 ${main}
 </main>`,
   })

@@ -58,7 +58,7 @@ interface LineWords {
   quantity: number
   price: string
   /** The status of the line, such as `2 of 3 shipped`; null if there is none. */
-  became: string | null
+  status: string | null
 }
 
 /** An amount and its label. */
@@ -147,8 +147,8 @@ export function orderWords(order: OrderAttributes): OrderWords {
   }
 }
 
-function lineOf({ name, quantity, price }: CheckoutAttributes['items'][number], became: string | null): LineWords {
-  return { name: nameOfProduct(name), quantity, price: dollars(price * quantity), became }
+function lineOf({ name, quantity, price }: CheckoutAttributes['items'][number], status: string | null): LineWords {
+  return { name: nameOfProduct(name), quantity, price: dollars(price * quantity), status }
 }
 
 const statuses = {

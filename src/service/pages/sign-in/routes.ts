@@ -105,19 +105,19 @@ interface PageState {
 }
 
 async function show(c: Context, pages: PageDependencies, state: PageState, status: 200 | 401 | 403 | 409 | 422 | 429) {
-  const isHere = mayBeOwner(c, pages)
+  const isLocal = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
   // A one-click sign-in gives no proof. If the next page always needs proof, it would only lead back here.
-  const isOffered = isHere && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
+  const isOffered = isLocal && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
-  return c.html(signInPage({ ...state, owner, isUnproven, isHere }), status, oauthPageHeaders)
+  return c.html(signInPage({ ...state, owner, isUnproven, isLocal }), status, oauthPageHeaders)
 }
 
 /** The only pages that can follow a sign-in, so that a crafted link cannot redirect a person elsewhere. */
-const places =
+const allowedNextPages =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 
 function safeNext(next: string | null | undefined): string {
-  return typeof next === 'string' && places.test(next) ? next : '/console'
+  return typeof next === 'string' && allowedNextPages.test(next) ? next : '/console'
 }

@@ -3,7 +3,7 @@ import type { Html } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
 import { howToProve, oneClickWords, passwordForm } from '../frame/proof.ts'
 
-interface SignInShown {
+interface SignInState {
   /** The local path to open after signing in. */
   next: string
   email: string
@@ -13,17 +13,17 @@ interface SignInShown {
   /** Whether the person signed in with one click and must now prove who they are. */
   isUnproven: boolean
   /** Whether the visitor is on the service's machine and so can use the printed password or a command. */
-  isHere: boolean
+  isLocal: boolean
 }
 
 /** Renders the sign-in page. It has no script: the browser sends the form. */
-export function signInPage(state: SignInShown): Html {
-  const { next, email, problem, owner, isUnproven, isHere } = state
+export function signInPage(state: SignInState): Html {
+  const { next, email, problem, owner, isUnproven, isLocal } = state
   const heading = isUnproven ? 'Confirm that it is you' : 'Sign in'
   const main = html`<h1>${heading}</h1>
 ${isUnproven ? html`<p class="warning">${oneClickWords} You can view and decline. Everything else needs your password.</p>` : ''}
 ${passwordForm({ next, email, problem })}
-${isHere ? html`<p class="aside">${howToProve}</p>` : ''}
+${isLocal ? html`<p class="aside">${howToProve}</p>` : ''}
 ${owner === null ? '' : ownerForm(next, owner)}`
   return formPage({ title: titleOf(heading, problem), main })
 }

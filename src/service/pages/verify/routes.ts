@@ -12,7 +12,7 @@ import { formPageHeaders as headers } from '../frame/headers.ts'
 import { lead } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type CodeResult, createSecondFactor, type SecondFactor, type Verification } from './second-factor.ts'
-import { enrolmentPage, verifyPage } from './view.ts'
+import { enrollmentPage, verifyPage } from './view.ts'
 import { codeProblem, verifyWords } from './words.ts'
 
 interface VerifyDependencies extends PageDependencies {
@@ -32,8 +32,8 @@ export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   // Knowing the address is not enough. Codes are checked only in a session of the challenge's user.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
-  serve('GET /second-factor', showEnrolment, { back: addressOf })
-  serve('POST /second-factor', ownForm(takeEnrolment), { refuse, back: addressOf })
+  serve('GET /second-factor', showEnrollment, { back: addressOf })
+  serve('POST /second-factor', ownForm(takeEnrollment), { refuse, back: addressOf })
 }
 
 function ownForm(take: Take<VerifyDependencies>): Show<VerifyDependencies> {
@@ -67,12 +67,12 @@ const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   return showVerification(c, person, after, result, refusedStatus(c, result))
 }
 
-const showEnrolment: Show<VerifyDependencies> = async (c, pages, person) => {
-  const enrolment = await pages.secondFactor.enrolment(person.user)
-  return enrolment === 'enrolled' ? enrolledPage(c) : showApp(c, person, { begun: enrolment === 'begun' })
+const showEnrollment: Show<VerifyDependencies> = async (c, pages, person) => {
+  const enrollment = await pages.secondFactor.enrollment(person.user)
+  return enrollment === 'enrolled' ? enrolledPage(c) : showApp(c, person, { begun: enrollment === 'begun' })
 }
 
-const takeEnrolment: Take<VerifyDependencies> = async (c, pages, person, sent) => {
+const takeEnrollment: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   const { secondFactor, log } = pages
   if (sent.get('step') === 'begin') {
     const secret = await secondFactor.begin(person.user)
@@ -110,16 +110,16 @@ function showVerification(
   return c.html(verifyPage(verifyWords(verification, result), formFor(c, person)), status, headers)
 }
 
-interface AppShown {
+interface EnrollmentResult {
   begun: boolean
-  secret?: Parameters<typeof enrolmentPage>[0]['secret']
+  secret?: Parameters<typeof enrollmentPage>[0]['secret']
   result?: CodeResult
 }
 
-function showApp(c: Context, person: SignedIn, { begun, secret = null, result }: AppShown) {
+function showApp(c: Context, person: SignedIn, { begun, secret = null, result }: EnrollmentResult) {
   const problem = result === undefined ? null : codeProblem(result)
   const status = result === undefined ? 200 : refusedStatus(c, result)
-  return c.html(enrolmentPage({ ...formFor(c, person), begun, secret, problem }), status, headers)
+  return c.html(enrollmentPage({ ...formFor(c, person), begun, secret, problem }), status, headers)
 }
 
 function formFor(c: Context, { user, formToken }: SignedIn) {

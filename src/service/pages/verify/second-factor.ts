@@ -35,7 +35,7 @@ export type CodeResult =
   | { verdict: Exclude<Verdict, 'too_many'> | 'malformed' | 'challenge_expired' }
   | { verdict: 'too_many'; retryAfterSeconds: number }
 
-export type Enrolment = 'none' | 'begun' | 'enrolled'
+export type Enrollment = 'none' | 'begun' | 'enrolled'
 
 /**
  * The operations on a signed-in user's second factor. The challenge in an address identifies a check, but gives no
@@ -53,7 +53,7 @@ export interface SecondFactor {
     user: UserRow,
     code: string,
   ): Promise<{ result: CodeResult; after: Verification } | undefined>
-  enrolment(user: UserRow): Promise<Enrolment>
+  enrollment(user: UserRow): Promise<Enrollment>
   /**
    * Creates a secret for the user's app and discards an earlier unconfirmed one. Returns undefined if the user is
    * already enrolled.
@@ -90,7 +90,7 @@ export function createSecondFactor(dependencies: SecondFactorDependencies): Seco
         const after = await viewOf({ ...check, user: { ...check.user, ...accepted } }, challenge)
         return { result: { result, after }, acts }
       }),
-    enrolment: (user) =>
+    enrollment: (user) =>
       dependencies.store.read(async (tx) => {
         const { seed, pendingSeed } = await findSecondFactor(tx, user.id)
         return seed !== null ? 'enrolled' : pendingSeed !== null ? 'begun' : 'none'

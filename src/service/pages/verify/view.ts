@@ -13,14 +13,14 @@ interface PageState extends PageForm {
 /** Renders the page of a second-factor check. It has no script: the browser sends the form. */
 export function verifyPage(words: VerifyWords, { name, ...target }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
-<div ${words.asks ? '' : html`role="status"`}>
+<div ${words.asksForCode ? '' : html`role="status"`}>
 ${words.lines.map((line) => html`<p>${line}</p>`)}
 </div>
-${words.asks ? codeForm({ ...target, name, problem: words.problem, button: 'Verify' }) : ''}`
+${words.asksForCode ? codeForm({ ...target, name, problem: words.problem, button: 'Verify' }) : ''}`
   return formPage({ title: words.title, main })
 }
 
-interface EnrolmentShown extends PageState {
+interface EnrollmentState extends PageState {
   problem: string | null
   /** The secret for the app; null if no setup was started or the secret was already shown. */
   secret: AppSecret | null
@@ -28,7 +28,7 @@ interface EnrolmentShown extends PageState {
 }
 
 /** Renders the page where a user sets up an authenticator app. It shows the secret once. */
-export function enrolmentPage({ secret, begun, name, problem, ...target }: EnrolmentShown): Html {
+export function enrollmentPage({ secret, begun, name, problem, ...target }: EnrollmentState): Html {
   const heading = 'Set up an authenticator app'
   const main = html`<h1>${heading}</h1>
 <p>Approving large payments needs a code from an authenticator app on your own device. You set it up once.</p>

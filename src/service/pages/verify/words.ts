@@ -10,7 +10,7 @@ export interface VerifyWords {
   heading: string
   lines: string[]
   /** Whether the user can enter a code. */
-  asks: boolean
+  asksForCode: boolean
   /** The problem with the submitted code; null if there is none. */
   problem: string | null
 }
@@ -30,20 +30,20 @@ export function verifyWords(verification: Verification, result: CodeResult | nul
         'You can close this page.',
         ...(problem === null ? [] : [problem]),
       ],
-      asks: false,
+      asksForCode: false,
       problem: null,
     }
   }
   if (verification.expired) {
     const text = `This link expired after ${mfaChallengeLifetimeMs / 60_000} minutes. Approve again to get a new one.`
-    return { title: 'Expired', heading: 'Expired', lines: [text], asks: false, problem: null }
+    return { title: 'Expired', heading: 'Expired', lines: [text], asksForCode: false, problem: null }
   }
   const heading = 'Confirm that it is you'
   return {
     title: problem === null ? heading : `Error: ${heading}`,
     heading,
     lines: [`Approving ${large} needs a code from your authenticator app.`],
-    asks: true,
+    asksForCode: true,
     problem,
   }
 }
