@@ -114,7 +114,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
     for (const used of [code, earlier]) {
       const { status, text } = await us.submit(third, used)
       expect(status).toBe(422)
-      expect(text).toContain('used already')
+      expect(text).toContain('already been used')
       expect(text).toMatch(/<main[\s\S]*<form/)
     }
     expectRefusal(await user.approve((await us.review(50_001)).approvalId), 'mfa_required')

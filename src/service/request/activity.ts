@@ -21,12 +21,12 @@ import type { Context } from './handler.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Values } from './request-parsing.ts'
 
-/** The previous hash in the first row of a chain. */
+/** The value of `previousHash` in the first row of a chain. */
 const noHash = '0'.repeat(64)
-/** The maximum number of ids recorded for a request. No request names more. */
+/** The maximum number of ids recorded for a request. */
 const maxIds = 100
 
-/** An action, carried out or refused, and its actor. It contains only ids, never a secret. */
+/** A record of an action, whether carried out or refused, and of its actor. Contains ids, but no secrets. */
 export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
   agentId?: string | null
   userId?: string | null
@@ -36,17 +36,17 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
   code?: string | null
 }
 
-/** Facts that only some callers have when they record an act. */
+/** Optional data for `recordAct`, which only some callers have. */
 interface RecordedWith {
   /** The end of the chain, if it was read under a lock that excludes other writers. */
   end?: ChainEnd | undefined
-  /** The request's idempotency record. One statement writes it together with the act. */
+  /** The request's idempotency record, which is stored together with the act. */
   record?: IdempotencyRecordRow | undefined
 }
 
 /**
- * Adds a row to the party's chain, in the transaction of the act. The lock of a chain is the last lock that a
- * transaction takes, so its holder never waits for another lock.
+ * Adds a row to the party's chain, in the transaction that carries out the act. A transaction locks chains after
+ * everything else. So while it holds the lock of a chain, it waits for no other kind of lock.
  */
 export async function recordAct(
   { tx, system, nowMs }: ChangeContext,
@@ -78,7 +78,7 @@ export async function recordAct(
   sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
-/** Records the request in the activity, whether carried out or refused. Reads are not recorded. */
+/** Records the request in the activity, whether it was carried out or refused. Reads get no activity row. */
 export async function recordActivity(
   context: Context,
   values: Values,
@@ -106,7 +106,7 @@ export async function recordActivity(
   await recordAct(context, act, recorded)
 }
 
-/** Returns the act of a signed-in user on a page. `keyId` is the user's id, because a page has no credential. */
+/** Returns the act of a signed-in user on a page. `keyId` is the user's id, because a page uses no API credential. */
 export function actOfUser(
   { id, partyId }: Pick<UserRow, 'id' | 'partyId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -115,8 +115,8 @@ export function actOfUser(
 }
 
 /**
- * Returns the act of a visitor on a page opened by a link. `keyId` is the id of the link's record, because the visitor
- * has no credential.
+ * Returns the act of a visitor who opened a page by its link. `keyId` is the id of the record that the link leads to,
+ * because the visitor has no credential.
  */
 export function actOfVisitor(
   { id, partyId }: { id: string; partyId: string },
@@ -130,7 +130,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of a connected application, whose user may be absent. */
+/** Returns the act of a connected application. The actor is the agent of the grant or, if it has none, its user. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -146,8 +146,8 @@ export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
 }
 
 /**
- * The columns that a hash covers, in order. The list is explicit, so a hash never depends on the order of keys in an
- * object literal.
+ * The columns that a hash covers, in this order. Because the list is explicit, a hash does not depend on the order of
+ * the keys in a row object.
  */
 export const hashedColumns = [
   'id',
@@ -168,9 +168,9 @@ export const hashedColumns = [
 ] as const satisfies (keyof ActivityRow)[]
 
 /**
- * Walks a party's chain. Returns the number of the first row that was changed, inserted or deleted; null if the chain
- * is intact. It also finds rows deleted at the end. It cannot detect that the database was restored from an older
- * backup. To find this out, compare the last hash with a copy that is kept elsewhere.
+ * Checks a party's chain. Returns the number of the first row that was changed, inserted or deleted, even at the end of
+ * the chain; null if the chain is intact. The check cannot detect that the database was restored from an older backup.
+ * To detect that, compare the last hash with a copy stored elsewhere.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500

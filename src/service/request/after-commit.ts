@@ -7,31 +7,31 @@ import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
-/** The work that a handler leaves for after the commit of its transaction. */
+/** The handler's instructions for the work that follows the commit of its transaction. */
 export interface AfterCommit {
   /**
    * Whether the handler moved the clock. If so, the effects that became due are applied before the request is answered.
    */
   timeMoved: boolean
-  /** A shop's late or failed answer; undefined to send the recorded answer at once. */
+  /** How a shop delays or replaces the recorded answer; undefined to send the recorded answer at once. */
   changedAnswer: ChangedAnswer | undefined
-  /** Entries for the runs that the request concerns, such as the run that requested the approved payment. */
+  /** Entries to add to the logs of other runs, such as the run that requested the payment approved here. */
   reportedEntries: ReportedEntry[]
-  /** Whether the wallet's balance covers the issued card. Only a client in this process reads it (`ApiAnswer`). */
+  /** Whether the wallet's balance covers the issued card. Only a client in this process receives it (`ApiAnswer`). */
   isCovered: boolean | undefined
 }
 
-/** The answer of a shop that is slow or that fails after charging the card (docs/shops.md#answers). */
+/** A change to the answer of a shop that is slow, or that fails after charging the card (docs/shops.md#answers). */
 export interface ChangedAnswer {
   /** The delay of the answer, in milliseconds of real time. */
   delayMs: number
-  /** The failure that replaces the recorded answer. A repeat with the same key still gets the recorded answer. */
+  /** The failure that replaces the recorded answer. A repeat with the same idempotency key gets the recorded answer. */
   failure?: Failure | undefined
 }
 
 /**
- * Delays the answer or replaces it with a failure, as the handler requested. The change is already committed, so no
- * other request waits.
+ * Delays the answer or replaces it with a failure, as the handler requested. The transaction is already committed, so
+ * the delay does not block other requests.
  */
 export async function applyChangedAnswer(
   { system, ending }: { system: System; ending: AbortSignal },
@@ -45,8 +45,8 @@ export async function applyChangedAnswer(
 }
 
 /**
- * Applies the effects that became due because the clock was moved. If the database is busy, the upkeep or the next
- * request applies them later.
+ * Applies the effects that became due because the clock was moved. If that fails, for example because the database is
+ * busy, the upkeep task or the next request applies them later.
  */
 export async function settleAfterwards(
   {

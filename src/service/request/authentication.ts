@@ -21,11 +21,11 @@ export interface Authority {
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The credential's claims if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
-  /** The rows that were read ahead. They include the key that `keyLookup` describes. */
+  /** The rows that were read in advance, including the key that `keyLookup` identifies. */
   ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
 }
 
-/** Returns how to look up the API or agent key in an Authorization header; undefined if the header contains none. */
+/** Returns the hash or id by which to find the key in an Authorization header; undefined if it contains no key. */
 export function keyLookup(
   authorization: string | null,
   { environment, local }: Pick<Authority, 'environment' | 'local'>,
@@ -41,7 +41,7 @@ function keyBy(secretHash: string, local: LocalCredentials): CredentialBy {
   return id === undefined ? { secretHash } : { id }
 }
 
-/** Credentials that only this process knows. Each credential's hash maps to the id of its key. */
+/** A map from the hashes of credentials that only this process knows to the ids of their keys. */
 export type LocalCredentials = ReadonlyMap<string, string>
 
 /**
@@ -67,7 +67,7 @@ export async function authenticate(
   const row = await (exchanged ? findByToken : findByKey)(tx, hash, authority)
   if (row === undefined) {
     const actor = exchanged ? await actorOfGrantToken(tx, hash, authority) : undefined
-    return actor ?? fail('unauthenticated', { detail: 'The credential is not known. Check that it is complete.' })
+    return actor ?? fail('unauthenticated', { detail: 'The credential is unknown. Check that it is complete.' })
   }
   if (!row.valid) throwEnded()
   return {
@@ -97,7 +97,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
   return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : throwEnded()
 }
 
-/** Returns the actor of an exchanged token of a grant; undefined if the text is not such a token. */
+/** Returns the actor of a token that was issued in exchange for a grant's token; undefined if there is none. */
 async function actorOfGrantToken(tx: Transaction, hash: string, authority: Authority): Promise<Actor | undefined> {
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
@@ -107,8 +107,8 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
 }
 
 /**
- * Returns the actor of a grant, limited to the scopes that the grant still has. So the removal of a scope takes effect
- * at once.
+ * Returns the actor of a grant, with only those of the given scopes that the grant still has. So the removal of a scope
+ * from a grant takes effect at once.
  */
 async function actorOfGrant(
   tx: Transaction,
@@ -128,7 +128,7 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    // An exchanged token also counts as the application's access token.
+    // A token that was issued in exchange for the application's access token counts as that access token.
     credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],
@@ -139,7 +139,7 @@ async function actorOfGrant(
 type Found = (CredentialRow & { valid: boolean }) | undefined
 
 /**
- * Returns whether a key works: it is not revoked, its grace period is not over, and its agent, if any, is not deleted.
+ * Returns whether a key is valid: it is not revoked, it has not expired, and its agent, if any, is not deleted.
  */
 export function keyIsValid(row: CredentialRow & { agentStatus: string | null }, nowMs: number): boolean {
   return (
@@ -155,7 +155,10 @@ async function findByKey(tx: Transaction, secretHash: string, { local, times, ah
   return { ...row, valid: keyIsValid(row, nowMs) }
 }
 
-/** Finds a key by its token. A token outlives its key (docs/service.md#short-lived-tokens), but not its agent. */
+/**
+ * Finds the key that was exchanged for a token. The token stays valid if its key is revoked, but not if its agent is
+ * deleted (docs/service.md#short-lived-tokens).
+ */
 async function findByToken(tx: Transaction, tokenHash: string, { times }: Authority): Promise<Found> {
   const row = await findExchanged(tx, tokenHash)
   if (row === undefined || !equalSecrets(row.tokenHash, tokenHash)) return undefined
@@ -167,6 +170,6 @@ function refuseOtherEnvironment(credential: string, environment: Environment): v
   const segment = /^[a-z]{2}_ntl_([a-z]+)_/.exec(credential)?.[1]
   if (segment === undefined || segment === environmentSegments[environment]) return
   fail('unauthenticated', {
-    detail: `The credential is for another environment. This one is ${environment}.`,
+    detail: `The credential is for another environment. The environment of this service is ${environment}.`,
   })
 }

@@ -11,14 +11,14 @@ import { refusal } from './reply.ts'
 interface Dependencies {
   bodies: BodyBudget
   addressOf: (connection: Connection) => string
-  /** Sets the headers that every answer has. Returns the request's support id. */
+  /** Sets the headers that all answers have in common. Returns the request's support id. */
   prepare: (outgoing: ServerResponse) => string
   log: Logger
 }
 
 /**
- * Admits requests whose bodies are within the limits. Refuses all others as soon as their headers are parsed, and reads
- * and allocates nothing for them before that, because hundreds may arrive at once.
+ * Admits requests whose bodies are within the limits. Refuses all others as soon as their headers are parsed, without
+ * reading their bodies or allocating memory for them, because hundreds may arrive at once.
  */
 export class BodyAdmission {
   readonly #dependencies: Dependencies
@@ -36,7 +36,7 @@ export class BodyAdmission {
     const { authorization } = incoming.headers
     const credential = authorization && sha256(authorization)
     try {
-      // If the body is not read to its end, this keeps the connection open for the answer.
+      // This option keeps the connection open for the answer, even if the body is not read to its end.
       const parts = () => incoming.iterator({ destroyOnReturn: false })
       const body = bodies.arrive({ address: addressOf(incoming), announced, credential, parts })
       this.#arriving.set(incoming, body)
@@ -49,7 +49,7 @@ export class BodyAdmission {
     }
   }
 
-  /** Returns the body that a request sends; undefined if it has none. */
+  /** Returns the body of an admitted request; undefined if the request has none. */
   bodyOf(incoming: IncomingMessage): ArrivingBody | undefined {
     return this.#arriving.get(incoming)
   }

@@ -3,11 +3,11 @@ import { Failure } from '../../core/errors.ts'
 import { announcedBytes } from './body.ts'
 import { callerOf } from './client-address.ts'
 
-/** The most bytes counted for one body. No form or OAuth request needs more, and each route also has its own limit. */
+/** The maximum number of bytes counted for one body. Each route also has its own size limit. */
 const maxBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests by client address, because they are read before authentication.
+ * Counts the bodies of forms and OAuth requests against the client's address, because no credential is known yet.
  * @param refuse Answers a request whose body exceeds the budget. If omitted, the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {

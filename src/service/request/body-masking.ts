@@ -2,15 +2,15 @@ import { maskedNumber } from '../../core/card-numbers.ts'
 import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
-/** The maximum number of a body's characters to store. Nobody reads more. */
+/** The maximum number of a body's characters to store. */
 const maxStored = 16_384
-/** How far masking reads beyond the stored part, so that it recognizes a secret that crosses the end. */
+/** The number of characters that masking reads beyond the stored part, to recognize a secret that crosses its end. */
 const longestSecret = 2048
-/** The bounds on nesting and parts. No request or answer of the API exceeds them. */
+/** The limits on the depth of nesting and on the total number of values. The API's JSON stays within both. */
 const maxDepth = 64
 const maxParts = 4096
 
-/** The stored part of a text, and the number of characters that were cut off. */
+/** The stored part of a text, and the number of characters that were cut off its end. */
 export interface CutText {
   text: string
   cut: number
@@ -31,7 +31,7 @@ export function cutText(text: string): CutText {
 /**
  * Masks the values of secret fields, and everything else that looks like a secret, before JSON is stored.
  * @param secretFields Additional secret fields of this JSON.
- * @param value Returns the parsed JSON; called only if something may have to be masked.
+ * @param value Returns the parsed JSON. It is called only if the text may contain something to mask.
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): CutText {
   const head = text.slice(0, maxStored + longestSecret)
@@ -42,7 +42,7 @@ export function maskJson(text: string, secretFields: readonly string[], value: (
     charactersLeft: maxStored + longestSecret,
   }
   const masked = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
-  // `cut` is approximate, because it is unknown how much the masking left out.
+  // `cut` is approximate: masking may skip values beyond the limits, and their length is unknown.
   return { text: masked.slice(0, maxStored), cut: Math.max(0, Math.max(masked.length, text.length) - maxStored) }
 }
 
@@ -82,12 +82,12 @@ function maskedField(masking: Masking, name: string, parent: object, depth: numb
 
 function maskedString(masking: Masking, text: string): string {
   const { text: cutText } = maskText(text, Math.max(0, masking.charactersLeft))
-  // All inspected characters use up the budget, even if few of them are stored.
+  // Every character that was read counts, even if masking leaves only a few to store.
   masking.charactersLeft -= Math.min(text.length, Math.max(0, masking.charactersLeft))
   return cutText.length < text.length && cutText.length === 0 ? '…' : cutText
 }
 
-/** Returns a number, masked if it looks like a card number. No amount or time has that many digits. */
+/** Returns a number, masked if it looks like a card number. The API has no amount with that many digits. */
 function readableNumber(value: number): number | string {
   const text = String(value)
   return maskKeptText(text) === text ? value : maskedNumber

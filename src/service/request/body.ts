@@ -2,7 +2,7 @@ import { type BodyCount, smallBodyBytes } from '../../core/body-budget.ts'
 import { boundedText } from '../../core/bounded-text.ts'
 import { Failure, fail } from '../../core/errors.ts'
 
-/** The size limit of a request body. No operation needs as many bytes. */
+/** The maximum size of a request body in bytes. No operation needs that much. */
 export const maxBodyBytes = 1024 * 1024
 
 /** Returns whether reading the body costs less than looking up its sender. A body of unknown length counts as large. */
@@ -10,20 +10,20 @@ export function isSmallBody(request: Request): boolean {
   return announcedBytes(request) <= smallBodyBytes
 }
 
-/** Returns the announced length of the body; infinite if the body is chunked. */
+/** Returns the length of the body in bytes according to its headers; infinite if the body is chunked. */
 export function announcedBytes({ headers }: Request): number {
   return headers.has('transfer-encoding') ? Number.POSITIVE_INFINITY : Number(headers.get('content-length') ?? 0)
 }
 
-/** Returns whether a body that is already in this process's memory is short enough to be read. */
+/** Returns whether a body that is already in memory is within the size limit. */
 export function isReadable(body: string): boolean {
   return Buffer.byteLength(body) <= maxBodyBytes
 }
 
 /**
- * Reads the body as text.
- * @throws Failure 400 if the body is too long or the client disconnected before its end; 429 or 503 if too many bytes
- * are arriving.
+ * Reads the body as a string.
+ * @throws Failure 400 if the body is too long or the client disconnected before sending all of it; 429 or 503 if too
+ * many bytes are arriving.
  */
 export async function readBody(request: Request, count?: BodyCount): Promise<string> {
   const text = await boundedText(request, maxBodyBytes, count).catch((error: unknown) => {
@@ -43,8 +43,8 @@ function brokenOff(): never {
 }
 
 /**
- * Returns whether the client has disconnected. If it disconnected before the end of its body, every read of the body
- * fails.
+ * Returns whether the client has disconnected. A client that disconnects before it has sent the whole body makes every
+ * read of the body fail.
  */
 export function hasLeft(request: Request): boolean {
   return request.signal.aborted

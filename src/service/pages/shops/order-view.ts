@@ -4,7 +4,7 @@ import { linesOf } from './checkout-view.ts'
 import { problemOf, quoteOf, shopPage, sumsOf } from './view.ts'
 import type { OrderWords } from './words.ts'
 
-/** The longest reason for a return that a shop accepts. */
+/** The maximum length of a reason for a return, in characters. */
 export const longestReason = 200
 
 interface ReturnForm {
@@ -17,12 +17,12 @@ interface OrderState {
   orderId: string
   /** Null if the order cannot be returned. */
   form: ReturnForm | null
-  /** The address of the checkout page for the unpaid rest of the order. */
+  /** The address of the checkout page for the unpaid rest of the order; null if there is none. */
   nextCheckout: string | null
   problem: string | null
 }
 
-/** Renders the order's receipt and status. */
+/** Renders the page of an order, with its status, its receipt and the form for returning it. */
 export function orderPage(words: OrderWords, { orderId, form, nextCheckout, problem }: OrderState): Html {
   const { merchant, status, receipt, message, subscription, next } = words
   const main = html`<h1>Your order at <bdi>${merchant}</bdi></h1>

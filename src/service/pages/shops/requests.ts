@@ -1,24 +1,24 @@
 /**
- * The size limit of a form in bytes. The quantities of fifty products fit, with the longest note at nine bytes per
- * character.
+ * The maximum size of a form in bytes. It leaves room for the quantities of 50 products and for the longest note, in
+ * which each character takes up to nine bytes after URL encoding.
  */
 export const maxShopFormBytes = 16 * 1024
 
-/** The longest note that a shop accepts. */
+/** The maximum length of a note to a shop, in characters. */
 export const longestNote = 500
 
 export const maxQuantity = 100
 
 /**
- * Returns the form's idempotency key, which keeps a form that is sent twice from being applied twice; undefined if it
- * is invalid.
+ * Returns the form's idempotency key; undefined if the key is missing or invalid. The key ensures that a form submitted
+ * twice takes effect only once.
  */
 export function keyOf(sent: URLSearchParams): string | undefined {
   const key = sent.get('key') ?? ''
   return /^idk_[0-9a-f]{32}$/.test(key) ? key : undefined
 }
 
-/** Returns the typed quantities by product id. */
+/** Returns the quantities that the buyer typed, by product id. */
 export function quantitiesOf(sent: URLSearchParams): Map<string, string> {
   const fields = [...sent].filter(([name]) => name.startsWith(quantityPrefix))
   return new Map(fields.map(([name, value]) => [name.slice(quantityPrefix.length), value.trim()]))
@@ -31,7 +31,7 @@ interface Item {
   quantity: number
 }
 
-/** Returns the items to buy; `wrong` lists the products with an invalid quantity. */
+/** Returns the items to buy. `wrong` lists the ids of the products with an invalid quantity. */
 export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[]; wrong: string[] } {
   const all = [...quantities].map(([productId, typed]) => ({ productId, quantity: wholeNumber(typed || '0') }))
   const isWrong = ({ quantity }: Item) => !(quantity >= 0 && quantity <= maxQuantity)
@@ -41,7 +41,7 @@ export function itemsOf(quantities: ReadonlyMap<string, string>): { items: Item[
   }
 }
 
-/** The card as the buyer typed it. It is passed on and never stored. */
+/** The card data that the buyer typed. It is passed to the payment operation and never stored. */
 export interface TypedCard {
   number: string
   cvv: string
@@ -63,7 +63,7 @@ export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Prob
   const expirationMonth = wholeNumber(typedField('expirationMonth'))
   const year = wholeNumber(typedField('expirationYear'))
   const problems = {
-    ...(/^\d{12,19}$/.test(number) ? {} : { number: 'Type the 12 to 19 digits of the card’s number.' }),
+    ...(/^\d{12,19}$/.test(number) ? {} : { number: 'Type the 12 to 19 digits of the card number.' }),
     ...(expirationMonth >= 1 && expirationMonth <= 12
       ? {}
       : { expirationMonth: 'Type the month as a number from 1 to 12.' }),
@@ -81,7 +81,7 @@ export function amountOf(sent: URLSearchParams): number | undefined {
   return Number.isNaN(amount) ? undefined : amount
 }
 
-/** Parses a whole number. Returns NaN for any other text and for a number with too many digits. */
+/** Parses a whole number. Returns NaN for any other string and for a number with too many digits. */
 function wholeNumber(typed: string): number {
   return /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN
 }

@@ -27,7 +27,7 @@ import { type CheckoutAttributes, shopWords } from './words.ts'
 
 /**
  * Mounts the pages of the sandbox's shops, for people and for agents that use a browser (docs/shops.md#in-a-browser).
- * Anyone who has the address of a checkout's page can pay; there are no cookies. A deployed API has no shops.
+ * The pages use no cookies: anyone who has the address of a checkout page can pay. A deployed API has no shops.
  */
 export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
   if (dependencies.environment !== 'sandbox') return
@@ -61,8 +61,8 @@ const showShop: Show = async (c, pages) => {
 }
 
 /**
- * Returns the buyer for a page without a token. For a visitor on this machine, this is the only party of the world that
- * has agents. In all other cases, returns undefined.
+ * Returns the buyer for a shop's page, whose address does not identify a buyer. A visitor on this machine buys for the
+ * only party in the world that has agents. Returns undefined for other visitors, or if there is no such single party.
  */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined
@@ -86,7 +86,7 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   if (shop === undefined) return noShop(c)
   const buyer = await buyerHere(c, pages)
   if (buyer === undefined)
-    return refusalPage(c, 403, 'This page can’t identify you: start the checkout through the API.')
+    return refusalPage(c, 403, 'This page can’t identify you. Start the checkout through the API.')
   const quantities = quantitiesOf(sent)
   const { items, wrong } = itemsOf(quantities)
   const again = { shop, buyer, form: { quantities, wrong } }
@@ -97,7 +97,7 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   const note = sent.get('note')?.trim()
   const reply = await pages.shops.start(buyer, { shopId: shop.id, items, ...(note ? { note } : {}) }, key)
   if (reply.status === 200) return lead(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
-  return showGoods(c, pages, { ...again, problem: `Nothing was started. ${detailOf(reply)}`, status: statusOf(reply) })
+  return showGoods(c, pages, { ...again, problem: `No checkout started. ${detailOf(reply)}`, status: statusOf(reply) })
 }
 
 function noShop(c: Context) {

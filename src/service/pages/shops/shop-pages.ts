@@ -22,11 +22,11 @@ import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './word
 export interface ShopContent {
   id: string
   attributes: ShopAttributes
-  /** The texts that are in the page but that browsers do not display, by product id. */
+  /** The texts in the page's HTML that browsers do not display, by product id. */
   hidden: ReadonlyMap<string, string>
 }
 
-/** The buyer on a page. Anyone who has a checkout's address buys for the party that started the checkout. */
+/** The party or agent that buys. Anyone who has a checkout's address buys for the party that started the checkout. */
 export interface Buyer {
   actor: Actor
   instanceId: string | null
@@ -61,12 +61,12 @@ interface Cart {
   note?: string
 }
 
-/** The functions that read the data of the shop pages and run their forms. */
+/** The functions that read the data for the shop pages and carry out their forms. */
 export interface ShopPages {
   all(): Promise<ShopContent[]>
   shop(shopId: string): Promise<ShopContent | undefined>
   /**
-   * Returns a buyer that acts for the only party of the world that has agents; undefined if several parties or none
+   * Returns a buyer that acts for the only party in the world that has agents; undefined if no party or several parties
    * have agents.
    */
   onlyBuyer(): Promise<Buyer | undefined>
@@ -103,7 +103,7 @@ export function createShopPages(dependencies: Dependencies): ShopPages {
 
 type ShopOperation = 'startShopCheckout' | 'payShopCheckout' | 'returnShopOrder'
 
-/** Runs the operation like a request from the buyer, so that limits, permissions, recording and refusals apply. */
+/** Runs the operation as if the buyer had called the API: with the same limits, permissions, records and refusals. */
 function runForBuyer(
   dependencies: Dependencies,
   { actor, instanceId, customerPartyId }: Buyer,
@@ -146,7 +146,7 @@ async function openOrder(context: SettledContext, token: string): Promise<Opened
   const buyer = row && (await buyerOf(tx, row))
   if (row === undefined || row.orderId === null || buyer === undefined) return undefined
   const order = await findShopOrder(tx, row, row.orderId)
-  if (order === undefined) throw new Error(`Bug: the order ${row.orderId} of a checkout is gone.`)
+  if (order === undefined) throw new Error(`Bug: the order ${row.orderId} of a checkout does not exist.`)
   const { status, state } = order
   const { purchase } = await paymentOf(tx, order)
   const isReturnable = status !== 'returning' && next(buyerMoves, status, 'return') === 'returning'
@@ -173,8 +173,8 @@ async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Pro
 }
 
 /**
- * Returns an actor that acts for the party. @param keyId An id to use instead of an API key's id, because there is no
- * key.
+ * Returns an actor that acts for the party.
+ * @param keyId The id to record in place of an API key's id, because a page uses no API key.
  */
 function partyActor(partyId: string, keyId: string): Actor {
   const identity = { actorType: 'party', partyId, agentId: null, userId: null } as const

@@ -26,13 +26,13 @@ export interface ShopForm {
   action: string
   /** The idempotency key of the checkout that the form starts. */
   key: string
-  /** The quantities that the buyer typed before, by product id. */
+  /** The quantities that the buyer has already typed, by product id. */
   quantities: ReadonlyMap<string, string>
   /** The ids of the products with an invalid quantity. */
   wrong: readonly string[]
 }
 
-/** Renders a shop's page. Without a form, the page only lists the products and explains how to buy them. */
+/** Renders a shop's page. Without a form, the page lists the products and explains how to buy them through the API. */
 export function goodsPage(shop: ShopWords, form: ShopForm | null, problem: string | null): Html {
   const products = html`<ul class="list">
 ${shop.products.map((product) => html`<li class="box stack">${goods(product, form)}</li>`)}
@@ -77,6 +77,6 @@ ${products}
 function howToBuy({ id }: ShopWords): Html {
   return html`<section aria-labelledby="how">
 <h2 id="how">How to buy here</h2>
-<p>This page can’t tell who you are. An agent starts a checkout with the tool <code>start_shop_checkout</code> (shopId <code>${id}</code>), or by <code>POST /simulations/shops/${id}/checkouts</code>. The answer’s <code>url</code> is the page to pay at.</p>
+<p>This page can’t tell who you are. An agent starts a checkout with the tool <code>start_shop_checkout</code> (shopId <code>${id}</code>), or with <code>POST /simulations/shops/${id}/checkouts</code>. Open the <code>url</code> from the answer to pay.</p>
 </section>`
 }

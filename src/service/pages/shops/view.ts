@@ -8,11 +8,11 @@ interface ShopPage {
   heading: string
   problem: string | null
   main: Html
-  /** Whether this is the page that lists all shops. If so, it needs no link to that list. */
+  /** Whether this is the list of all shops, which needs no link to itself. */
   isShopList?: boolean
 }
 
-/** Renders a page of a shop. It has no script: the browser sends its forms. */
+/** Renders a shop page. The page contains no JavaScript. */
 export function shopPage({ heading, problem, main, isShopList = false }: ShopPage): Html {
   return pageDocument({
     title: titleOf(heading, problem),
@@ -27,7 +27,7 @@ export function problemOf(problem: string | null): Html | '' {
   return problem === null ? '' : html`<p class="problem" id="problem" role="alert"><bdi>${problem}</bdi></p>`
 }
 
-/** Renders a text of the shop as a quotation, so that it cannot pass for the page's own text. */
+/** Renders the shop's text as a quotation, so that it cannot be mistaken for the page's own text. */
 export function quoteOf(label: string, text: string | null): Html | '' {
   return text === null
     ? ''

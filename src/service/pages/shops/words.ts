@@ -4,7 +4,7 @@ import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { parseTimestamp } from '../../../core/system.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 
-/** The most characters of a text. All texts that a shop may have are shorter (src/worlds/shops.ts). */
+/** The maximum length of a shown text, in characters. A shop cannot have longer texts (src/worlds/shops.ts). */
 const maxTextLength = 2000
 
 export type ShopAttributes = z.output<typeof Shop>['attributes']
@@ -16,7 +16,7 @@ export function wordsOf(text: string | null): string | null {
   return shortForeignText(text ?? '', maxTextLength) || null
 }
 
-/** The texts of a shop. Plain text, not HTML. */
+/** The texts of a shop, as plain text and not as HTML. */
 export interface ShopWords {
   id: string
   name: string
@@ -29,11 +29,11 @@ export interface ProductWords {
   name: string
   description: string | null
   price: string
-  /** The text that is in the page but that browsers do not display; null if there is none. */
+  /** A text in the page's HTML that browsers do not display; null if there is none. */
   hidden: string | null
 }
 
-/** Returns the texts of a shop. @param hidden The texts that browsers do not display, by product id. */
+/** Returns the texts of a shop. @param hidden The products' texts that browsers do not display, by product id. */
 export function shopWords(shopId: string, shop: ShopAttributes, hidden: ReadonlyMap<string, string>): ShopWords {
   return {
     id: shopId,
@@ -52,7 +52,7 @@ export function shopWords(shopId: string, shop: ShopAttributes, hidden: Readonly
 export const nameOfShop = (name: string) => foreignName(name, 'A shop without a name', 100)
 const nameOfProduct = (name: string) => foreignName(name, 'A product without a name', 200)
 
-/** A line of a cart: a product, its quantity and its price. */
+/** A line of a cart or an order: a product, its quantity and the price of the line. */
 interface LineWords {
   name: string
   quantity: number
@@ -81,7 +81,7 @@ export interface CheckoutWords {
   sums: SumWords[]
   extras: ExtraWords[]
   total: string
-  /** The total in cents. The form sends it back to confirm it. */
+  /** The total in cents. The card form sends it back, to confirm the total that the buyer saw. */
   totalCents: number
   terms: string | null
   message: string | null

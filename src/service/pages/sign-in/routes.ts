@@ -48,8 +48,8 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
 }
 
 /**
- * Shows the page at a sign-in link, with the name of the link's user. Opening the page does not use up the link, so
- * programs that preview links do no harm.
+ * Shows the page that a sign-in link opens, with the name of the user whom the link signs in. Opening the page does not
+ * use up the link, so programs that preview links do no harm.
  */
 async function showLink(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
@@ -81,7 +81,7 @@ async function takeSignOut(c: Context, pages: PageDependencies): Promise<Respons
   const signedIn = await signedInAt(c, pages)
   const sent = await ownFields(c, pages)
   if (sent === undefined) return refuseForeignForm(c, '/connections')
-  // The second request of a double click finds no session.
+  // After a double click, the second request finds no session and needs no form token.
   if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return refuseForeignForm(c, '/connections')
   await endSession(c, pages)
   const next = sent.get('next')
@@ -90,9 +90,9 @@ async function takeSignOut(c: Context, pages: PageDependencies): Promise<Respons
 
 const problems = {
   missing: 'Enter your email address and your password.',
-  wrong: 'The email address or the password is not right. Check both and try again.',
-  too_many: 'Too many wrong passwords were tried. Wait 15 minutes, then try again.',
-  not_here: 'Signing in without a password works only at the machine that the sandbox runs on. Use your password.',
+  wrong: 'The email address or the password is wrong. Check both and try again.',
+  too_many: 'Too many wrong passwords. Wait 15 minutes, then try again.',
+  not_here: 'Signing in without a password works only on the machine that runs the sandbox. Use your password.',
   no_owner: 'This sandbox has no owner yet. Start it again, then sign in.',
 } as const
 
@@ -107,14 +107,14 @@ interface PageState {
 async function show(c: Context, pages: PageDependencies, state: PageState, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const isLocal = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
-  // A one-click sign-in gives no proof. If the next page always needs proof, it would only lead back here.
+  // One click does not prove who the person is. A page that always needs proof would send the person back here.
   const isOffered = isLocal && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   return c.html(signInPage({ ...state, owner, isUnproven, isLocal }), status, oauthPageHeaders)
 }
 
-/** The only pages that can follow a sign-in, so that a crafted link cannot redirect a person elsewhere. */
+/** Matches the pages that may open after a sign-in. A crafted link cannot send a person anywhere else. */
 const allowedNextPages =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 

@@ -12,16 +12,16 @@ interface SignInState {
   owner: string | null
   /** Whether the person signed in with one click and must now prove who they are. */
   isUnproven: boolean
-  /** Whether the visitor is on the service's machine and so can use the printed password or a command. */
+  /** Whether the visitor is on the sandbox's machine. If so, the page explains how to get the password or a link. */
   isLocal: boolean
 }
 
-/** Renders the sign-in page. It has no script: the browser sends the form. */
+/** Renders the sign-in page. The page contains no JavaScript. */
 export function signInPage(state: SignInState): Html {
   const { next, email, problem, owner, isUnproven, isLocal } = state
   const heading = isUnproven ? 'Confirm that it is you' : 'Sign in'
   const main = html`<h1>${heading}</h1>
-${isUnproven ? html`<p class="warning">${oneClickWords} You can view and decline. Everything else needs your password.</p>` : ''}
+${isUnproven ? html`<p class="warning">${oneClickWords} For anything other than viewing and declining, you need your password.</p>` : ''}
 ${passwordForm({ next, email, problem })}
 ${isLocal ? html`<p class="aside">${howToProve}</p>` : ''}
 ${owner === null ? '' : ownerForm(next, owner)}`
@@ -33,11 +33,11 @@ function ownerForm(next: string, owner: string): Html {
 <form method="post" action="/sign-in">
 <input type="hidden" name="next" value="${next}">
 <button type="submit" name="as" value="owner" class="quiet" aria-describedby="one-click">Continue as <bdi>${owner}</bdi></button>
-<p class="aside" id="one-click">On this machine, the sandbox needs no password to view and decline. Approving, paying and seeing card numbers need it.</p>
+<p class="aside" id="one-click">On this machine, you can view and decline without a password. To approve, pay or see card numbers, you need one.</p>
 </form>`
 }
 
-/** Renders the page at a one-time link. Sending its form uses up the link; opening the page does not. */
+/** Renders the page that a one-time link opens. Only submitting its form uses up the link. */
 export function linkPage(user: string, { action, next }: { action: string; next: string }): Html {
   const heading = 'Sign in'
   const main = html`<h1>${heading}</h1>
@@ -49,11 +49,11 @@ export function linkPage(user: string, { action, next }: { action: string; next:
   return formPage({ title: heading, main })
 }
 
-/** Renders the page at a link that was used or has expired. */
+/** Renders the page that a one-time link opens after it was used or has expired. */
 export function endedLinkPage(next: string): Html {
   const heading = 'This link has expired'
   const main = html`<h1>${heading}</h1>
-<p>A sign-in link works once, within 10 minutes. To get a new one, run <code>payments-mcp console</code> or restart the sandbox in a terminal.</p>
+<p>A sign-in link works once and expires after 10 minutes. To get a new one, run <code>payments-mcp console</code> or restart the sandbox in a terminal.</p>
 <p><a href="/sign-in?next=${encodeURIComponent(next)}">Sign in with your password</a></p>`
   return formPage({ title: heading, main })
 }

@@ -1,13 +1,13 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 
-/** The most bytes of an address. In a larger code, the squares would be too small to scan from a small screen. */
+/** The maximum length of an address in bytes. The code of a longer one is too dense to scan from a small screen. */
 const maxBytes = 520
 
 /**
- * Renders the QR code of an address, with the quiet zone that cameras expect; empty if the address is too long. The
- * lowest error correction is enough for a screen. The code is black on white even if the page is dark. The library is
- * loaded for the first code, so a stdio server starts without it.
+ * Renders the QR code of an address, with the white border that scanners need; empty if the address is too long. The
+ * lowest error correction is enough for a screen. The code is black on white even in dark mode. The library is loaded
+ * on first use, so starting a stdio server does not load it.
  */
 export async function qrImage(address: string): Promise<Html> {
   if (Buffer.byteLength(address) > maxBytes) return html``

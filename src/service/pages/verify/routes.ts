@@ -22,14 +22,14 @@ interface VerifyDependencies extends PageDependencies {
 const orFailure = failingAs({ page: 'a verification page', headers })
 
 /**
- * Mounts two pages. On the first, to which a 428 response links, a user enters a code from their authenticator app. On
- * the second, the user sets up the app.
+ * Mounts two pages: one where a user enters a code from their authenticator app, and one where the user sets up the
+ * app. A 428 response links to the first page.
  */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const serve = pageRoutes(app, pages, orFailure)
-  // Knowing the address is not enough. Codes are checked only in a session of the challenge's user.
+  // Knowing the address is not enough: the user to whom the challenge belongs must be signed in.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
   serve('GET /second-factor', showEnrollment, { back: addressOf })
@@ -80,7 +80,7 @@ const takeEnrollment: Take<VerifyDependencies> = async (c, pages, person, sent) 
   }
   const result = await secondFactor.confirm(person.user, sent.get('code') ?? '')
   if (result === undefined) return lead(c, addressOf(c))
-  log.info({ verdict: result.verdict }, 'an authenticator app was set up')
+  log.info({ verdict: result.verdict }, 'the first code of an authenticator app was checked')
   if (result.verdict === 'accepted') return lead(c, nextOf(c) ?? c.req.path)
   return showApp(c, person, { begun: true, result })
 }
@@ -95,7 +95,7 @@ const statuses = {
 } as const satisfies Record<Exclude<CodeResult['verdict'], 'accepted'>, number>
 
 function refusedStatus(c: Context, result: CodeResult) {
-  if (result.verdict === 'accepted') throw new Error('Bug: an accepted code is not refused.')
+  if (result.verdict === 'accepted') throw new Error('Bug: refusedStatus got an accepted code.')
   if (result.verdict === 'too_many') c.header('Retry-After', String(result.retryAfterSeconds))
   return statuses[result.verdict]
 }
@@ -132,15 +132,15 @@ function formFor(c: Context, { user, formToken }: SignedIn) {
 
 function enrolledPage(c: Context) {
   const next = nextOf(c)
-  const link = next === null ? undefined : { href: next, text: 'Go on to the check' }
-  return c.html(messagePage('Your app is set up', 'Its codes confirm large payments.', link), 200, headers)
+  const link = next === null ? undefined : { href: next, text: 'Enter a code now' }
+  return c.html(messagePage('Your app is set up', 'You need its codes to approve large payments.', link), 200, headers)
 }
 
 function challengeOf(c: Context): string {
   return c.req.param('challenge') ?? ''
 }
 
-/** Returns the page's address, including the parameter with the page to open afterwards. */
+/** Returns the page's address, including the parameter that contains the page to open afterwards. */
 function addressOf(c: Context): string {
   const back = backOf(c)
   const next = nextOf(c)
@@ -149,25 +149,25 @@ function addressOf(c: Context): string {
 }
 
 /**
- * Returns the approval page to return to. Any other address gives null, so that a crafted link cannot redirect a person
- * elsewhere.
+ * Returns the address of the approval page to return to; null if the parameter is missing or has any other value.
+ * So a crafted link cannot send a person anywhere else.
  */
 function backOf(c: Context): string | null {
   const back = c.req.query('back')
   return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
 }
 
-/** Returns the address of the check that sent the user to set up the app; null if there is none. */
+/** Returns the address of the verification page to open after the setup of the app; null if there is none. */
 function nextOf(c: Context): string | null {
   const next = c.req.query('next')
   return next !== undefined && checkAddress.test(next) ? next : null
 }
 
-/** The format of the address of a second-factor check in this site's links. */
+/** Matches the address of a verification page, as this service writes it in links. */
 const checkAddress = /^\/verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?$/
 
 function notFound(c: Context, person: SignedIn) {
-  const text = 'There is nothing to verify for you at this address. Check the link, or approve again to get a new one.'
+  const text = 'There is nothing for you to verify at this address. Check the link, or approve again to get a new one.'
   return c.html(notYoursPage(text, person, addressOf(c)), 404, headers)
 }
 

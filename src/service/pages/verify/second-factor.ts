@@ -16,9 +16,9 @@ import { secondFactorText } from '../../tokens/record-texts.ts'
 
 /** The state of a second-factor check, as shown to the user. */
 export interface Verification {
-  /** Whether the address of the check has expired. */
+  /** Whether the link to the check has expired. */
   expired: boolean
-  /** The time until which the user may approve large payments; null if there was no recent check. */
+  /** The time until which the user may approve large payments; null if that time has passed or was never set. */
   verifiedUntilMs: number | null
   /** Whether the user has set up an authenticator app. */
   isEnrolled: boolean
@@ -42,11 +42,11 @@ export type Enrollment = 'none' | 'begun' | 'enrolled'
  * access by itself.
  */
 export interface SecondFactor {
-  /** Returns the state of the check only to the challenge's user; undefined to everyone else. */
+  /** Returns the state of the check; undefined if the challenge is invalid or belongs to another user. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
   /**
-   * Checks a code, based on real time. If the code is right, the user counts as verified from the present time of the
-   * service's clock.
+   * Checks a code against real time. If the code is right, the user counts as verified from the service's current time,
+   * which the sandbox can move. Returns undefined in the same cases as `open`.
    */
   verify(
     challenge: string,
@@ -65,7 +65,7 @@ export interface SecondFactor {
   confirm(user: UserRow, code: string): Promise<CodeResult | undefined>
 }
 
-/** Loads the library when it is first needed, so that a stdio server starts without it. */
+/** Loads the library on first use, so that starting a stdio server does not load it. */
 const library = () => import('otpauth')
 
 export function createSecondFactor(dependencies: SecondFactorDependencies): SecondFactor {
@@ -151,8 +151,8 @@ function isOver({ nowMs }: Check, { expiresAtMs }: Challenge): boolean {
 }
 
 /**
- * How many time steps to search before and after the present one. The range is larger than the accepted one, so that a
- * late code can be reported as expired.
+ * The number of time steps to search before and after the present step. More steps are searched than accepted, so that
+ * a late code can be reported as expired instead of wrong.
  */
 const searchedSteps = 10
 
@@ -165,7 +165,7 @@ async function judgeCode(
   change: Partial<SecondFactorRow>,
 ): Promise<CodeResult> {
   const token = code.replace(/\s/g, '')
-  // A malformed code cannot be right, so it does not count as a try.
+  // A malformed code cannot be right, so it does not count as an attempt.
   if (!/^\d{6}$/.test(token)) return { verdict: 'malformed' }
   const before = { lastStep: row.lastStep, refusedAtMs: JSON.parse(row.refusedAtMs) as number[] }
   const { realNowMs } = check
@@ -185,9 +185,9 @@ async function judgeCode(
 }
 
 /**
- * Returns the generator of an app's codes. It needs the app's secret, so a stored hash would not be enough. Instead of
- * storing the secret, the service derives it from the root key that the seed names. All apps support 160 bits and SHA-1
- * (RFC 4226 section 4; Google's key URI format).
+ * Returns a generator of the codes that the user's app shows. The service does not store the app's secret: it derives
+ * the secret from the root key whose id is in the seed. All apps support secrets of 160 bits and SHA-1 (RFC 4226
+ * section 4; Google's key URI format).
  */
 async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {
   const { Secret, TOTP } = await library()

@@ -6,11 +6,11 @@ import type { AppSecret } from './second-factor.ts'
 import type { VerifyWords } from './words.ts'
 
 interface PageState extends PageForm {
-  /** The name of the user to verify. */
+  /** The name of the user who enters the code. */
   name: string
 }
 
-/** Renders the page of a second-factor check. It has no script: the browser sends the form. */
+/** Renders the page of a second-factor check. The page contains no JavaScript. */
 export function verifyPage(words: VerifyWords, { name, ...target }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
 <div ${words.asksForCode ? '' : html`role="status"`}>
@@ -36,7 +36,7 @@ ${secret === null ? '' : secretSection(secret)}
 ${begun ? codeForm({ ...target, name, problem, button: 'Confirm' }) : ''}
 <form method="post" action="${target.action}">
 <input type="hidden" name="formToken" value="${target.token}">
-${begun ? html`<p class="aside">The secret is shown once. If you lost it, start again to get a new one.</p>` : ''}
+${begun ? html`<p class="aside">The secret is shown only once. If you lost it, start again to get a new one.</p>` : ''}
 <button type="submit" name="step" value="begin"${begun ? html` class="quiet"` : ''}>${begun ? 'Start again' : 'Show the secret'}</button>
 </form>`
   return formPage({ title: titleOf(heading, problem), main })

@@ -4,7 +4,7 @@ import { maxRefused, triesWindowMs } from '../../rules/second-factor.ts'
 import { dollars } from '../frame/texts.ts'
 import type { CodeResult, Verification } from './second-factor.ts'
 
-/** The texts that the page of the second factor shows to the user, as plain text, not HTML. */
+/** The texts of the page where a user enters a code, as plain text and not as HTML. */
 export interface VerifyWords {
   title: string
   heading: string
@@ -20,13 +20,13 @@ const large = `more than ${dollars(mfaThresholdCents)}`
 export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
   const { verifiedUntilMs } = verification
   const problem = result === null ? null : codeProblem(result)
-  // The second request of a double click finds its code already used, but the check has succeeded.
+  // After a double click, the second request finds that the first one has used the code successfully.
   if (verifiedUntilMs !== null && (problem === null || result?.verdict === 'used')) {
     return {
       title: 'Verified',
       heading: 'Verified',
       lines: [
-        `You can approve again now. Approvals of ${large} go through until ${momentOf(verifiedUntilMs)}.`,
+        `You can approve again now. Until ${momentOf(verifiedUntilMs)}, approvals of ${large} need no further code.`,
         'You can close this page.',
         ...(problem === null ? [] : [problem]),
       ],
@@ -58,12 +58,12 @@ export function codeProblem(result: CodeResult): string | null {
 
 const problems = {
   accepted: null,
-  // The page itself explains this case.
+  // In this case, the whole page says that the link has expired.
   challenge_expired: null,
   malformed: 'Enter the 6 digits that the app shows.',
   wrong: 'This code is wrong. Enter the code that the app shows now.',
   expired: 'This code has expired. Enter the code that the app shows now.',
-  used: 'This code was used already. Each code works only once. Wait for the next one.',
+  used: 'This code has already been used. Each code works only once. Wait for the next one.',
 } as const satisfies Record<Exclude<CodeResult['verdict'], 'too_many'>, string | null>
 
 function momentOf(ms: number): string {
