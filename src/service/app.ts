@@ -20,7 +20,7 @@ import { callerOf } from './request/client-address.ts'
 import { mountDiscovery } from './request/discovery-routes.ts'
 import { authenticateEarly } from './request/early-authentication.ts'
 import { mountHealth } from './request/health.ts'
-import { alreadyLogged } from './request/log-refusal.ts'
+import { markAsLogged } from './request/log-refusal.ts'
 import { answerLongPoll } from './request/long-poll.ts'
 import { mountOpenApi } from './request/openapi-route.ts'
 import type { Readiness } from './request/readiness.ts'
@@ -54,7 +54,7 @@ export function createApp(dependencies: Dependencies): App {
     if (!operation.environments.includes(dependencies.environment)) continue
     const path = operation.path.replace(/\{(\w+)\}/g, ':$1')
     app.on(operation.method, path, async (c) =>
-      alreadyLogged(respond(await answerLongPoll(dependencies, key, await readIncoming(c), c.req.raw.signal))),
+      markAsLogged(respond(await answerLongPoll(dependencies, key, await readIncoming(c), c.req.raw.signal))),
     )
   }
   app.use('/oauth/*', countBodies(refusedForNow))

@@ -19,7 +19,7 @@ import type { Caller } from './request/client-address.ts'
 import { Deliveries } from './request/deliver/deliveries.ts'
 import { createSender, type Send } from './request/deliver/sender.ts'
 import { authenticateEarly } from './request/early-authentication.ts'
-import { type DoorRequest, planAtDoor } from './request/faults.ts'
+import { type McpRequest, planMcpFault } from './request/faults.ts'
 import { asUser } from './request/in-process.ts'
 import { createLastUses } from './request/last-use.ts'
 import { loadFaults } from './request/load-faults.ts'
@@ -127,7 +127,7 @@ export interface Service {
      * request, and the activity records the fault. Only rules with a path apply.
      * @throws Failure 400 for a malformed X-Sandbox-Fault header; 403 if the caller may not send it.
      */
-    plan(request: DoorRequest): Promise<Fault | undefined>
+    plan(request: McpRequest): Promise<Fault | undefined>
     /** Replaces the rules that were loaded from a file before. @throws FaultRuleError for an unusable rule. */
     load(rules: readonly FaultRule[]): Promise<void>
   }
@@ -260,7 +260,7 @@ export function createService({
     createOwner: (owner) => createOwner({ store, system, environment }, owner),
     localAgentKey: () => localAgentKey(seeding, localCredentials),
     faults: {
-      plan: (request) => planAtDoor(dependencies, request),
+      plan: (request) => planMcpFault(dependencies, request),
       load: (rules) => loadFaults({ store }, rules),
     },
     upkeep: createUpkeep({ store, system, lastUses: dependencies.lastUses, log }),

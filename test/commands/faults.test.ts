@@ -56,12 +56,12 @@ faults:
     expect(stderr.replaceAll(path, 'wrong.yaml').split('\n')).toEqual([
       'payments-mcp: PAYMENTS_FAULTS (--faults) got "wrong.yaml", which cannot be used:',
       'wrong.yaml:3:7 faults[0].operation got "issue_agent_crad"; it accepts the name of an operation, or * (did you mean issue_agent_card?).',
-      'wrong.yaml:4:5 faults[1].operation is missing: at least one is required: operation (its name, or *) or path.',
-      'wrong.yaml:5:5 faults[2].code is required for error: a code of the error table, such as rate_limited.',
+      'wrong.yaml:4:5 faults[1].operation is missing: a rule needs an operation (a name, or *), a path or both.',
+      'wrong.yaml:5:5 faults[2].code is required for the fault error: an error code such as rate_limited.',
       'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is only for the fault error; omit it for slow.',
-      'wrong.yaml:7:7 faults[4].id got "a"; it accepts another name: a is an earlier rule of the file.',
-      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts another: stale is only for operations that read, and create_payment is not one.',
-      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts another: no rule can make clear_sandbox_faults fail, so that it always works.',
+      'wrong.yaml:7:7 faults[4].id got "a"; it accepts a different name: an earlier rule in the file is named a.',
+      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts one that suits create_payment: stale is only for operations that read data.',
+      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts one that does not manage the sandbox: no rule can make clear_sandbox_faults fail.',
       '',
     ])
   },

@@ -27,11 +27,11 @@ describe('the last uses of keys', () => {
 
   test('the last use is the later of the time in memory and the time that another process wrote', () => {
     const uses = createLastUses()
-    expect(uses.of('agk_1', null)).toBeNull()
-    expect(uses.of('agk_1', 5)).toBe(5)
+    expect(uses.forKey('agk_1', null)).toBeNull()
+    expect(uses.forKey('agk_1', 5)).toBe(5)
     uses.note(credential, at(10))
-    expect(uses.of('agk_1', 5)).toBe(10)
-    expect(uses.of('agk_1', 20)).toBe(20)
+    expect(uses.forKey('agk_1', 5)).toBe(10)
+    expect(uses.forKey('agk_1', 20)).toBe(20)
   })
 
   test('a new epoch clears all uses from earlier epochs, and they are no longer written', async () => {
@@ -40,17 +40,21 @@ describe('the last uses of keys', () => {
     uses.note({ ...credential, agentId: 'agt_1' }, at(10))
     uses.note({ ...credential, keyId: 'agk_2' }, at(5, 2))
     uses.note(credential, at(11))
-    expect([uses.of('agk_1', null), uses.ofAgent('agt_1', null), uses.of('agk_2', null)]).toEqual([null, null, 5])
+    expect([uses.forKey('agk_1', null), uses.forAgent('agt_1', null), uses.forKey('agk_2', null)]).toEqual([
+      null,
+      null,
+      5,
+    ])
     store.epoch = 3
     await uses.write(store)
-    expect([uses.of('agk_2', null), store.count]).toEqual([null, 0])
+    expect([uses.forKey('agk_2', null), store.count]).toEqual([null, 0])
   })
 
   test('uses are remembered for the 10,000 most recently used keys, and written 64 at a time', async () => {
     const uses = createLastUses()
     for (let count = 0; count <= 10_000; count++) uses.note({ ...credential, keyId: `agk_${count}` }, at(count))
-    expect(uses.of('agk_0', null)).toBeNull()
-    expect(uses.of('agk_1', null)).toBe(1)
+    expect(uses.forKey('agk_0', null)).toBeNull()
+    expect(uses.forKey('agk_1', null)).toBe(1)
     const store = createCountingStore()
     await uses.write(store)
     expect(store.count).toBe(64)

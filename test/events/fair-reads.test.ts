@@ -66,7 +66,7 @@ test('reads of different credentials take turns, and at most two run at once', a
   }) as Store['read']
   const reads = new FairReads()
   const startReads = (credential: string, count: number) =>
-    Array.from({ length: count }, () => reads.of({ read } as Store, credential).read(async () => credential))
+    Array.from({ length: count }, () => reads.storeFor({ read } as Store, credential).read(async () => credential))
   const all = [...startReads('a', 4), ...startReads('b', 2), ...startReads('c', 1)]
   for (const _ of all) {
     await expect.poll(() => ends.length).toBeGreaterThan(0)

@@ -53,15 +53,15 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
   test.each([
     ['', /must begin with one of error, slow/],
     ['sloww', /got "sloww"/],
-    ['slow; afterMs=soon', /afterMs=… with 0 to 120000, got "afterMs=soon"/],
-    ['slow; afterMs=120001', /with 0 to 120000/],
+    ['slow; afterMs=soon', /afterMs=… from 0 to 120000 milliseconds, got "afterMs=soon"/],
+    ['slow; afterMs=120001', /from 0 to 120000/],
     ['slow; code=conflict', /got "code=conflict"/],
-    ['error', /names error, which needs code=… with a code of the error table/],
-    ['error; code=broken', /with a code of the error table/],
-    ['error; code=constructor', /with a code of the error table, such as rate_limited, got "code=constructor"/],
-    ['reset; afterMs=1', /no parameter of reset/],
-    ['empty_page', /does not apply to (get_wallet|whoami): send error/],
-    ['stale', /set a rule with the fault stale/],
+    ['error', /has the fault error, which needs code=… with a code from the error table/],
+    ['error; code=broken', /with a code from the error table/],
+    ['error; code=constructor', /with a code from the error table, such as rate_limited, got "code=constructor"/],
+    ['reset; afterMs=1', /no parameters with the fault reset/],
+    ['empty_page', /does not apply to (get_wallet|whoami)\. Use one of: error/],
+    ['stale', /Set a rule with that fault/],
   ])('the header %j is refused', async (fault, words) => {
     const { status, json } = await world.get('/whoami', withFault(fault))
     expect([status, json.errors[0].code, json.errors[0].source]).toEqual([

@@ -141,16 +141,16 @@ describe('a fault rule', () => {
   afterAll(() => world.drop())
 
   test.each([
-    [{ fault: 'reset' }, 'operation', /At least one is required/],
+    [{ fault: 'reset' }, 'operation', /A rule needs an operation/],
     [{ operation: 'issue_agent_crad', fault: 'reset' }, 'operation', /Did you mean issue_agent_card\?/],
     [{ operation: 'set_sandbox_fault', fault: 'reset' }, 'operation', /no rule can make set_sandbox_fault fail/],
-    [{ operation: 'whoami', fault: 'error' }, 'code', /code is required for error/],
+    [{ operation: 'whoami', fault: 'error' }, 'code', /code is required for the fault error/],
     [{ operation: 'whoami', fault: 'slow', code: 'conflict' }, 'code', /omit it for slow/],
     [{ operation: 'whoami', fault: 'reset', afterMs: 5 }, 'afterMs', /omit it for reset/],
     [{ operation: 'whoami', fault: 'reset', seed: '1' }, 'seed', /when.probability/],
     [{ operation: 'issue_agent_card', fault: 'stale' }, 'fault', /for operations that read/],
     [{ operation: 'whoami', fault: 'empty_page' }, 'fault', /for operations that list/],
-    [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /another name/],
+    [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /a different name/],
     [{ operation: 'whoami', fault: 'slow', afterMs: 120_001 }, 'afterMs', /120000/],
     [{ operation: 'whoami', fault: 'reset', when: { nth: 0 } }, 'when/nth', /1/],
     [{ path: 'wallets', fault: 'reset' }, 'path', /^path must be a path such as \/agent-cards\/\*, got "wallets"/],

@@ -107,7 +107,7 @@ function agentKeyView(row: CredentialRow, { nowMs, lastUses }: Context): z.outpu
       agentKeyPrefix: row.displayPrefix,
       status: ended === null ? 'ACTIVE' : 'REVOKED',
       createdAt: timestamp(row.createdAtMs),
-      lastUsedAt: when(lastUses.of(row.id, row.lastUsedAtMs)),
+      lastUsedAt: when(lastUses.forKey(row.id, row.lastUsedAtMs)),
       revokedAt: when(ended),
       createdBy: row.createdBy,
       revokedBy: row.revokedBy,

@@ -141,7 +141,7 @@ export function agentView(row: AgentRow, { lastUses }: Context): z.output<typeof
       createdBy: row.createdBy,
       updatedAt: timestamp(row.updatedAtMs ?? row.createdAtMs),
       updatedBy: row.updatedBy ?? row.createdBy,
-      lastActiveAt: when(lastUses.ofAgent(row.id, row.lastActiveAtMs)),
+      lastActiveAt: when(lastUses.forAgent(row.id, row.lastActiveAtMs)),
     },
     relationships: { party: { data: { type: 'party', id: row.partyId } } },
   }

@@ -76,7 +76,7 @@ function apiKeyView(row: CredentialRow, { environment, lastUses }: Context): z.o
       environment: environmentSegments[environment],
       status: row.revokedAtMs === null ? 'ACTIVE' : 'REVOKED',
       createdAt: timestamp(row.createdAtMs),
-      lastUsedAt: when(lastUses.of(row.id, row.lastUsedAtMs)),
+      lastUsedAt: when(lastUses.forKey(row.id, row.lastUsedAtMs)),
       revokedAt: when(row.revokedAtMs),
       createdBy: row.createdBy,
       revokedBy: row.revokedBy,

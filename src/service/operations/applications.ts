@@ -135,7 +135,7 @@ function applicationView(row: OAuthGrantRow, { lastUses }: Context): View {
       scopes: row.scopes.split(' ').filter(Boolean),
       status: row.revokedAtMs === null ? 'ACTIVE' : 'REVOKED',
       createdAt: timestamp(row.createdAtMs),
-      lastUsedAt: when(lastUses.of(row.id, row.lastUsedAtMs)),
+      lastUsedAt: when(lastUses.forKey(row.id, row.lastUsedAtMs)),
       revokedAt: when(row.revokedAtMs),
     },
     relationships: {

@@ -3,7 +3,7 @@ import type { FaultRule, SandboxFault, sandboxFaults } from '../../../tools/sand
 import { fail, failAttribute } from '../../core/errors.ts'
 import { newId } from '../../core/system.ts'
 import type { HandlersOf } from '../request/handler.ts'
-import { wrongRule } from '../request/load-faults.ts'
+import { ruleConflict } from '../request/load-faults.ts'
 import { builtInRules } from '../rules/faults.ts'
 import { allFaults, deleteFaults, lockFaults, maxRules, putFault, type StoredRule } from '../store/faults.ts'
 
@@ -11,7 +11,7 @@ export const sandboxFaultHandlers = {
   setSandboxFault: async ({ id: givenId, ...input }, { tx, system, nowMs, actor }) => {
     const id = givenId ?? newId('flt', system, nowMs)
     const rule = { id, ...input }
-    const problem = wrongRule(rule)
+    const problem = ruleConflict(rule)
     if (problem !== undefined) failAttribute(problem.path, problem.detail)
     const rules = await lockFaults(tx)
     if (rules.length >= maxRules && !rules.some((stored) => stored.id === id)) {

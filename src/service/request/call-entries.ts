@@ -15,14 +15,14 @@ import type { Done, Known, Parsed, Phase } from './phases.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
 import { type Note, type RunLog, toolCallName } from './run-log.ts'
 
-/** The MCP server sets this header when it repeats a request because a model repeated its call. */
+/** The MCP server sets this header on a request that it sends again because the model repeated a tool call. */
 const repeatHeader = 'x-mcp-repeat'
 /** The MCP server sets this header on a request that carries out a tool call. */
 const toolHeader = 'x-mcp-tool-call'
 /** The MCP server sets this header to the id of a tool call on all requests that it makes for the call. */
 const toolCallHeader = 'x-mcp-tool-call-id'
 
-/** Adds a call to its run. A user's action on a page is not a call, unless it belongs to an agent's run. */
+/** Records a request as a call of its run. A user's action on a page is recorded only if it has the id of a run. */
 export function noteCall(
   { runLog, system, store, log }: { runLog: RunLog; system: System; store: Store; log: Pick<Logger, 'error'> },
   request: Phase,
@@ -31,7 +31,7 @@ export function noteCall(
 ): void {
   if (!('actor' in request)) return
   if (request.pageActor !== undefined && !request.incoming.headers.has('x-instance-id')) return
-  // If the request was refused before the transaction read the time, the present time is close enough.
+  // If the request was refused before its transaction read the time, the current time is close enough.
   const atMs = request.at?.nowMs ?? system.now() + store.clock.sandbox.offsetMs
   try {
     runLog.note(noteOfCall(request, reply, { ms, atMs }))
@@ -42,23 +42,23 @@ export function noteCall(
 }
 
 /**
- * Returns the entries that a request adds to runs in addition to the call's own entry. Each gets the request's postings
- * for the records of that run's party. An entry in the request's own run gets none, because the call's entry already
- * has them.
+ * Returns the additional entries that the handler reported, such as a decision in the run that requested the payment.
+ * Each gets the request's postings for its own party and records. An entry in the request's own run gets none, because
+ * the call's entry already has them.
  */
-export function entriesForOtherRuns(request: Phase): readonly ReportedEntry[] {
+export function entriesToReport(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
   const { context, posted, actor } = request
   return context.afterCommit.reportedEntries.map((one) => {
-    const isItsCall = one.partyId === actor.partyId && one.instanceId === context.instanceId
-    const postings = isItsCall
+    const isInOwnRun = one.partyId === actor.partyId && one.instanceId === context.instanceId
+    const postings = isInOwnRun
       ? []
       : posted.filter(({ partyId, sourceId }) => partyId === one.partyId && one.resourceIds?.includes(sourceId ?? ''))
-    return { ...one, postings: postings.map(keptPosting) }
+    return { ...one, postings: postings.map(storedPosting) }
   })
 }
 
-const keptPosting = ({ posting, sourceId }: Posted) => ({ ...posting, sourceId })
+const storedPosting = ({ posting, sourceId }: Posted) => ({ ...posting, sourceId })
 
 function noteOfCall(
   request: Known | Parsed | Done,
@@ -87,7 +87,7 @@ function noteOfCall(
     hasKey: key !== null,
     ...(headers.get(toolHeader) === 'true' ? { isToolCall: true } : {}),
     ...(fault && ruleId !== undefined ? { fault: { ...fault, ruleId } } : {}),
-    ...(posted.length === 0 ? {} : { postings: posted.map(keptPosting) }),
+    ...(posted.length === 0 ? {} : { postings: posted.map(storedPosting) }),
     ...(ids.length === 0 ? {} : { resourceIds: ids }),
     ...(typeof orderId === 'string' ? { orderId } : {}),
   }
@@ -107,7 +107,7 @@ function noteOfCall(
     keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 32),
     toolCall: toolCallOf(request, outcome),
     detail: JSON.stringify(detail),
-    // A customer's money is not this party's.
+    // Only this party's own money counts, not that of a customer.
     spentCents: spentCents(posted.flatMap((one) => (one.partyId === actor.partyId ? one.posting : []))),
     atMs,
     epoch: request.at?.epoch,
@@ -117,8 +117,8 @@ function noteOfCall(
 }
 
 /**
- * Returns the name of the tool call that the request was made for. Any client can send the header, so only a successful
- * read without secrets may be shown within a call. Everything else has its own row in the timeline.
+ * Returns the name that groups a tool call and its reads into one row of the timeline; null if the request gets its own
+ * row. Any client can send the header, so only successful reads without secrets may join a tool call's row.
  */
 function toolCallOf({ operation, incoming: { headers }, actor, plan }: Known | Parsed | Done, outcome: RunOutcome) {
   const id = headers.get(toolCallHeader)
@@ -148,23 +148,23 @@ function declineIn({ operation }: Phase, answer: unknown): string | null {
   return (decline as { code: string } | null | undefined)?.code ?? null
 }
 
-/** The longest answer to parse: ten times the length that is stored. */
-const longestLookedAt = 163_840
+/** The maximum length of an answer that is parsed: ten times the length that is stored. */
+const longestParsed = 163_840
 
 /**
- * Returns the parsed answer if the entry needs it. Lists are not parsed, because they are long and the call moved none
- * of their amounts.
+ * Returns the parsed answer if the entry needs it. Lists are not parsed, because they are long and this call
+ * moved none of their amounts.
  */
 function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
-  if (reply === undefined || reply.body.length > longestLookedAt) return undefined
+  if (reply === undefined || reply.body.length > longestParsed) return undefined
   return operation.result === 'page' && isSuccess(reply) ? undefined : replyValue(reply)
 }
 
 function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
   if (!('body' in incoming) || incoming.body === '') return {}
   const { body, json } = incoming
-  // A text that cannot be parsed cannot be masked.
-  if (json === undefined) return { bodyCut: body.length, remark: 'The body is not readable JSON, and is not kept.' }
+  // Secrets in a body that cannot be parsed cannot be masked, so it is not stored.
+  if (json === undefined) return { bodyCut: body.length, remark: 'The body is not valid JSON and was not stored.' }
   const { text, cut } = maskJson(body, [], () => json)
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
 }
@@ -180,17 +180,18 @@ function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetai
 
 const longestPath = 2048
 
-/** Returns the path with its query. The cursor of a list is not a secret. */
+/** Returns the path with its query, with secrets masked. */
 function pathOf({ path, query }: Phase['incoming']): string {
   if (query.size === 0) return maskText(readablePath(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
     maskText(name, longestPath).text,
-    keptOfQuery(name, value),
+    maskedParameter(name, value),
   ])
   return `${maskText(readablePath(path), longestPath).text}?${new URLSearchParams(values)}`.slice(0, 2 * longestPath)
 }
 
-function keptOfQuery(name: string, value: string): string {
+/** Masks the value of a query parameter. A list's cursor looks like a secret, but is not one. */
+function maskedParameter(name: string, value: string): string {
   if (isSecretName(name)) return '[masked]'
   return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : maskText(value, longestPath).text
 }
@@ -214,7 +215,7 @@ function instanceIdIn(headers: ReadableHeaders): string | null {
 
 /**
  * Returns the program's self-reported name from the User-Agent header. The MCP server puts its host's name in
- * parentheses; for other programs, the first product is the name.
+ * parentheses. The name of any other program is the first product in the header.
  */
 function hostIn(headers: ReadableHeaders): string | null {
   const userAgent = headers.get('user-agent')?.slice(0, longestPath)
@@ -245,7 +246,7 @@ function amountIn(value: unknown): number | null {
 
 const longestCounterparty = 200
 
-/** Returns the merchant, payee or payer that an answer or request names. */
+/** Returns the name, or else the address, of the merchant, payee or payer in an answer or request. */
 function counterpartyIn(value: unknown): string | null {
   const { merchant, beneficiary, payerName, payerIdentifier, payer, counterparty } = attributesIn(value) ?? {}
   const names = [merchant, beneficiary].map((one) => (one as { name?: unknown } | null | undefined)?.name)

@@ -4,7 +4,7 @@ import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addres
 
 /** The sender of a request over a network. Calls within this process have no such sender. */
 export interface Caller {
-  /** Whether the request came from this machine and through no proxy, so that its sender is a local user. */
+  /** Whether the request was sent on this machine and through no proxy, so that its sender is a local user. */
   local: boolean
   /** The IPv4 address, or the /64 network of the IPv6 address, by which unauthenticated requests are counted. */
   address: string
@@ -33,7 +33,7 @@ export function clientAddress(trustedProxies: readonly string[]): (connection: C
   const isTrusted = inRanges(trustedProxies)
   return ({ socket, headers }) => {
     let client = canonicalAddress(socket.remoteAddress ?? '')
-    // Closed connections have no address. Together they count as one client.
+    // Closed connections have no address. All of them count as one client.
     if (client === undefined) return 'unknown'
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
     while (isTrusted(client)) {
@@ -45,7 +45,7 @@ export function clientAddress(trustedProxies: readonly string[]): (connection: C
   }
 }
 
-/** Removes the port that some proxies add, as in `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add, as in `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   return text.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
 }

@@ -18,8 +18,9 @@ import { type Reply, refusal, success } from './reply.ts'
 import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopped-parties.ts'
 
 /*
- * A command's transaction does the following, besides reading and writing the records of its handler:
- * - `pipeline.ts` reads the time and the credential. Then `readAhead` locks the party and reads the rows that it needs.
+ * A command's transaction does the following, in addition to what its handler reads and writes:
+ * - `pipeline.ts` reads the time and the credential. `readAhead` locks the party and reads the rows that every command
+ *   needs.
  * - `handleOnce` writes the recorded answer and the activity row. The last statements write events and postings.
  */
 
@@ -37,11 +38,11 @@ export interface Expected {
  */
 const maxParties = 10_000
 
-/** Opens a command's transaction. It expects the party that the credential last acted on. */
+/** Runs a command's transaction. It expects the credential to act on the same party as in its previous command. */
 export async function transact(
   { store, parties }: { store: Store; parties: Map<string, string> },
   { operation, incoming: { headers }, pageActor }: Phase,
-  { here: isInOwnTransaction }: Settling,
+  { inOwnTransaction }: Settling,
   work: (tx: Transaction, expected: Expected | undefined) => Promise<Done>,
 ): Promise<Done> {
   const credential = sha256(headers.get('authorization') ?? '')
@@ -52,8 +53,8 @@ export async function transact(
   const committed = await store.transaction((tx) => work(tx, expected), {
     alone,
     partyId: alone ? undefined : partyId,
-    // A transaction that applies due effects must see its own writes, so it cannot be shared with other requests.
-    kind: isInOwnTransaction ? undefined : operation.name,
+    // A transaction that applies due effects must see its own writes, so it is not shared with other requests.
+    kind: inOwnTransaction ? undefined : operation.name,
     claim: expected && claimName(expected.partyId, expected.key),
   })
   keepNewest(parties, credential, committed.context.partyId, maxParties)
@@ -61,7 +62,7 @@ export async function transact(
 }
 
 /** The reads that every command needs in addition to those of its handler. They happen under the party's lock. */
-export interface Ahead {
+export interface EarlyReads {
   partyId: string
   locked: Promise<void>
   rows: Promise<CommandRows>
@@ -69,10 +70,10 @@ export interface Ahead {
 }
 
 /**
- * Locks the party and reads its rows ahead. Because of the lock, no other request can meanwhile add to the party's
- * idempotency keys or activity.
+ * Locks the party and reads the rows that every command needs. Because of the lock, no other request can meanwhile add
+ * to the party's idempotency keys or activity.
  */
-export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): Ahead {
+export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): EarlyReads {
   const { partyId, key } = expected
   const locked = tx.lockParty(partyId)
   const rows = commandRows(tx, { partyId, key: sha256(key), credential })
@@ -84,7 +85,7 @@ export function readFirst(
   tx: Transaction,
   expected: Expected | undefined,
   credential: CredentialBy | undefined,
-): { reading: Promise<Moment>; early: Ahead | undefined } {
+): { reading: Promise<Moment>; early: EarlyReads | undefined } {
   if (expected === undefined || tx.dialect === 'postgres') {
     return { reading: tx.shared(readMoment), early: expected && readAhead(tx, expected, credential) }
   }
@@ -98,18 +99,18 @@ export function readFirst(
  * Keeps failed reads from becoming unhandled rejections if a refused request no longer awaits them. Code that does
  * await a read still gets its error.
  */
-function ignoreFailures(ahead: Ahead): Ahead {
+function ignoreFailures(ahead: EarlyReads): EarlyReads {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
   return ahead
 }
 
 /**
  * Replays the answer recorded under the request's key. If there is none, handles the request and records its answer
- * with the effect.
+ * in the same transaction as its effect.
  */
 export async function handleOnce(
   parsed: Parsed,
-  { ownClaim, earliestMs, ahead }: { ownClaim: Claim; earliestMs: number; ahead: Ahead },
+  { ownClaim, earliestMs, ahead }: { ownClaim: Claim; earliestMs: number; ahead: EarlyReads },
 ): Promise<Reply> {
   const { context, values } = parsed
   const { tx, actor, partyId } = context
@@ -118,7 +119,7 @@ export async function handleOnce(
   // Commands on one party run in sequence: they share its wallets, and would otherwise conflict and run again.
   await ahead.locked
   if ('replay' in claimed) return claimed.replay
-  // The party is locked, so no other request can extend its chain.
+  // The party is locked, so no other request can add to its chain of activity rows.
   const end = partyId === actor.partyId ? await chainEndAt(tx, partyId, head, keys) : undefined
   try {
     const attempt = { ...context, attempt: claimed.attempt }
@@ -137,21 +138,21 @@ export async function handleOnce(
   }
 }
 
-/** Handles a request without a key. It is a read, or a command that changes nothing when repeated. */
-export async function handleEach(store: Store, parsed: Parsed): Promise<Pick<Done, 'reply' | 'at'>> {
+/** Handles a read, or a command that needs no idempotency key because repeating it has no further effect. */
+export async function handleKeyless(store: Store, parsed: Parsed): Promise<Pick<Done, 'reply' | 'at'>> {
   const { operation, context, values, plan } = parsed
   const carryOut = (where: Context) => handle(parsed, where)
   const isStale = plan.fault?.kind === 'stale'
   const reply = await (isStale ? carryOut(context) : listBehind(store, context, carryOut))
-  // If the request replaced the world, its act is recorded in the new world, at the new world's time.
+  // If the request replaced the world, its activity row is added to the new world, at the new world's time.
   const { nowMs, epoch } = operation.alone === true ? await readTimes(context.tx) : context
   await recordActivity({ ...context, nowMs, epoch }, values, reply)
   return { reply, at: { nowMs, epoch } }
 }
 
 /**
- * Handles a request. It reads the party's current records or, if a fault makes it stale, the records before the last
- * change.
+ * Handles a request. With the fault `stale`, it reads the party's records as they were before the last change;
+ * otherwise, the current records.
  */
 async function handle(
   { operation, carryOut, plan, values }: Parsed,
@@ -160,16 +161,16 @@ async function handle(
 ): Promise<Reply> {
   if ('failure' in values) throw values.failure
   const { tx, partyId } = context
-  if (refusedWhileStopped.has(operation.name)) await requireAllStanding(context, status)
+  if (refusedWhileStopped.has(operation.name)) await requireBothActive(context, status)
   const carriedOut = async () => success(operation, await carryOut(values.input as never, context))
   if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
-  // Managing the sandbox, such as a reset, does not change a party, so no earlier state is kept.
+  // No earlier state is stored for requests that manage the sandbox, such as a reset.
   if (operation.effect === 'read' || operation.permission === 'sandbox.manage') return carriedOut()
   return keepingEarlier(tx, () => partiesOf(values.input, context), carriedOut)
 }
 
-/** Requires that the acting party and the party acted on are both active. @throws 403 `forbidden`. */
-async function requireAllStanding(
+/** Requires that the acting party and the party acted on are both active. @throws 403 `forbidden` if one is not. */
+async function requireBothActive(
   { tx, operation, actor, partyId }: Context,
   status: PartyStatus | undefined,
 ): Promise<void> {
@@ -179,16 +180,16 @@ async function requireAllStanding(
 }
 
 /**
- * Returns the parties whose records the request may change: the acting party, the party acted on, and all parties that
- * it names.
+ * Returns the parties whose records the request may change: the acting party, the party acted on, and all parties whose
+ * ids are in its input.
  */
 function partiesOf(input: object, { partyId, actor }: Context): string[] {
-  const named = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
-  return [...new Set([partyId, actor.partyId, ...named])].slice(0, maxListed)
+  const mentioned = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
+  return [...new Set([partyId, actor.partyId, ...mentioned])].slice(0, maxPartiesPerRequest)
 }
 
-/** The most parties that a request can name. */
-const maxListed = 20
+/** The maximum number of parties in one request. */
+const maxPartiesPerRequest = 20
 
 /** Records a command's unexpected failure under its key, in a separate transaction. */
 export async function recordFailure(

@@ -10,20 +10,20 @@ interface Discovery {
 }
 
 /**
- * Mounts the routes where hosts and models find out about this deployment. Their content is public, because it comes
- * only from the catalogue and the settings.
+ * Mounts the routes where hosts and models find out about this deployment. They need no credential, because they serve
+ * only public facts about it.
  */
 export function mountDiscovery(app: Hono, discovery: Discovery): void {
   const deployment = () => ({ ...discovery, publicUrl: discovery.publicUrl() })
   const load = () => import('../../openapi/discovery.ts')
-  app.options('/mcp/server-card', (c) => c.body(null, 204, readable))
+  app.options('/mcp/server-card', (c) => c.body(null, 204, cors))
   app.get('/mcp/server-card', async (c) => {
     const { serverCard, mediaTypes } = await load()
-    return answer(c, JSON.stringify(serverCard(deployment())), { ...readable, 'Content-Type': mediaTypes.serverCard })
+    return answer(c, JSON.stringify(serverCard(deployment())), { ...cors, 'Content-Type': mediaTypes.serverCard })
   })
   app.get('/.well-known/ai-catalog.json', async (c) => {
     const { aiCatalog, mediaTypes } = await load()
-    return answer(c, JSON.stringify(aiCatalog(deployment())), { ...readable, 'Content-Type': mediaTypes.aiCatalog })
+    return answer(c, JSON.stringify(aiCatalog(deployment())), { ...cors, 'Content-Type': mediaTypes.aiCatalog })
   })
   app.get('/llms.txt', async (c) => {
     const text = (await load()).llmsText(deployment())
@@ -31,15 +31,18 @@ export function mountDiscovery(app: Hono, discovery: Discovery): void {
   })
 }
 
-/** The headers that let other sites' pages read the catalogue and, as its specification requires, the server card. */
-const readable = {
+/**
+ * The headers that let pages of other sites read the AI catalog and the server card. The card's specification requires
+ * them.
+ */
+const cors = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET',
   'Access-Control-Allow-Headers': 'Content-Type, If-None-Match',
   'Access-Control-Expose-Headers': 'ETag',
 } as const
 
-/** Clients may cache these answers for an hour, as a server card's specification requires. */
+/** Clients may cache these answers for an hour, as the specification of server cards requires. */
 const cacheHeaders = { 'Cache-Control': 'public, max-age=3600', 'X-Content-Type-Options': 'nosniff' } as const
 
 function answer(c: Context, text: string, headers: Record<string, string>): Response {

@@ -15,14 +15,14 @@ import { timesAndRows } from '../store/command-rows.ts'
 import { prepared } from '../store/engine/prepared.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { isRetryDue } from '../store/failed-effects.ts'
-import { isOfEffect, type Opening, settleSingly } from './failed-effects.ts'
+import { isEffectError, type Opening, settleSingly } from './failed-effects.ts'
 import { timedEffects, withDueEffects } from './timed-effects.ts'
 
-/** How many effects are applied between two turns of the event loop. This many take a few milliseconds. */
-export const eventsAtOnce = 32
-/** The maximum number of batches in one call. The next call or the upkeep applies the rest. */
-const maxWindows = 1_000_000
-/** After this many tries, the request applies due effects in its own transaction, because more keep becoming due. */
+/** The maximum number of effects in one batch. Applying them blocks the event loop for a few milliseconds. */
+const maxBatchSize = 32
+/** The maximum number of batches in one call of `settleDue`. The next call or the upkeep applies the rest. */
+const maxBatches = 1_000_000
+/** The number of tries after which a request applies due effects in its own transaction, because more become due. */
 const triesOutside = 2
 
 /** The context of a change: its transaction, and the service's time in this transaction. */
@@ -63,7 +63,7 @@ export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
 
-/** A future timed event: its record and its time. */
+/** A timed event that has not happened yet: its kind, its record and its time. */
 export interface NextEvent {
   kind: TimedKind
   id: string
@@ -81,10 +81,10 @@ export async function nextEvents(store: Store, partyId: string, limit: number): 
  */
 class DueError extends Error {
   readonly partyId: string
-  /** The time of the request, which does not wait for effects that become due later. */
+  /** The time of the request. Effects that become due after it are not applied first. */
   readonly untilMs: number
   constructor(partyId: string, untilMs: number, cause?: unknown) {
-    super(`Something is due to ${partyId}.`, { cause })
+    super(`The party ${partyId} has due effects.`, { cause })
     this.partyId = partyId
     this.untilMs = untilMs
   }
@@ -93,29 +93,29 @@ class DueError extends Error {
 /** How due effects are applied before a request. */
 export interface Settling {
   /** Whether the request applies them in its own transaction, up to the limit for one transaction. */
-  here: boolean
+  inOwnTransaction: boolean
 }
 
 /**
  * Ensures that all due effects of these parties are applied. If some are not, `whenSettled` applies them and runs the
  * request again. So each request sees the state at its own time, even after the clock was moved. No request waits for
  * other parties' effects.
- * @throws DueError for `whenSettled`.
+ * @throws DueError, which `whenSettled` catches, if effects must first be applied in other transactions.
  */
 export async function requireSettled(
   tx: Transaction,
   system: System,
   moment: Moment,
   partyIds: readonly string[],
-  { here }: Settling,
+  { inOwnTransaction }: Settling,
 ): Promise<void> {
   if (!moment.isAnythingDue) return
   const { nowMs } = moment.times
   for (const partyId of new Set(partyIds)) {
     const nextAtMs = (await nextOfParty(tx, { partyId })).rows[0]?.nextAtMs ?? null
     if (nextAtMs === null || nextAtMs > nowMs) continue
-    const due = { partyId, nowMs, limit: eventsAtOnce }
-    if (!here) throw new DueError(partyId, nowMs)
+    const due = { partyId, nowMs, limit: maxBatchSize }
+    if (!inOwnTransaction) throw new DueError(partyId, nowMs)
     await settleHere(tx, system, due)
   }
 }
@@ -135,7 +135,7 @@ export async function whenSettled<Result>(
   let failures = 0
   for (let attempt = 1; ; attempt++) {
     try {
-      return await work({ here: attempt > triesOutside })
+      return await work({ inOwnTransaction: attempt > triesOutside })
     } catch (error) {
       if (!(error instanceof DueError)) throw error
       // The error has a cause only if an effect failed within the transaction of the request.
@@ -154,28 +154,29 @@ interface Selection {
 }
 
 /**
- * Applies all due effects of one party or of all parties. It works in batches, so that others can use the database and
- * the process in between. If several processes do this at the same time, each effect is still applied only once.
+ * Applies all due effects of one party or of all parties. It works in batches, so that other requests can use the
+ * database and the process in between. If several processes do this at the same time, each effect is still applied only
+ * once.
  */
 export async function settleDue(opening: Opening, selection: Selection = {}): Promise<void> {
   const { partyId, continues = () => true } = selection
   const untilMs = selection.untilMs ?? (await opening.store.read(readTimes)).nowMs
-  for (let count = 0; count < maxWindows && continues(); count++) {
-    if ((await opening.store.settling.take(() => settleWindow(opening, untilMs, partyId))) === 0) return
+  for (let count = 0; count < maxBatches && continues(); count++) {
+    if ((await opening.store.settling.take(() => settleBatch(opening, untilMs, partyId))) === 0) return
     await nextTurn()
   }
 }
 
 /** Applies the next batch of due effects, in one transaction for each party. Returns how many effects the batch had. */
-async function settleWindow(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
-  const due = { nowMs: untilMs, limit: eventsAtOnce, ...(partyId === undefined ? {} : { partyId }) }
+async function settleBatch(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
+  const due = { nowMs: untilMs, limit: maxBatchSize, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // The limit may exceed the number of the party's rows, because one record, such as a weekly subscription, may
-      // have many due effects.
-      const limit = Math.floor((eventsAtOnce * length) / rows.length)
+      // Each party gets its share of the batch. The share may exceed its number of rows, because one record, such as a
+      // weekly subscription, may have many due effects.
+      const limit = Math.floor((maxBatchSize * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
   )
@@ -184,11 +185,11 @@ async function settleWindow(opening: Opening, untilMs: number, partyId?: string)
   return ends.some((end) => end.status === 'fulfilled' && !end.value) ? 0 : rows.length
 }
 
-/** Applies due effects of a party in one transaction, or one by one if that fails. Returns false if none is due yet. */
+/** Applies due effects of a party in one transaction, or one by one if that fails. Returns false if none is due. */
 async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
   const { store, system } = opening
   const settle = async (tx: Transaction) => {
-    // If the sandbox was reset to an earlier time meanwhile, nothing is due.
+    // If a reset has meanwhile set the sandbox clock back, nothing is due.
     if ((await readTimes(tx)).nowMs < due.nowMs) return 'too early'
     return (await isRetryDue(tx, due)) || (await settleSome(tx, system, due)) === 0 ? 'singly' : 'settled'
   }
@@ -196,7 +197,7 @@ async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
     const end = await store.transaction(settle, { partyId: due.partyId })
     if (end !== 'singly') return end === 'settled'
   } catch (error) {
-    if (!isOfEffect(error)) throw error
+    if (!isEffectError(error)) throw error
   }
   await settleSingly(opening, due)
   return true
@@ -225,7 +226,7 @@ async function settleHere(tx: Transaction, system: System, due: DueOf): Promise<
   try {
     count = await settleSome(tx, system, due)
   } catch (error) {
-    if (!isOfEffect(error)) throw error
+    if (!isEffectError(error)) throw error
     throw new DueError(partyId, nowMs, error)
   }
   if (count === due.limit) throw new DueError(partyId, nowMs)

@@ -16,7 +16,7 @@ export interface AuthenticationDependencies {
   accessTokens: AccessTokens
 }
 
-/** Verifies a token before any transaction, so that no other request waits for the signature check. */
+/** Verifies a signed token before any transaction begins, so that no other request waits for the signature check. */
 export async function verifyToken(
   { accessTokens }: Pick<AuthenticationDependencies, 'accessTokens'>,
   authorization: string | null,
@@ -36,8 +36,8 @@ export async function authenticateEarly(
   const claims = await verifyToken({ accessTokens }, authorization)
   return store.read(async (tx) => {
     const times = readTimes(tx)
-    // A request without a credential is refused before anything awaits the time, so a failure of that read would be
-    // unhandled.
+    // A request without a credential is refused before anything awaits the times. If reading them then failed, the
+    // rejection would be unhandled.
     times.catch(() => {})
     return authenticate(tx, authorization, { environment, local: localCredentials, times, claims })
   })

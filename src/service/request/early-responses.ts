@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { release } from '../../core/bounded-text.ts'
 import { deadline } from '../../core/system.ts'
 
-/** How long, and up to how many bytes, the rest of a body is read after an early answer. */
+/** The maximum time and the maximum number of bytes for reading the rest of a body after an early answer. */
 const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
@@ -12,35 +12,36 @@ let lingering = 0
 
 /**
  * Prepares an answer that is sent before the request's body has arrived. The answer ends the connection (RFC 9112
- * section 9.3), because nobody knows where the next request would start. The rest of the body is read and discarded for
- * a moment: closing a connection with unread data resets it, and the client might lose the answer (section 9.6).
+ * section 9.3), because the server cannot find the next request without reading the whole body. The rest of the body is
+ * read and discarded for a moment: closing a connection with unread data resets it, and the client might lose the
+ * answer (section 9.6).
  */
 export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || outgoing.headersSent || announcedLength(incoming) === 0) return
   outgoing.setHeader('Connection', 'close')
   const { socket } = incoming
-  let isHeard = false
+  let isReading = false
   let bytes = 0
-  incoming.on('data', (part: Buffer) => {
-    bytes += part.length
-    release(part)
+  incoming.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    release(chunk)
     if (bytes > lingerBytes) socket.destroy()
-    // Node resumes the socket on the tick after each part, so only a later pause has an effect.
-    else if (!isHeard) queueMicrotask(() => isHeard || socket.pause())
+    // Node itself resumes the socket on the next tick after each chunk, so the pause must come later than that.
+    else if (!isReading) queueMicrotask(() => isReading || socket.pause())
   })
   const closeWhenSent = socket.destroySoon.bind(socket)
   // Node calls this once the answer is written.
   socket.destroySoon = () => {
     if (incoming.complete) return closeWhenSent()
     const timer = deadline(lingerMs, () => socket.destroy())
-    isHeard = lingering < maxLingering
-    if (isHeard) lingering += 1
+    isReading = lingering < maxLingering
+    if (isReading) lingering += 1
     socket.once('close', () => {
       timer.clear()
-      if (isHeard) lingering -= 1
+      if (isReading) lingering -= 1
     })
     incoming.once('end', () => socket.destroy())
-    if (isHeard) socket.resume()
+    if (isReading) socket.resume()
     socket.end()
   }
 }

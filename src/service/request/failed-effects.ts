@@ -12,7 +12,7 @@ import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.
 export interface Opening {
   store: Store
   system: System
-  /** The log for failed effects, and for failed effects that later succeed. */
+  /** The log for effects that fail, and for those that succeed when tried again. */
   log?: Pick<Logger, 'error' | 'info'> | undefined
 }
 
@@ -26,7 +26,7 @@ interface DueEffect {
 const longestError = 300
 
 /** Returns whether an error comes from the effect itself and not from a busy database. */
-export function isOfEffect(error: unknown): boolean {
+export function isEffectError(error: unknown): boolean {
   return !(error instanceof StoreBusyError || error instanceof StaleWriteError)
 }
 
@@ -40,14 +40,14 @@ export async function settleSingly(opening: Opening, due: DueOf): Promise<void> 
   for (let count = 0; count < due.limit; count++) {
     const first = await store.read((tx) => firstDue(tx, due))
     if (first === undefined) return
-    const of = { partyId, kind: first.effect.kind, recordId: first.recordId }
+    const fields = { partyId, kind: first.effect.kind, recordId: first.recordId }
     try {
       const attempts = await store.transaction((tx) => applyOne(tx, system, due, first), { partyId })
-      if (attempts > 0) log?.info({ ...of, attempts }, 'a due effect that had failed was applied')
+      if (attempts > 0) log?.info({ ...fields, attempts }, 'a due effect that had failed before was applied')
     } catch (error) {
-      if (!isOfEffect(error)) throw error
+      if (!isEffectError(error)) throw error
       const aside = await store.transaction((tx) => postpone(tx, due, first, error), { partyId })
-      if (aside !== undefined) log?.error({ err: error, ...of, ...aside }, 'a due effect failed and is set aside')
+      if (aside !== undefined) log?.error({ err: error, ...fields, ...aside }, 'a due effect failed and is set aside')
     }
   }
 }
@@ -60,13 +60,13 @@ async function firstDue(tx: Transaction, { partyId, nowMs }: DueOf): Promise<Due
   return undefined
 }
 
-/** Locks the party and returns whether the effect is still the first that is due. */
+/** Returns whether the effect is still the party's first due effect. The caller has locked the party. */
 async function isStillDue(tx: Transaction, due: DueOf, { effect, recordId, atMs }: DueEffect): Promise<boolean> {
   const first = await firstDue(tx, due)
   return first?.effect === effect && first.recordId === recordId && first.atMs === atMs
 }
 
-/** Applies one effect. Returns how often the effect had failed before. */
+/** Applies one effect. Returns how many times the effect had failed before. */
 async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueEffect): Promise<number> {
   const { partyId, nowMs } = due
   const { effect, recordId, atMs } = first
@@ -79,7 +79,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
   const count = await withDueEffects(tx, partyId, () => effect.apply(tx, system, { partyId, nowMs, limit: 1 }))
   if (count === 0 && (await isStillDue(tx, due, before)))
-    throw new Error(`Bug: ${recordId} is due, and nothing happens to it.`)
+    throw new Error(`Bug: ${recordId} has a due effect, but applying it changed nothing.`)
   if (failed === undefined) return 0
   await deleteFailedEffect(tx, failed)
   return isRetry ? failed.attempts : 0

@@ -3,7 +3,7 @@ import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
 /**
- * The maximum number of reads at a time. PostgreSQL has more connections for reading, so some stay free for other
+ * The maximum number of reads at a time. A PostgreSQL store has more connections for reads, so some stay free for other
  * requests.
  */
 const maxConcurrent = 2
@@ -18,14 +18,14 @@ export class FairReads {
   #running = 0
 
   /** Returns a store whose reads wait in the credential's queue. */
-  of(store: Store, credential: string): Store {
+  storeFor(store: Store, credential: string): Store {
     return { ...store, read: (work) => this.#run(credential, () => store.read(work)) }
   }
 
   async #run<T>(credential: string, read: () => Promise<T>): Promise<T> {
     if (this.#running < maxConcurrent) this.#running += 1
     else if (this.#queue.length < maxQueued) await new Promise<void>((begin) => this.#queue.push(credential, begin))
-    else throw new StoreBusyError('Too many requests that wait are being read.')
+    else throw new StoreBusyError('Too many long polls are waiting to read.')
     try {
       return await read()
     } finally {
@@ -34,7 +34,7 @@ export class FairReads {
   }
 
   async #beginNext(): Promise<void> {
-    // A read from SQLite blocks the event loop, so requests that arrived meanwhile get a turn here.
+    // A read from SQLite blocks the event loop, so requests that arrived meanwhile run before the next read.
     await nextTurn()
     const begin = this.#queue.shift()
     if (begin === undefined) this.#running -= 1

@@ -7,8 +7,8 @@ import type { FaultCounts } from '../store/clock.ts'
 export const faultHeader = 'X-Sandbox-Fault'
 
 /**
- * Reads the header (docs/sandbox.md#one-request).
- * @throws 400 `invalid_value` naming it.
+ * Parses the fault header (docs/sandbox.md#one-request).
+ * @throws 400 `invalid_value` if the header is malformed, or if its fault does not apply to the request.
  */
 export function faultInHeader(text: string, operation: FaultedOperation | undefined, faults: FaultCounts): Fault {
   const [kind = '', ...parameters] = text.split(';').map((part) => part.trim())
@@ -19,23 +19,23 @@ export function faultInHeader(text: string, operation: FaultedOperation | undefi
     if (name === 'code' && kind === 'error' && Object.hasOwn(errorTable, value)) fault.code = value as ErrorCode
     else if (name === 'afterMs' && (kind === 'slow' || kind === 'hang') && isDuration(value)) {
       fault.afterMs = Number(value)
-    } else refuse(`accepts ${parametersOf[kind] ?? `no parameter of ${kind}`}, got ${show(parameter)}`)
+    } else refuse(`accepts ${parametersOf[kind] ?? `no parameters with the fault ${kind}`}, got ${show(parameter)}`)
   }
-  if (kind === 'error' && fault.code === undefined) refuse(`names error, which needs ${parametersOf.error}`)
+  if (kind === 'error' && fault.code === undefined) refuse(`has the fault error, which needs ${parametersOf.error}`)
   if (!isSuited(kind, operation)) {
     const suited = faultKinds.filter((one) => isSuited(one, operation)).join(', ')
-    refuse(`names ${kind}, which does not apply to ${operation?.name ?? 'this request'}: send ${suited}`)
+    refuse(`has the fault ${kind}, which does not apply to ${operation?.name ?? 'this request'}. Use one of: ${suited}`)
   }
   if (kind === 'stale' && faults.staleRules === 0) {
-    refuse('names stale, but no earlier state is kept yet: set a rule with the fault stale, then change something')
+    refuse('has the fault stale, but no earlier state is stored yet. Set a rule with that fault, then make a change')
   }
   return fault
 }
 
 const parametersOf: Partial<Record<FaultKind, string>> = {
-  error: 'code=… with a code of the error table, such as rate_limited',
-  slow: `afterMs=… with 0 to ${longestFaultMs}`,
-  hang: `afterMs=… with 0 to ${longestFaultMs}`,
+  error: 'code=… with a code from the error table, such as rate_limited',
+  slow: `afterMs=… from 0 to ${longestFaultMs} milliseconds`,
+  hang: `afterMs=… from 0 to ${longestFaultMs} milliseconds`,
 }
 
 function isKind(text: string): text is FaultKind {

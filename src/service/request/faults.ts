@@ -55,7 +55,7 @@ export interface Plan {
  * Interrupts a request that a fault may hit, until the fault is planned (docs/sandbox.md#faults). If there are no rules
  * and no header, this costs no query, because the number of rules was read with the time. If there are rules, it costs
  * one query.
- * @throws UnplannedError for `whenPlanned`; 400 for a wrong header; 403 if the caller may not send the header.
+ * @throws UnplannedError for `whenPlanned`; 400 if the header is invalid; 403 if the caller may not send it.
  */
 export async function requirePlanned(
   tx: Transaction,
@@ -82,7 +82,7 @@ export async function requirePlanned(
   throw new UnplannedError({ ...request, actor, requestedFault })
 }
 
-/** Answers with `run`, which calls `requirePlanned`, and applies the planned fault to the answer. */
+/** Handles a request with `run`, which calls `requirePlanned`, and applies the planned fault, if there is one. */
 export async function whenPlanned(
   dependencies: FaultDependencies,
   plan: Plan,
@@ -101,14 +101,14 @@ export async function whenPlanned(
   return plan.fault === null ? run() : answerWithFault(dependencies, plan.fault, gone, run)
 }
 
-/** Plans the fault of a request, counts the request for each matching rule, and records a hit in the activity. */
+/** Plans a request's fault, counts the request for each matching rule, and records the fault in the activity. */
 async function planFault({ store, system }: FaultDependencies, subject: FaultSubject): Promise<Planned | undefined> {
   const { actor, operation, instanceId, requestedFault } = subject
   return store.transaction(async (tx) => {
     const rules = await lockFaults(tx)
     const { times } = await readMoment(tx)
     const { id, fault } =
-      requestedFault === undefined ? await hitBy(tx, rules, subject) : { id: faultHeader, fault: requestedFault }
+      requestedFault === undefined ? await findHit(tx, rules, subject) : { id: faultHeader, fault: requestedFault }
     if (fault === undefined) return undefined
     await recordAct(
       { tx, system, nowMs: times.nowMs },
@@ -132,7 +132,7 @@ interface Planned {
   fault: Fault
 }
 
-async function hitBy(
+async function findHit(
   tx: Transaction,
   rules: readonly StoredRule[],
   subject: FaultSubject,
@@ -166,8 +166,8 @@ async function answerWithFault(
   run: () => Promise<Reply>,
 ): Promise<Reply> {
   const wait = (ms: number) => {
-    const over = gone === undefined ? ending : AbortSignal.any([ending, gone])
-    return system.sleep(ms, over).catch(() => {})
+    const stop = gone === undefined ? ending : AbortSignal.any([ending, gone])
+    return system.sleep(ms, stop).catch(() => {})
   }
   /** Runs the request. A refusal is dropped, because the client will not receive it. */
   const runUnlessRefused = () =>
@@ -195,7 +195,7 @@ async function answerWithFault(
     case 'empty_page':
       return emptyPage(await run())
   }
-  log.info({ fault: kind }, 'a connection is cut by a fault of the sandbox')
+  log.info({ fault: kind }, 'a sandbox fault cut the connection')
   throw new ConnectionCutError()
 }
 
@@ -207,7 +207,7 @@ function emptyPage(reply: Reply): Reply {
 }
 
 /** A request to the MCP endpoint, as passed to `Service.faults.plan`. */
-export interface DoorRequest {
+export interface McpRequest {
   path: string
   /** The called tool; null if the request calls no tool. */
   operation: string | null
@@ -219,11 +219,11 @@ export interface DoorRequest {
 
 /**
  * Returns the fault for a request to the MCP endpoint; undefined if there is none.
- * @throws 400 and 403 for the fault header, like `requirePlanned`.
+ * @throws 400 if the fault header is invalid; 403 if the caller may not send it.
  */
-export async function planAtDoor(
+export async function planMcpFault(
   dependencies: FaultDependencies,
-  { operation: name, headers, actor, ...request }: DoorRequest,
+  { operation: name, headers, actor, ...request }: McpRequest,
 ): Promise<Fault | undefined> {
   const { store, environment } = dependencies
   if (environment !== 'sandbox') return undefined
@@ -235,7 +235,7 @@ export async function planAtDoor(
     const requestedFault = faultInHeader(header, operation, store.clock.sandbox)
     return (await planFault(dependencies, { ...subject, requestedFault }))?.fault
   }
-  // The number of rules was read with the time, when the credential was looked up.
+  // Authentication read the number of rules together with the time.
   if (store.clock.sandbox.faultRules === 0) return undefined
   const isMatched = await store.read((tx) => matchesAnyRule(tx, { ...subject, partyId: actor.partyId }))
   return isMatched ? (await planFault(dependencies, { ...subject, requestedFault: undefined }))?.fault : undefined

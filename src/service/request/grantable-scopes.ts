@@ -4,12 +4,12 @@ import type { Actor } from './permission-checks.ts'
 
 const rules = Object.values(permissions)
 
-/** The wallet permissions that the agent policy uses. Any other permission would allow an agent nothing. */
+/** The wallet permissions that the agent policy uses. No other permission allows an agent anything. */
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
- * The scopes that an agent's credential gives its holder: one for each permission of the agent policy. If API keys have
- * no scope for a permission, it is the wallet permission that the agent needs.
+ * The scopes that an agent key gives: one for each permission that agents can have. Each is the scope that an API key
+ * would need or, if there is none, the wallet permission that the agent needs.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
@@ -28,7 +28,7 @@ export const grantedScopes = {
   holdings: (requested: readonly string[]) => requested.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
-  /** Returns the scopes that a webhook gives its receiver, because the receiver gets events about these records. */
+  /** Returns the scopes that a webhook gives its receiver: those for reading the records that its events are about. */
   readingOf: (read: readonly Permission[]) =>
     scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const
@@ -48,7 +48,7 @@ export function canGrant(actor: Actor, giving: readonly string[]): boolean {
 }
 
 /**
- * Requires that the caller has the permissions that it grants to a key or an agent, or requests from a customer.
+ * Requires that the caller itself has the permissions that it grants to a key or an agent, or asks a customer for.
  * @throws 403 `forbidden` that names the missing permissions.
  */
 export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {

@@ -10,7 +10,7 @@ import type { LastUses } from './last-use.ts'
 import type { Actor } from './permission-checks.ts'
 import type { Page, WithMeta } from './reply.ts'
 
-/** The data and tools that a handler gets besides its input. */
+/** The data and functions that a handler gets in addition to its input. */
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
@@ -19,9 +19,9 @@ export interface Context extends ChangeContext {
   /** The party acted on: the caller's own, or the customer it acts for. */
   partyId: string
   instanceId: string | null
-  /** The agent recorded as the cause: the calling agent, or the agent that a party's key names in a header. */
+  /** The agent recorded as the cause: the calling agent, or the agent that a party's program sends in a header. */
   causeAgentId: string | null
-  /** `repeated` when an earlier attempt with the same key was accepted but not resolved. */
+  /** `repeated` if an earlier request with the same idempotency key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
   environment: Environment
   lastUses: LastUses
@@ -40,18 +40,18 @@ type Data<D extends OperationDefinition> = D['result'] extends 'page'
 
 type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? WithMeta<Data<D>, Meta<D>> : Data<D>
 
-/** The function that carries out an operation in the request's transaction: it loads, decides, saves and returns. */
+/** The function that carries out an operation in the request's transaction. */
 type Handler<D extends OperationDefinition> = (input: Input<D>, context: Context) => Promise<Result<D>>
 
-/** The handlers for a set of operations, under the same names. A missing or surplus handler does not compile. */
+/** The handlers for a set of operations, under the same names. A missing or extra handler does not compile. */
 export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> = {
   readonly [K in keyof R]: Handler<R[K]>
 }
 
-/** The handlers that carry out each operation of the catalogue. */
+/** The handlers for all operations of the catalogue. */
 export type Handlers = HandlersOf<Catalogue>
 
-/** Returns the scope of a list. An agent sees only records of wallets on which it has the permission to read them. */
+/** Returns the scope of a list. An agent sees only records of those wallets on which it has the required permission. */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const isOwn = actor.agentId !== null && partyId === actor.partyId
   return { partyId, agentId: actor.agentId, mustHold: isOwn ? agentMustHold(operation.permission) : null }

@@ -18,10 +18,8 @@ import { mayContainSecret, type Reply } from './reply.ts'
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/**
- * How much longer the answer is stored. As long as the clock is fast by less than this, no key is deleted too early.
- */
-const keptLongerMs = 7 * 24 * hourMs
+/** How much longer the answer is stored, in case the clock runs fast. */
+const extraStorageMs = 7 * 24 * hourMs
 
 /** A request's claim of its key. A key belongs to the party that the request acts on. */
 export interface Claim {
@@ -30,15 +28,15 @@ export interface Claim {
   fingerprint: string
 }
 
-/** The existing record of a key, and the root keys that seal answers. */
+/** The stored record of an idempotency key, and the root keys that seal answers. */
 export interface Earlier {
   record: IdempotencyRecordRow | undefined
   keys: RootKeys
 }
 
 /**
- * Returns the name of the claim that a running request holds in its process. Until the request ends, a repeat is
- * refused at once.
+ * Returns the name of the claim that a running request holds in its process. Until the request ends, a repeat in the
+ * same process is refused at once.
  */
 export function claimName(partyId: string, key: string): string {
   return `idempotency ${partyId} ${sha256(key)}`
@@ -48,7 +46,8 @@ export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
 
 /**
  * Claims the key for this request, or returns the answer that is recorded under it.
- * @throws 409 `conflict`, at once, if the key was used for another request or the original request is still running.
+ * @throws 409 `conflict`, without waiting, if the key was used for another request or the original request is still
+ * running.
  */
 export function claim(
   tx: Transaction,
@@ -72,17 +71,17 @@ export function claim(
     })
   }
   if (record.state === 'unresolved') return { attempt: 'repeated' }
-  if (record.status === null) throw new Error('Bug: a finished record without its answer.')
+  if (record.status === null) throw new Error('Bug: a finished idempotency record has no answer.')
   const body = openedAnswer(keys, ownClaim, record.answer)
   return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 
-/** Failures that a retry runs again (docs/service.md#idempotency-failures); everything else is recorded. */
-const notRecorded: readonly number[] = [408, 429, 503]
+/** The statuses of unrecorded failures: a retry runs the operation again (docs/service.md#idempotency-failures). */
+const notRecordedStatuses: readonly number[] = [408, 429, 503]
 
 /**
- * The only failure code, besides these statuses, after which a retry runs again. The caller adds the address and
- * continues with the same key.
+ * The code of the only other failure that is not recorded. The caller adds the address and retries with the same
+ * idempotency key.
  */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
@@ -94,20 +93,20 @@ export function recordOf(
   keys: RootKeys,
 ): IdempotencyRecordRow | undefined {
   const { status, body } = reply
-  if (notRecorded.includes(status)) return undefined
+  if (notRecordedStatuses.includes(status)) return undefined
   const answer = mayContainSecret(operation, reply) ? sealedAnswer(keys, system, ownClaim, body) : plainAnswer(body)
   return idempotencyRecord({ ...hashesOf(ownClaim), state: 'finished', status, answer, finishedAtMs: nowMs })
 }
 
-/** Stores the key of a request that was accepted but is resolved only when it is repeated. */
+/** Records that a request was accepted but not resolved. It resolves when it is repeated with the same key. */
 export async function recordUnresolved(tx: Transaction, ownClaim: Claim): Promise<void> {
   const unresolved = { state: 'unresolved', status: null, answer: null, finishedAtMs: null } as const
   await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(ownClaim), ...unresolved }))
 }
 
 /**
- * Returns the hashes of a request. Only the hash of the key is stored, because the key itself is needed to open the
- * sealed answer.
+ * Returns the hashes of a request. Only the hash of the key is stored, because the key itself can open the sealed
+ * answer.
  */
 function hashesOf({ partyId, key, fingerprint }: Claim): RequestHashes {
   return { partyId, key: sha256(key), fingerprint }
@@ -119,5 +118,5 @@ export function purgeAnswers(
   { earliestMs }: Pick<Times, 'earliestMs'>,
   limit: number,
 ): Promise<number> {
-  return deleteIdempotencyRecords(tx, { byMs: earliestMs - replayWindowMs - keptLongerMs, limit })
+  return deleteIdempotencyRecords(tx, { byMs: earliestMs - replayWindowMs - extraStorageMs, limit })
 }

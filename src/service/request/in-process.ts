@@ -8,23 +8,23 @@ import type { Reply } from './reply.ts'
 import { withBody } from './request-parsing.ts'
 
 /** The input of an operation. */
-interface Sent {
+interface OperationInput {
   params: Record<string, string>
   query?: Record<string, string>
   attributes?: object
-  /** The records that the body names as relationships (docs/service.md#bodies). */
+  /** The relationships in the body (docs/service.md#bodies). */
   relationships?: object
 }
 
 /**
- * Carries out an operation for a page's signed-in user. It goes through the pipeline like any other request, except
- * that authentication is skipped.
+ * Carries out an operation for the signed-in user of a page. The request goes through the pipeline like any other,
+ * except that authentication is skipped.
  */
 export function asUser(
   dependencies: Dependencies,
   user: Pick<UserRow, 'id' | 'partyId'>,
   key: OperationKey,
-  sent: Sent,
+  sent: OperationInput,
 ): Promise<Reply> {
   const { system } = dependencies
   // Each submission of a form is a new request, so it gets a new key.
@@ -32,29 +32,30 @@ export function asUser(
 }
 
 /**
- * Reads for a page with its user's permissions. The rate limit does not count these reads. It is meant for programs,
- * and a page that keeps refreshing would use it up.
+ * Reads for a page with its user's permissions. The rate limit does not count these reads: the limit is meant for
+ * programs, and a page that keeps refreshing would use it up.
  */
 export function readAsUser(
   dependencies: Dependencies,
   user: Pick<UserRow, 'id' | 'partyId'>,
   key: OperationKey,
-  { params, query = {} }: Omit<Sent, 'attributes'>,
+  { params, query = {} }: Omit<OperationInput, 'attributes'>,
 ): Promise<Reply> {
   const { method, path } = requestOf(key, params)
-  if (method !== 'GET') throw new Error(`Bug: ${key} is no reading.`)
+  if (method !== 'GET') throw new Error(`Bug: ${key} is not a read.`)
   const head = { method, path, params, query: new URLSearchParams(query), headers: plainHeaders({}), isCounted: true }
   return answer(dependencies, key, withBody(head, ''), { pageActor: actorOf(user) })
 }
 
-interface SentByActor extends Sent {
+interface SentByActor extends OperationInput {
   idempotencyKey: string
   /** The run that the operation belongs to. */
   instanceId?: string
 }
 
 /**
- * Carries out an operation for an actor that a page identifies without a sign-in, such as by the token in its address.
+ * Carries out an operation for an actor that a page identifies without a sign-in, such as by a token in its
+ * address.
  */
 export function asActor(
   dependencies: Dependencies,

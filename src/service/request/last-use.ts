@@ -8,7 +8,7 @@ import type { Actor } from './permission-checks.ts'
 
 /** How long to wait before a key's last use is written again. */
 const intervalMs = 60_000
-/** The most keys in memory. Beyond that, the least recently used key is dropped. Its next use then costs a write. */
+/** The maximum number of keys in memory. Above it, the key with the oldest last use is dropped. */
 const maxKeys = 10_000
 /** The maximum number of uses written at once. */
 const maxConcurrent = 64
@@ -17,30 +17,30 @@ type KeyUser = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
 interface Use extends KeyUser {
   usedAtMs: number
-  /** Null if no use was written since the process started. */
+  /** The time of the last use that was written; null if this process has written none. */
   writtenAtMs: number | null
 }
 
 /**
  * Keeps the last use of each key in memory until the upkeep writes it. So reads need no writes, and a key costs at most
- * one write per minute. A killed process loses the uses of its last second.
+ * one write per minute. When the process ends, uses in its last minute may be lost.
  */
 export function createLastUses() {
   const uses = new Map<string, Use>()
-  /** The keys whose last use is not written. */
+  /** The keys whose last use is not written yet. */
   const waiting = new Set<string>()
-  const ofAgents = new Map<string, number>()
-  let inEpoch = 0
+  const agentUses = new Map<string, number>()
+  let currentEpoch = 0
   /**
    * Returns whether the epoch is the current one. A later epoch clears all uses, because the new world's keys may have
    * the same ids.
    */
   const isCurrent = (epoch: number) => {
-    if (epoch > inEpoch) {
-      for (const cache of [uses, waiting, ofAgents]) cache.clear()
-      inEpoch = epoch
+    if (epoch > currentEpoch) {
+      for (const cache of [uses, waiting, agentUses]) cache.clear()
+      currentEpoch = epoch
     }
-    return epoch === inEpoch
+    return epoch === currentEpoch
   }
 
   return {
@@ -50,7 +50,7 @@ export function createLastUses() {
       waiting.add(keyId)
       const forgotten = keepNewest(uses, keyId, { keyId, agentId, partyId, usedAtMs, writtenAtMs }, maxKeys)
       if (forgotten !== undefined) waiting.delete(forgotten)
-      if (agentId !== null) keepNewest(ofAgents, agentId, usedAtMs, maxKeys)
+      if (agentId !== null) keepNewest(agentUses, agentId, usedAtMs, maxKeys)
     },
 
     /** Writes the uses of keys that were last written a minute ago or more. Failed writes are tried again next time. */
@@ -80,13 +80,13 @@ export function createLastUses() {
     },
 
     /** Returns when a key was last used, even if this is not written yet. */
-    of(keyId: string, writtenMs: number | null): number | null {
+    forKey(keyId: string, writtenMs: number | null): number | null {
       return laterOf(uses.get(keyId)?.usedAtMs, writtenMs)
     },
 
     /** Returns when any key of an agent was last used, even if this is not written yet. */
-    ofAgent(agentId: string, writtenMs: number | null): number | null {
-      return laterOf(ofAgents.get(agentId), writtenMs)
+    forAgent(agentId: string, writtenMs: number | null): number | null {
+      return laterOf(agentUses.get(agentId), writtenMs)
     },
   }
 }
@@ -96,9 +96,9 @@ function laterOf(usedAtMs: number | undefined, writtenMs: number | null): number
 }
 
 /** Writes a use under the party's lock, so that writers of several rows of the party cannot deadlock. */
-async function writeUse(tx: Transaction, { keyId, agentId, partyId, usedAtMs }: Use, inEpoch: number): Promise<void> {
+async function writeUse(tx: Transaction, { keyId, agentId, partyId, usedAtMs }: Use, epoch: number): Promise<void> {
   await tx.lockParty(partyId)
-  if ((await tx.shared(readTimes)).epoch !== inEpoch) return
+  if ((await tx.shared(readTimes)).epoch !== epoch) return
   await (keyId.startsWith('ogr_') ? noteGrantUse : noteKeyUse)(tx, keyId, usedAtMs)
   if (agentId !== null) await noteAgentUse(tx, agentId, usedAtMs)
 }

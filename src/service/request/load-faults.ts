@@ -7,35 +7,35 @@ import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
- * Returns the first conflict between a rule's fields, as a field and a sentence; undefined if there is none. Each field
- * must be valid on its own.
+ * Returns the first conflict between a rule's fields, as a field's path and an error message. Each field must be
+ * valid on its own.
  */
-export function wrongRule(rule: FaultRule): { path: string; detail: string } | undefined {
+export function ruleConflict(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
   if (builtInRules.some((builtIn) => builtIn.id === id)) {
-    return { path: 'id', detail: `id must be another name: ${id} is a built-in rule.` }
+    return { path: 'id', detail: `id must be a different name: a built-in rule is named ${id}.` }
   }
   if (operation === undefined && path === undefined) {
-    return { path: 'operation', detail: 'At least one is required: operation (its name, or *) or path.' }
+    return { path: 'operation', detail: 'A rule needs an operation (a name, or *), a path or both.' }
   }
   if (code !== undefined && fault !== 'error') {
     return { path: 'code', detail: `code is only for the fault error; omit it for ${fault}.` }
   }
   if (code === undefined && fault === 'error') {
-    return { path: 'code', detail: 'code is required for error: a code of the error table, such as rate_limited.' }
+    return { path: 'code', detail: 'code is required for the fault error: an error code such as rate_limited.' }
   }
   if (afterMs !== undefined && fault !== 'slow' && fault !== 'hang') {
-    return { path: 'afterMs', detail: `afterMs is only for slow and hang; omit it for ${fault}.` }
+    return { path: 'afterMs', detail: `afterMs is only for the faults slow and hang; omit it for ${fault}.` }
   }
   if (seed !== undefined && when?.probability === undefined) {
-    return { path: 'seed', detail: 'seed is only for when.probability: add that, or omit the seed.' }
+    return { path: 'seed', detail: 'seed is only for rules with when.probability; add that, or omit the seed.' }
   }
-  return operation === undefined || operation === '*' ? undefined : wrongOperation(operation, rule)
+  return operation === undefined || operation === '*' ? undefined : operationConflict(operation, rule)
 }
 
 const operations: readonly OperationDefinition[] = Object.values(catalogue)
 
-function wrongOperation(name: string, { fault }: FaultRule): { path: string; detail: string } | undefined {
+function operationConflict(name: string, { fault }: FaultRule): { path: string; detail: string } | undefined {
   const operation = operations.find((one) => one.name === name)
   if (operation === undefined) {
     const nearestKey = nearestWord(
@@ -48,37 +48,37 @@ function wrongOperation(name: string, { fault }: FaultRule): { path: string; det
   if (operation.permission === 'sandbox.manage') {
     return {
       path: 'operation',
-      detail: `operation must be another: no rule can make ${name} fail, so that it always works.`,
+      detail: `operation must be one that does not manage the sandbox: no rule can make ${name} fail.`,
     }
   }
   if (isSuited(fault, operation)) return undefined
-  const suited = fault === 'stale' ? 'read' : 'list'
+  const suited = fault === 'stale' ? 'read data' : 'list records'
   return {
     path: 'fault',
-    detail: `fault must be another: ${fault} is only for operations that ${suited}, and ${name} is not one.`,
+    detail: `fault must be one that suits ${name}: ${fault} is only for operations that ${suited}.`,
   }
 }
 
 /** Returns the conflicts within and between a file's rules. Each field must be valid on its own. */
-export function wrongRules(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
+export function ruleConflicts(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
     const { id } = withId(rule, index)
-    const twice = { path: 'id', detail: `id must be another name: ${id} is an earlier rule of the file.` }
-    const wrong = seenKeys.has(id) ? twice : wrongRule(rule)
+    const duplicate = { path: 'id', detail: `id must be a different name: an earlier rule in the file is named ${id}.` }
+    const wrong = seenKeys.has(id) ? duplicate : ruleConflict(rule)
     seenKeys.add(id)
     return wrong === undefined ? [] : [{ index, ...wrong }]
   })
 }
 
-/** Names a rule without an id after its position: the first is `file-1`. */
+/** Gives a rule without an id an id from its position: `file-1` for the first rule. */
 const withId = (rule: FaultRule, index: number) => ({ ...rule, id: rule.id ?? `file-${index + 1}` })
 
-/** The error for a rule in a file that cannot be used. */
+/** The error for an invalid rule in a file. */
 export class FaultRuleError extends Error {
   /** The index of the rule, from 0. */
   readonly index: number
-  /** The field of the rule. */
+  /** The path of the invalid field in the rule. */
   readonly path: string
   constructor(index: number, { path, detail }: { path: string; detail: string }) {
     super(detail)
@@ -90,11 +90,11 @@ export class FaultRuleError extends Error {
 
 /**
  * Replaces the rules from an earlier file with these rules. Their counts begin at zero.
- * @throws FaultRuleError for a rule that cannot be used.
+ * @throws FaultRuleError for the first invalid rule.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {
   const tooMany = { index: maxRules, path: '', detail: `At most ${maxRules} rules are allowed.` }
-  const [wrong] = rules.length > maxRules ? [tooMany] : wrongRules(rules)
+  const [wrong] = rules.length > maxRules ? [tooMany] : ruleConflicts(rules)
   if (wrong !== undefined) throw new FaultRuleError(wrong.index, wrong)
   const named = rules.map(withId)
   await store.transaction(async (tx) => {

@@ -2,10 +2,10 @@ import type { Logger } from '../../config/log.ts'
 import { loggedPath } from '../../core/logged-path.ts'
 import { hasLeft } from './body.ts'
 
-/** The responses that operations have already logged, in more detail than here. */
+/** The responses of operations. `logAnswer` has already logged them in more detail. */
 const logged = new WeakSet<Response>()
 
-export function alreadyLogged(response: Response): Response {
+export function markAsLogged(response: Response): Response {
   logged.add(response)
   return response
 }
@@ -17,7 +17,7 @@ interface Refused {
   ms: number
 }
 
-/** Logs one line for each refusal by a page, MCP or sign-in, or for an unknown address. */
+/** Logs a refusal by a page, the MCP endpoint or the sign-in, or because the address is unknown. */
 export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
@@ -48,7 +48,7 @@ export function logLine(log: Logger, { path, ms, ...fields }: Line): void {
 
 const codeForm = /^[a-z_.]{1,60}$/
 
-/** Returns the error code in a response body of the API or OAuth; for any other response, a name for the status. */
+/** Returns the error code in a response body of the API or OAuth; otherwise, a code made from the status. */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
   // Imported only when needed: `node:http` also loads Node's HTTP clients, which would take 20 MB in an idle process.

@@ -30,7 +30,7 @@ export async function answerLongPoll(
 ): Promise<Reply> {
   const ms = 1000 * secondsOf(key, incoming)
   if (ms === 0) return answer(all, key, incoming, { gone })
-  const store = all.waits.reads.of(all.store, sha256(incoming.headers.get('authorization') ?? ''))
+  const store = all.waits.reads.storeFor(all.store, sha256(incoming.headers.get('authorization') ?? ''))
   const dependencies = { ...all, store }
   const beganAtMs = dependencies.system.elapsed()
   const first = await answer(dependencies, key, incoming, { gone, isNoted: true })

@@ -9,9 +9,9 @@ import { StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import { applyChangedAnswer, settleAfterwards } from './after-commit.ts'
 import { authenticate, keyLookup } from './authentication.ts'
-import { entriesForOtherRuns, noteCall } from './call-entries.ts'
+import { entriesToReport, noteCall } from './call-entries.ts'
 import { withChallenge } from './challenge-header.ts'
-import { type Expected, handleEach, handleOnce, readAhead, readFirst, recordFailure, transact } from './command.ts'
+import { type Expected, handleKeyless, handleOnce, readAhead, readFirst, recordFailure, transact } from './command.ts'
 import { requireSettled, type Settling, whenSettled } from './due-effects.ts'
 import { type AuthenticationDependencies, authenticateEarly, verifyToken } from './early-authentication.ts'
 import { type FaultDependencies, requirePlanned, whenPlanned } from './faults.ts'
@@ -101,7 +101,7 @@ export async function answer(
   const ms = system.elapsed() - beganAtMs
   if (timeMoved !== true) note(reply)
   if (reply !== undefined && isSuccess(reply))
-    for (const entry of entriesForOtherRuns(reached)) dependencies.reportEntry(entry)
+    for (const entry of entriesToReport(reached)) dependencies.reportEntry(entry)
   if (reply === undefined) throw new ConnectionCutError()
   logAnswer(log, reached, reply, ms)
   const by = 'context' in reached ? { partyId: reached.context.partyId, keyId: reached.actor.keyId } : undefined
@@ -174,7 +174,7 @@ interface Attempt {
 async function attempt(dependencies: Dependencies, progress: Progress, call: Attempt): Promise<Reply> {
   const { arrived, settling } = call
   const { operation, plan } = arrived
-  const onlyReads = operation.effect === 'read' && !settling.here && plan.fault?.kind !== 'stale'
+  const onlyReads = operation.effect === 'read' && !settling.inOwnTransaction && plan.fault?.kind !== 'stale'
   const work = (tx: Transaction, expected?: Expected) =>
     inTransaction(dependencies, progress, tx, { ...call, expected })
   const reached = await (onlyReads
@@ -216,7 +216,7 @@ async function inTransaction(
   progress.reached = parsed
   const { claim: ownClaim } = parsed
   const posted = tx.journal.postings
-  if (ownClaim === undefined) return { ...parsed, ...(await handleEach(store, parsed)), posted }
+  if (ownClaim === undefined) return { ...parsed, ...(await handleKeyless(store, parsed)), posted }
   const ahead = early?.partyId === partyId ? early : readAhead(tx, ownClaim)
   return {
     ...parsed,
