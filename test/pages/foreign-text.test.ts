@@ -159,13 +159,13 @@ function approval(text: string, payee: Payee): Html {
 
 function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
   const viewer = {
-    is: 'payer' as const,
+    relation: 'payer' as const,
     wallets: [{ id: 'wal_1', name: text, availableCents: 1 }],
     approvalId: null,
   }
   const incomingRequest = {
     ...{ id: 'prq_1', status, requester: text, payer: text, amountCents: 1, description: text, expiresAtMs: atMs },
-    ...{ answerer: 'own user' as const, joins: true, takesCards: true, lastDecline: null, inReview: false },
+    ...{ answerer: 'own user' as const, isNewPayer: true, takesCards: true, lastDecline: null, inReview: false },
     ...{ formToken: 'token', viewer },
   }
   const forms = { ...form, personToken: 'token', mayAgree: true, account: accountOf(user(text)) }
@@ -176,7 +176,7 @@ function paymentRequest(text: string, status: 'OPEN' | 'COMPLETED'): Html {
 function partyInvitation(text: string, status: 'PENDING' | 'ACCEPTED', signedInAs: string | null): Html {
   const invited = { status, party: text, role: 'ADMIN', email: text, isTaken: false } as const
   const invitation = { ...invited, mayDecline: true, formToken: 'token' }
-  const filled = { name: '', problem: null, wrong: null }
+  const filled = { name: '', problem: null, invalid: null }
   const shown = signedInAs === null ? null : foreignName(signedInAs, 'a user without a name')
   return joinPage(invitation, { form, filled, signedInAs: shown })
 }

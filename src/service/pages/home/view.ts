@@ -13,7 +13,7 @@ import type { Environment } from '../../../core/operation.ts'
 import { firstQuestion } from '../../../core/product.ts'
 import { type Html, pageDocument } from '../frame/document.ts'
 
-interface HomeShown {
+interface HomeState {
   environment: Environment
   version: string
   mcpUrl: string
@@ -30,7 +30,7 @@ interface HomeShown {
  * Renders the page at the root address. The page also works without its script. A link for each host shows that host's
  * configuration, and the person can copy the texts by hand.
  */
-export function homePage(state: HomeShown): Html {
+export function homePage(state: HomeState): Html {
   const { environment, version, mcpUrl } = state
   const sandbox = environment === 'sandbox'
   const title = 'Payments for AI agents'
@@ -76,7 +76,7 @@ const shops = html`<section aria-labelledby="shops">
 </section>
 `
 
-function hostSection({ host, mcpUrl, start }: HomeShown): Html {
+function hostSection({ host, mcpUrl, start }: HomeState): Html {
   const setup: HostSetup = hostSetups[host]
   return html`<section aria-labelledby="connect">
 <h2 id="connect">1. Connect your AI host</h2>

@@ -24,7 +24,7 @@ import type { UserRow } from '../../store/schema/users.ts'
 import { findUserByEmail } from '../../store/users.ts'
 
 /** An invitation to a party, as shown to anyone who has its link. */
-export interface PartyInvitationSeen {
+export interface ShownInvitation {
   status: PartyInvitationStatus | 'EXPIRED'
   party: string
   role: 'ADMIN' | 'MEMBER'
@@ -49,7 +49,7 @@ export type Outcome = 'joined' | 'declined' | 'stale'
  * address.
  */
 export interface PartyInvitationPages {
-  open(token: string, user: UserRow | undefined): Promise<PartyInvitationSeen | undefined>
+  open(token: string, user: UserRow | undefined): Promise<ShownInvitation | undefined>
   /**
    * Returns whether the invitation is unchanged since the form was shown. Call this before hashing a password, which is
    * slow.
@@ -65,35 +65,35 @@ export interface PartyInvitationPages {
 }
 
 export function createPartyInvitationPages(dependencies: Dependencies): PartyInvitationPages {
-  const answer = (token: string, formToken: string, work: Work) =>
-    runChange(dependencies, (context) => applyForm(context, { token, formToken }, work), partyAt(token))
+  const submitForm = (token: string, formToken: string, work: Work) =>
+    runChange(dependencies, (context) => applyForm(context, { token, formToken }, work), partyFinder(token))
   return {
     open: (token, user) =>
       runSettled(
         dependencies,
         async ({ tx, nowMs }) => {
-          const invitation = await invitationAt(tx, token)
+          const invitation = await findInvitation(tx, token)
           return invitation && viewOf(tx, invitation, { nowMs, user })
         },
-        partyAt(token),
+        partyFinder(token),
       ),
     isShown: (token, formToken) =>
       runSettled(
         dependencies,
         async ({ tx }) => {
-          const invitation = await invitationAt(tx, token)
+          const invitation = await findInvitation(tx, token)
           return invitation !== undefined && (await versionOf(tx, invitation, formToken)) === invitation.version
         },
-        partyAt(token),
+        partyFinder(token),
       ),
     accept: (token, formToken, newMember) =>
-      answer(token, formToken, async (context, invitation) => {
+      submitForm(token, formToken, async (context, invitation) => {
         const user = await acceptPartyInvitation(context, invitation, newMember)
         const resourceIds = [invitation.id, user.id]
         return { result: 'joined', acts: [actOfUser(user, { operation: 'accept_party_invitation', resourceIds })] }
       }),
     decline: (token, formToken, user) =>
-      answer(token, formToken, async (context, invitation) => {
+      submitForm(token, formToken, async (context, invitation) => {
         if (!(await mayDecline(context.tx, invitation, user))) {
           fail('forbidden', { detail: `Only the user who signs in as ${invitation.email} can decline.` })
         }
@@ -105,12 +105,12 @@ export function createPartyInvitationPages(dependencies: Dependencies): PartyInv
 
 type Work = (context: ChangeContext, invitation: PartyInvitationRecord) => Promise<Changed<Outcome>>
 
-async function invitationAt(tx: Transaction, token: string): Promise<PartyInvitationRecord | undefined> {
+async function findInvitation(tx: Transaction, token: string): Promise<PartyInvitationRecord | undefined> {
   return looksLikeSignature(token) ? findPartyInvitationByToken(tx, sha256(token)) : undefined
 }
 
-function partyAt(token: string): FindParty {
-  return async (tx) => (await invitationAt(tx, token))?.partyId
+function partyFinder(token: string): FindParty {
+  return async (tx) => (await findInvitation(tx, token))?.partyId
 }
 
 /**
@@ -123,12 +123,12 @@ async function applyForm(
   work: Work,
 ): Promise<Changed<Outcome | undefined>> {
   const { tx } = context
-  const found = await invitationAt(tx, token)
+  const found = await findInvitation(tx, token)
   if (found === undefined) return unchanged(undefined)
   await tx.lockParty(found.partyId)
   const version = await versionOf(tx, found, formToken)
   if (version === undefined) fail('forbidden', { detail: 'This form was not sent from this page.' })
-  const invitation = await invitationAt(tx, token)
+  const invitation = await findInvitation(tx, token)
   return invitation?.version === version ? work(context, invitation) : unchanged('stale')
 }
 
@@ -163,7 +163,7 @@ async function viewOf(
   tx: Transaction,
   invitation: PartyInvitationRecord,
   { nowMs, user }: { nowMs: number; user: UserRow | undefined },
-): Promise<PartyInvitationSeen> {
+): Promise<ShownInvitation> {
   const { id, version, partyName: party, role, email } = invitation
   const status = isPartyInvitationExpired(invitation, nowMs) ? 'EXPIRED' : invitation.status
   return {

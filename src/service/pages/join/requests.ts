@@ -6,22 +6,22 @@ export const shortestPassword = 12
 export const longestPassword = 128
 
 /** The values that the person typed into the form. */
-export interface Typed {
+export interface JoinEntry {
   name: string
   password: string
   /** The first invalid field and its problem; null if both fields are valid. */
-  wrong: { field: 'name' | 'password'; problem: string } | null
+  firstProblem: { field: 'name' | 'password'; problem: string } | null
 }
 
-export function typedOf(sent: URLSearchParams): Typed {
+export function joinEntryOf(sent: URLSearchParams): JoinEntry {
   const name = foreignText(sent.get('name') ?? '')
     .replace(/\s+/g, ' ')
     .trim()
   const password = sent.get('password') ?? ''
-  return { name: name.slice(0, longestName), password, wrong: wrongOf(name, password) }
+  return { name: name.slice(0, longestName), password, firstProblem: firstProblemOf(name, password) }
 }
 
-function wrongOf(name: string, password: string): Typed['wrong'] {
+function firstProblemOf(name: string, password: string): JoinEntry['firstProblem'] {
   if (name === '') return { field: 'name', problem: 'Enter your name.' }
   if (name.length > longestName) return { field: 'name', problem: `Use at most ${longestName} characters.` }
   const { length } = [...password]

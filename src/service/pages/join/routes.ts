@@ -8,9 +8,9 @@ import { failingAs } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
-import { createPartyInvitationPages, type PartyInvitationPages, type PartyInvitationSeen } from './join-page.ts'
-import { typedOf } from './requests.ts'
-import { type Filled, joinPage } from './view.ts'
+import { createPartyInvitationPages, type PartyInvitationPages, type ShownInvitation } from './join-page.ts'
+import { joinEntryOf } from './requests.ts'
+import { type FilledForm, joinPage } from './view.ts'
 
 interface JoinDependencies extends PageDependencies {
   invitations: PartyInvitationPages
@@ -46,7 +46,7 @@ async function showPage(c: Context, pages: JoinDependencies): Promise<Response> 
   return invitation === undefined ? notFound(c) : show(c, { invitation, signedIn, filled: empty })
 }
 
-const empty: Filled = { name: '', problem: null, wrong: null }
+const empty: FilledForm = { name: '', problem: null, invalid: null }
 
 async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> {
   const sent = await sentForm(c, pages, ['accept', 'decline'], 'The form lacks your decision to join or decline.')
@@ -64,19 +64,19 @@ async function takeForm(c: Context, pages: JoinDependencies): Promise<Response> 
   }
 }
 
-interface Taken {
-  invitation: PartyInvitationSeen
+interface Input {
+  invitation: ShownInvitation
   signedIn: SignedIn | undefined
   sent: URLSearchParams
 }
 
 /** Accepts the invitation and signs the new user in, which ends the browser's previous session. */
-async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Taken): Promise<Response> {
+async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Input): Promise<Response> {
   const formToken = sent.get('formToken') ?? ''
-  const { name, password, wrong } = typedOf(sent)
+  const { name, password, firstProblem } = joinEntryOf(sent)
   const isShown = await pages.invitations.isShown(tokenOf(c), formToken)
-  if (isShown && wrong !== null) {
-    const filled = { name, problem: wrong.problem, wrong: wrong.field }
+  if (isShown && firstProblem !== null) {
+    const filled = { name, problem: firstProblem.problem, invalid: firstProblem.field }
     return show(c, { invitation, signedIn, filled, status: 422 })
   }
   // Hashing is slow, so a password is hashed only if the invitation is unchanged.
@@ -94,7 +94,7 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
 async function decline(
   c: Context,
   { invitations, log }: JoinDependencies,
-  { signedIn, sent }: Taken,
+  { signedIn, sent }: Input,
 ): Promise<Response> {
   const outcome = await invitations.decline(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (outcome === undefined) return notFound(c)
@@ -103,9 +103,9 @@ async function decline(
 }
 
 interface PageState {
-  invitation: PartyInvitationSeen
+  invitation: ShownInvitation
   signedIn: SignedIn | undefined
-  filled: Filled
+  filled: FilledForm
   status?: 200 | 409 | 422
 }
 

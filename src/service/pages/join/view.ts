@@ -3,29 +3,29 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
 import { isolatedText } from '../frame/texts.ts'
-import type { PartyInvitationSeen } from './join-page.ts'
+import type { ShownInvitation } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
 /** The values to fill in from the previous attempt, and their problem. A password is never filled in again. */
-export interface Filled {
+export interface FilledForm {
   name: string
   problem: string | null
-  wrong: 'name' | 'password' | null
+  invalid: 'name' | 'password' | null
 }
 
 interface PageState {
   form: PageForm
-  filled: Filled
+  filled: FilledForm
   /** The name of the user who is signed in at this browser; null if nobody is. */
   signedInAs: string | null
 }
 
 /** Renders the page at a party invitation's `url`. It has no script: the browser sends the forms. */
-export function joinPage(invitation: PartyInvitationSeen, { form, filled, signedInAs }: PageState): Html {
+export function joinPage(invitation: ShownInvitation, { form, filled, signedInAs }: PageState): Html {
   const { status, role, isTaken } = invitation
   const party = foreignName(invitation.party, 'An account without a name', 200)
   const email = foreignName(invitation.email, 'an address', 254)
-  const { heading, line } = standings[status](isolatedText(party))
+  const { heading, line } = statusTexts[status](isolatedText(party))
   const isOpen = status === 'PENDING'
   const main = html`<h1>${heading}</h1>
 ${filled.problem === null ? '' : html`<p class="problem" id="problem" role="alert">${filled.problem}</p>`}
@@ -46,9 +46,9 @@ ${isOpen && !invitation.mayDecline ? html`<p class="aside">To decline, <a href="
 const roles = {
   ADMIN: 'Admin: acts for the account, and invites and removes people',
   MEMBER: 'Member: acts for the account, but can’t invite or remove people',
-} as const satisfies Record<PartyInvitationSeen['role'], string>
+} as const satisfies Record<ShownInvitation['role'], string>
 
-const standings = {
+const statusTexts = {
   PENDING: (party) => ({ heading: `Join ${party}`, line: null }),
   ACCEPTED: (party) => ({ heading: 'You joined', line: `Sign in with your address and password to act for ${party}.` }),
   DECLINED: (party) => ({
@@ -60,16 +60,16 @@ const standings = {
     line: `To join ${party}, ask for another invitation.`,
   }),
   REVOKED: (party) => ({ heading: 'Invitation revoked', line: `${party} revoked the invitation.` }),
-} as const satisfies Record<PartyInvitationSeen['status'], (party: string) => { heading: string; line: string | null }>
+} as const satisfies Record<ShownInvitation['status'], (party: string) => { heading: string; line: string | null }>
 
 interface Person {
   email: string
   signedInAs: string | null
 }
 
-function joinForm({ action, token }: PageForm, { name, wrong }: Filled, { email, signedInAs }: Person): Html {
-  const state = (field: Filled['wrong']) =>
-    wrong === field ? html` aria-invalid="true" aria-describedby="${field} problem" autofocus` : ''
+function joinForm({ action, token }: PageForm, { name, invalid }: FilledForm, { email, signedInAs }: Person): Html {
+  const state = (field: FilledForm['invalid']) =>
+    invalid === field ? html` aria-invalid="true" aria-describedby="${field} problem" autofocus` : ''
   return html`<section aria-labelledby="join">
 <h2 id="join">Join</h2>
 <form method="post" action="${action}" novalidate>

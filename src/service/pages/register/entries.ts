@@ -38,11 +38,11 @@ export const maxRules = 20
 
 export function applicationEntry(sent: URLSearchParams): ApplicationEntry {
   return {
-    name: textIn(sent, 'name'),
-    agentId: textIn(sent, 'agentId'),
+    name: fieldValue(sent, 'name'),
+    agentId: fieldValue(sent, 'agentId'),
     scopes: sent.getAll('scope'),
     proof: sent.get('proof') === 'key' ? 'key' : 'secret',
-    keys: textIn(sent, 'keys'),
+    keys: fieldValue(sent, 'keys'),
   }
 }
 
@@ -54,9 +54,9 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
     agentId: agentIds[at] ?? '',
   }))
   return {
-    name: textIn(sent, 'name'),
-    issuer: textIn(sent, 'issuer'),
-    jwksUri: textIn(sent, 'jwksUri'),
+    name: fieldValue(sent, 'name'),
+    issuer: fieldValue(sent, 'issuer'),
+    jwksUri: fieldValue(sent, 'jwksUri'),
     rules: rules.slice(0, maxRules),
     scopes: sent.getAll('scope'),
   }
@@ -104,21 +104,21 @@ export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]):
   return { attributes: { name, issuer, jwksUri, agents: filled, scopes } }
 }
 
-const keyForm = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS).'
+const keyProblem = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS).'
 /** The members of private and shared keys (RFC 7518 section 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** Parses a JWK, a JWKS or a list of keys. Returns the keys with only the members of public keys, or a problem. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
-  if (text === '') return { problem: keyForm }
+  if (text === '') return { problem: keyProblem }
   const value = parseJson(text)
   const keys = [isObject(value) && Array.isArray(value.keys) ? value.keys : value].flat()
-  if (!keys.every(isObject)) return { problem: keyForm }
+  if (!keys.every(isObject)) return { problem: keyProblem }
   if (keys.some((key) => secretMembers.some((member) => Object.hasOwn(key, member)))) {
     const problem = 'This is a private key. It was not stored. Paste the public key alone, without its member "d".'
     return { problem, isSecret: true }
   }
-  return { publicKeys: keys.map(withKnownMembers) }
+  return { publicKeys: keys.map(publicMembersOf) }
 }
 
 /** Returns the entry for the form to show again. If `keys` contains a private key, it is emptied. */
@@ -127,11 +127,11 @@ export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
   return 'isSecret' in keys ? { ...entry, keys: '' } : entry
 }
 
-function withKnownMembers(key: Record<string, unknown>): object {
+function publicMembersOf(key: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
 }
 
 /** Returns a field's text. Browsers send each line ending as two characters. */
-function textIn(sent: URLSearchParams, name: string): string {
+function fieldValue(sent: URLSearchParams, name: string): string {
   return (sent.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

@@ -4,14 +4,14 @@ import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 
 /** A new application, as returned by the operation. */
-export interface Registered {
+export interface NewApplication {
   name: string
   clientId: string
   clientSecret: string | null
 }
 
 /** A newly trusted identity provider, as returned by the operation. */
-export interface Trusted extends Registered {
+export interface NewTrustedIssuer extends NewApplication {
   issuer: string
   audience: string
 }
@@ -23,7 +23,7 @@ export function registeredPage({
   clientSecret,
   agentName,
   baseUrl,
-}: Registered & { agentName: string; baseUrl: string }): Html {
+}: NewApplication & { agentName: string; baseUrl: string }): Html {
   const facts = [
     fact('Name', html`<bdi>${foreignName(name, clientId, 100)}</bdi>`),
     fact('Acts as', html`<bdi>${agentName}</bdi>`),
@@ -50,7 +50,7 @@ export function trustedPage({
   issuer,
   audience,
   baseUrl,
-}: Trusted & { baseUrl: string }): Html {
+}: NewTrustedIssuer & { baseUrl: string }): Html {
   const facts = [
     fact('AI host', html`<bdi>${foreignName(name, clientId, 100)}</bdi>`),
     fact('Issuer', html`<bdi>${foreignName(issuer, 'An address', 500)}</bdi>`),
@@ -69,13 +69,13 @@ export function trustedPage({
   return page('Identity provider trusted', { facts, next, hasSecret: true })
 }
 
-interface Shown {
+interface PageContent {
   facts: readonly Html[]
   next: Html
   hasSecret: boolean
 }
 
-function page(heading: string, { facts, next, hasSecret }: Shown): Html {
+function page(heading: string, { facts, next, hasSecret }: PageContent): Html {
   const main = html`<h1>${heading}</h1>
 <p class="done" role="status">${hasSecret ? 'Copy the secret now. It is shown only this once, and nobody can look it up later.' : 'It signs in with its private key. There is no secret to copy.'}</p>
 <dl>

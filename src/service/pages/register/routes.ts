@@ -26,7 +26,7 @@ import {
   withoutPrivateKey,
 } from './entries.ts'
 import { applicationProblems, providerProblems } from './refusals.ts'
-import { type Registered, registeredPage, type Trusted, trustedPage } from './registered.ts'
+import { type NewApplication, type NewTrustedIssuer, registeredPage, trustedPage } from './registered.ts'
 import { applicationPage, providerPage } from './view.ts'
 
 type RegisterDependencies = Dependencies & PageDependencies
@@ -74,8 +74,8 @@ const back = { href: '/connections', text: 'See your connected applications' }
 
 const showApplication: Show<RegisterDependencies> = async (c, pages, signedIn) => {
   const agents = await agentsOf(pages, signedIn)
-  const entry = { name: '', agentId: onlyOf(agents), scopes: defaultOAuthScopes, proof: 'secret', keys: '' } as const
-  return askApplication(c, signedIn, { agents, entry, problems: {} })
+  const entry = { name: '', agentId: onlyId(agents), scopes: defaultOAuthScopes, proof: 'secret', keys: '' } as const
+  return renderApplication(c, signedIn, { agents, entry, problems: {} })
 }
 
 const takeApplication: Take<RegisterDependencies> = async (c, pages, signedIn, sent) => {
@@ -83,14 +83,14 @@ const takeApplication: Take<RegisterDependencies> = async (c, pages, signedIn, s
   const agents = await agentsOf(pages, signedIn)
   const result = applicationRequest(entry, agents)
   const shown = { agents, entry: withoutPrivateKey(entry) }
-  if ('problems' in result) return askApplication(c, signedIn, { ...shown, problems: result.problems }, 422)
+  if ('problems' in result) return renderApplication(c, signedIn, { ...shown, problems: result.problems }, 422)
   const reply = await asUser(pages, signedIn.user, 'createApplication', { params: {}, ...result })
   if (reply.status !== 201) {
-    return askApplication(c, signedIn, { ...shown, problems: applicationProblems(reply) }, statusOf(reply))
+    return renderApplication(c, signedIn, { ...shown, problems: applicationProblems(reply) }, statusOf(reply))
   }
   const agentName = agents.find(({ id }) => id === entry.agentId)?.name ?? entry.agentId
   return c.html(
-    registeredPage({ ...attributesOf<Registered>(reply), agentName, baseUrl: pages.publicUrl() }),
+    registeredPage({ ...attributesOf<NewApplication>(reply), agentName, baseUrl: pages.publicUrl() }),
     201,
     headers,
   )
@@ -98,30 +98,30 @@ const takeApplication: Take<RegisterDependencies> = async (c, pages, signedIn, s
 
 const showProvider: Show<RegisterDependencies> = async (c, pages, signedIn) => {
   const agents = await agentsOf(pages, signedIn)
-  const rules = [{ claim: 'email', value: '', agentId: onlyOf(agents) }]
+  const rules = [{ claim: 'email', value: '', agentId: onlyId(agents) }]
   const entry = { name: '', issuer: '', jwksUri: '', rules, scopes: defaultOAuthScopes }
-  return askProvider(c, signedIn, { agents, entry, problems: {} })
+  return renderProvider(c, signedIn, { agents, entry, problems: {} })
 }
 
 const takeProvider: Take<RegisterDependencies> = async (c, pages, signedIn, sent) => {
   const entry = providerEntry(sent)
   const agents = await agentsOf(pages, signedIn)
   if (sent.get('action') === 'add') {
-    const rules = [...entry.rules, { claim: '', value: '', agentId: onlyOf(agents) }]
-    return askProvider(c, signedIn, { agents, entry: { ...entry, rules }, problems: {}, isAdded: true })
+    const rules = [...entry.rules, { claim: '', value: '', agentId: onlyId(agents) }]
+    return renderProvider(c, signedIn, { agents, entry: { ...entry, rules }, problems: {}, isAdded: true })
   }
   const result = providerRequest(entry, agents)
-  if ('problems' in result) return askProvider(c, signedIn, { agents, entry, problems: result.problems }, 422)
+  if ('problems' in result) return renderProvider(c, signedIn, { agents, entry, problems: result.problems }, 422)
   const reply = await asUser(pages, signedIn.user, 'createTrustedIssuer', { params: {}, ...result })
   if (reply.status !== 201) {
-    return askProvider(c, signedIn, { agents, entry, problems: providerProblems(reply) }, statusOf(reply))
+    return renderProvider(c, signedIn, { agents, entry, problems: providerProblems(reply) }, statusOf(reply))
   }
-  return c.html(trustedPage({ ...attributesOf<Trusted>(reply), baseUrl: pages.publicUrl() }), 201, headers)
+  return c.html(trustedPage({ ...attributesOf<NewTrustedIssuer>(reply), baseUrl: pages.publicUrl() }), 201, headers)
 }
 
 type Status = 200 | 422 | ReturnType<typeof statusOf>
 
-interface Asking<Entry> {
+interface State<Entry> {
   agents: readonly Agent[]
   entry: Entry
   problems: Problems<Entry>
@@ -129,13 +129,13 @@ interface Asking<Entry> {
   isAdded?: boolean
 }
 
-function askApplication(c: Context, { formToken }: SignedIn, asking: Asking<ApplicationEntry>, status: Status = 200) {
-  const page = applicationPage({ ...asking, action: applicationPath, token: formToken(applicationPath) })
+function renderApplication(c: Context, { formToken }: SignedIn, state: State<ApplicationEntry>, status: Status = 200) {
+  const page = applicationPage({ ...state, action: applicationPath, token: formToken(applicationPath) })
   return answer(c, page, status)
 }
 
-function askProvider(c: Context, { formToken }: SignedIn, asking: Asking<ProviderEntry>, status: Status = 200) {
-  const page = providerPage({ ...asking, action: providerPath, token: formToken(providerPath) })
+function renderProvider(c: Context, { formToken }: SignedIn, state: State<ProviderEntry>, status: Status = 200) {
+  const page = providerPage({ ...state, action: providerPath, token: formToken(providerPath) })
   return answer(c, page, status)
 }
 
@@ -149,7 +149,7 @@ async function agentsOf(pages: RegisterDependencies, { user }: SignedIn): Promis
   return data.map(({ id, attributes: { name } }) => ({ id, name: foreignName(name, id, 100) }))
 }
 
-function onlyOf(agents: readonly Agent[]): string {
+function onlyId(agents: readonly Agent[]): string {
   const [only, ...others] = agents
   return only !== undefined && others.length === 0 ? only.id : ''
 }

@@ -6,7 +6,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import { type Agent, type ApplicationEntry, maxRules, type Problems, type ProviderEntry } from './entries.ts'
 
-interface Shown<Entry> extends PageForm {
+interface FormPageState<Entry> extends PageForm {
   agents: readonly Agent[]
   entry: Entry
   problems: Problems<Entry>
@@ -15,8 +15,8 @@ interface Shown<Entry> extends PageForm {
 }
 
 /** Renders the form that registers an application. It has no script: the browser sends the form. */
-export function applicationPage({ agents, entry, problems, ...target }: Shown<ApplicationEntry>): Html {
-  const focus = firstOf(problems, ['name', 'agentId', 'scopes', 'keys'])
+export function applicationPage({ agents, entry, problems, ...target }: FormPageState<ApplicationEntry>): Html {
+  const focus = firstInvalid(problems, ['name', 'agentId', 'scopes', 'keys'])
   const main = html`<h1>Register an application</h1>
 <p>Register a deployed service that signs in by itself as one of your agents, without a person. It spends within that agent’s limits.</p>
 ${agents.length === 0 ? noAgent : ''}
@@ -62,11 +62,11 @@ ${toConnections}`
 }
 
 /** Renders the form that trusts an identity provider. */
-export function providerPage(shown: Shown<ProviderEntry>): Html {
+export function providerPage(shown: FormPageState<ProviderEntry>): Html {
   const { agents, entry, problems, isAdded = false, ...target } = shown
-  const focus = firstOf(problems, ['name', 'issuer', 'jwksUri', 'scopes', 'rules'])
+  const focus = firstInvalid(problems, ['name', 'issuer', 'jwksUri', 'scopes', 'rules'])
   const { rules } = entry
-  const marked = problems.rules === undefined ? [] : rules.flatMap(missingIn)
+  const marked = problems.rules === undefined ? [] : rules.flatMap(emptyFieldIds)
   const focused = isAdded ? `claim-${rules.length - 1}` : focus === 'rules' ? (marked[0] ?? 'claim-0') : undefined
   const main = html`<h1>Trust an identity provider</h1>
 <p>Let your company’s identity provider decide which agent each person acts as, through one AI host.</p>
@@ -114,7 +114,7 @@ function summary<Entry>(problems: Problems<Entry>): Html | '' {
 }
 
 /** Returns the first field with a problem, in the order of the page. */
-function firstOf<Entry>(problems: Problems<Entry>, order: readonly (keyof Entry)[]): keyof Entry | undefined {
+function firstInvalid<Entry>(problems: Problems<Entry>, order: readonly (keyof Entry)[]): keyof Entry | undefined {
   return order.find((field) => problems[field] !== undefined)
 }
 
@@ -166,20 +166,20 @@ ${applicationScopes.map(
  * Returns the ids of the fields that must still be filled in for a rule. An empty rule is allowed if there are several
  * rules.
  */
-function missingIn({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
+function emptyFieldIds({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
   if (claim === '' && value === '' && rules.length > 1) return []
   const fields = Object.entries({ claim, value, agent: agentId })
   return fields.flatMap(([name, text]) => (text === '' ? [`${name}-${at}`] : []))
 }
 
-interface RulePlace {
+interface RuleState {
   agents: readonly Agent[]
   at: number
   /** Returns the attributes for the field with this id. They mark the field if it is wrong, or give it the focus. */
   mark(id: string): Html
 }
 
-function ruleFields({ claim, value, agentId }: AgentClaim, { agents, at, mark }: RulePlace): Html {
+function ruleFields({ claim, value, agentId }: AgentClaim, { agents, at, mark }: RuleState): Html {
   return html`<fieldset class="box">
 <legend class="unseen">Rule ${at + 1}</legend>
 <div class="row">
@@ -196,7 +196,7 @@ ${agentSelect(agents, agentId, html`id="agent-${at}" ${mark(`agent-${at}`)}`)}
 function ruleField(
   name: 'claim' | 'value',
   label: string,
-  { at, text, maxLength, mark }: Pick<RulePlace, 'at' | 'mark'> & { text: string; maxLength: number },
+  { at, text, maxLength, mark }: Pick<RuleState, 'at' | 'mark'> & { text: string; maxLength: number },
 ): Html {
   const id = `${name}-${at}`
   return html`<div class="field">

@@ -27,7 +27,7 @@ import type { UserRow } from '../../store/schema/users.ts'
 import { listWallets } from '../../store/wallets.ts'
 
 /** A payment request, as shown to anyone who has its link. Amounts are in cents. */
-export interface AskedPayment {
+export interface ShownRequest {
   id: string
   status: PaymentRequestStatus
   /** The name of the party that requests the money. */
@@ -40,7 +40,7 @@ export interface AskedPayment {
   /** How the visitor is related to the payer. */
   answerer: Answerer
   /** Whether the payer has no account yet. If so, paying creates one. */
-  joins: boolean
+  isNewPayer: boolean
   /** Whether the payer may still try a card. */
   takesCards: boolean
   /** The reason why the last card was declined; null if none was. */
@@ -54,7 +54,7 @@ export interface AskedPayment {
 
 /** The signed-in user. */
 export interface Viewer {
-  is: 'payer' | 'requester' | 'other'
+  relation: 'payer' | 'requester' | 'other'
   /** The wallets that the payer can pay from. */
   wallets: { id: string; name: string | null; availableCents: number }[]
   /** The id of the approval for which a payment waits; null for anyone but the payer. */
@@ -77,7 +77,7 @@ export type Outcome = 'paid' | 'declined' | 'stale'
 /** The payer's operations on a payment request. They need no credential, only the token in the page's address. */
 export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
-  open(token: string, user: UserRow | undefined): Promise<AskedPayment | undefined>
+  open(token: string, user: UserRow | undefined): Promise<ShownRequest | undefined>
   /**
    * Pays a request by card.
    * @throws 403 for a form from another page, or if the payer's users must sign in to pay and the visitor is not one of
@@ -94,16 +94,16 @@ export function createPaymentRequestPages(dependencies: Dependencies): PaymentRe
       runSettled(
         dependencies,
         async (context) => {
-          const request = await requestAt(context.tx, token)
+          const request = await findRequest(context.tx, token)
           return request && viewOf(context, asOf(request, context.nowMs), user)
         },
-        requesterAt(token),
+        requesterFinder(token),
       ),
     payByCard: (token, formToken, { card, user }) =>
       runChange(
         dependencies,
         (context) => applyForm(context, { token, formToken }, (request) => payAs(context, request, { card, user })),
-        requesterAt(token),
+        requesterFinder(token),
       ),
     decline: (token, formToken) =>
       runChange(
@@ -114,17 +114,17 @@ export function createPaymentRequestPages(dependencies: Dependencies): PaymentRe
             await declineRequest(context, request)
             return { result: 'declined', acts: [actOfVisitor(request, { operation: 'decline_payment_request' })] }
           }),
-        requesterAt(token),
+        requesterFinder(token),
       ),
   }
 }
 
-async function requestAt(tx: Transaction, token: string): Promise<PaymentRequestRow | undefined> {
+async function findRequest(tx: Transaction, token: string): Promise<PaymentRequestRow | undefined> {
   return looksLikeSignature(token) ? findPaymentRequestByToken(tx, hashOfRequestToken(token)) : undefined
 }
 
-function requesterAt(token: string): FindParty {
-  return async (tx) => (await requestAt(tx, token))?.partyId
+function requesterFinder(token: string): FindParty {
+  return async (tx) => (await findRequest(tx, token))?.partyId
 }
 
 /**
@@ -136,10 +136,10 @@ async function applyForm(
   { token, formToken }: { token: string; formToken: string },
   work: (request: PaymentRequestRow) => Promise<Changed<Outcome>>,
 ): Promise<Changed<Outcome | undefined>> {
-  const found = await requestAt(tx, token)
+  const found = await findRequest(tx, token)
   if (found === undefined) return unchanged(undefined)
   await tx.lockParty(found.partyId)
-  const request = await requestAt(tx, token)
+  const request = await findRequest(tx, token)
   const [version = '', signature = ''] = formToken.split('.')
   const requestVersion = { id: found.id, version: Number(version) }
   if (!(await isSignatureOf(tx, formText(requestVersion), signature))) {
@@ -210,7 +210,7 @@ async function viewOf(
   { tx }: ChangeContext,
   request: PaymentRequestRow,
   user: UserRow | undefined,
-): Promise<AskedPayment> {
+): Promise<ShownRequest> {
   const { id, version, status, amountCents, description, expiresAtMs, payerPartyId, paymentId } = request
   const payer = payerPartyId === null ? undefined : await findParty(tx, payerPartyId)
   const payment = paymentId === null ? undefined : await findPaymentOfAnyParty(tx, paymentId)
@@ -224,7 +224,7 @@ async function viewOf(
     description,
     expiresAtMs,
     answerer: await answererOf(tx, payerPartyId, user),
-    joins: payerPartyId === null,
+    isNewPayer: payerPartyId === null,
     takesCards: takesCards(tries),
     lastDecline: tries?.last ?? null,
     inReview: payment?.status === 'IN_REVIEW',
@@ -239,13 +239,13 @@ const maxWallets = 50
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {
   const { partyId, payerPartyId, paymentId } = request
   if (user.partyId !== payerPartyId) {
-    return { is: user.partyId === partyId ? 'requester' : 'other', wallets: [], approvalId: null }
+    return { relation: user.partyId === partyId ? 'requester' : 'other', wallets: [], approvalId: null }
   }
   const { rows } = await listWallets(tx, payerPartyId, { limit: maxWallets, beforeId: null })
   const active = rows.filter(({ status }) => status === 'active').sort((a, b) => b.isDefault - a.isDefault)
   const approval = paymentId === null ? undefined : await findApprovalOf(tx, { id: paymentId, partyId: payerPartyId })
   return {
-    is: 'payer',
+    relation: 'payer',
     wallets: active.map(({ id, displayName: name, availableCents }) => ({ id, name, availableCents })),
     approvalId: approval?.status === 'pending' ? approval.id : null,
   }

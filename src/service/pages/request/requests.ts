@@ -9,10 +9,10 @@ export type CardField = (typeof cardFields)[number]
 export type CardProblems = Partial<Record<CardField, string>>
 
 /** The length limit of a card field. */
-const longest = 40
+const maxFieldLength = 40
 
 export function cardOf(sent: URLSearchParams): CardEntry {
-  const typedField = (field: CardField) => (sent.get(field) ?? '').slice(0, longest)
+  const typedField = (field: CardField) => (sent.get(field) ?? '').slice(0, maxFieldLength)
   return { number: typedField('number'), expiry: typedField('expiry'), cvv: typedField('cvv') }
 }
 

@@ -14,9 +14,9 @@ import { formPageHeaders as headers } from '../frame/headers.ts'
 import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
-import { type AskedPayment, createPaymentRequestPages, type Outcome, type PaymentRequestPages } from './request-page.ts'
+import { createPaymentRequestPages, type Outcome, type PaymentRequestPages, type ShownRequest } from './request-page.ts'
 import { cardOf, fieldOf } from './requests.ts'
-import { type Refused, requestPage } from './view.ts'
+import { type FormProblems, requestPage } from './view.ts'
 import { requestWords } from './words.ts'
 
 interface RequestDependencies extends Dependencies, PageDependencies {
@@ -69,18 +69,18 @@ async function takeForm(c: Context, pages: RequestDependencies): Promise<Respons
   const signedIn = await signedInAt(c, pages)
   const request = await pages.requests.open(tokenOf(c), signedIn?.user)
   if (request === undefined) return notFound(c)
-  const taken = { request, signedIn, sent }
+  const input = { request, signedIn, sent }
   const decision = sent.get('decision')
   if (request.answerer === 'nobody') return refusalPage(c, 403, 'Sign in as a user of the payer’s account.')
   if (decision === 'card')
-    return request.answerer === 'own user' ? payByCardAsUser(c, pages, taken) : payByCard(c, pages, taken)
-  if (decision === 'wallet') return answerAsPayer(c, pages, { ...taken, decision })
-  if (request.viewer?.is !== 'payer') return decline(c, pages, taken)
-  return answerAsPayer(c, pages, { ...taken, decision: 'decline' })
+    return request.answerer === 'own user' ? payByCardAsUser(c, pages, input) : payByCard(c, pages, input)
+  if (decision === 'wallet') return answerAsPayer(c, pages, { ...input, decision })
+  if (request.viewer?.relation !== 'payer') return decline(c, pages, input)
+  return answerAsPayer(c, pages, { ...input, decision: 'decline' })
 }
 
-interface Taken {
-  request: AskedPayment
+interface Input {
+  request: ShownRequest
   signedIn: SignedIn | undefined
   sent: URLSearchParams
 }
@@ -89,21 +89,21 @@ interface Taken {
  * Charges a card for a signed-in user of the payer, whose session must have proof
  * (docs/service.md#page-of-a-payment-request).
  */
-async function payByCardAsUser(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
-  const { request, signedIn, sent } = taken
-  if (signedIn === undefined || !personTokenFits(signedIn, request, sent)) {
+async function payByCardAsUser(c: Context, pages: RequestDependencies, input: Input): Promise<Response> {
+  const { request, signedIn, sent } = input
+  if (signedIn === undefined || !isPersonTokenValid(signedIn, request, sent)) {
     return refusalPage(c, 403, 'You have since signed in as a different user.')
   }
   if (!signedIn.isProven) return refusalPage(c, 403, 'To pay, sign in with your password.')
-  return payByCard(c, pages, taken)
+  return payByCard(c, pages, input)
 }
 
-async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
+async function payByCard(c: Context, pages: RequestDependencies, input: Input): Promise<Response> {
   const address = callerOf(c)?.address
-  return runOrExplain(c, pages, taken, async () => {
+  return runOrExplain(c, pages, input, async () => {
     pages.declines.requireFew(address)
-    const paying = { card: cardOf(taken.sent), user: taken.signedIn?.user }
-    const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(taken), paying)
+    const paying = { card: cardOf(input.sent), user: input.signedIn?.user }
+    const outcome = await pages.requests.payByCard(tokenOf(c), formTokenOf(input), paying)
     if (outcome === 'declined' && pages.declines.count(address)) {
       pages.log.warn({ address }, 'the address is paused: too many declined cards')
     }
@@ -111,19 +111,19 @@ async function payByCard(c: Context, pages: RequestDependencies, taken: Taken): 
   })
 }
 
-function decline(c: Context, pages: RequestDependencies, taken: Taken): Promise<Response> {
-  return runOrExplain(c, pages, taken, () => pages.requests.decline(tokenOf(c), formTokenOf(taken)))
+function decline(c: Context, pages: RequestDependencies, input: Input): Promise<Response> {
+  return runOrExplain(c, pages, input, () => pages.requests.decline(tokenOf(c), formTokenOf(input)))
 }
 
 /** Runs the decision of the payer's signed-in user as an API request, so that limits and approvals apply. */
 async function answerAsPayer(
   c: Context,
   pages: RequestDependencies,
-  { decision, ...taken }: Taken & { decision: 'wallet' | 'decline' },
+  { decision, ...input }: Input & { decision: 'wallet' | 'decline' },
 ): Promise<Response> {
-  const { request, signedIn, sent } = taken
-  const isOwn = signedIn !== undefined && personTokenFits(signedIn, request, sent)
-  if (!isOwn || request.viewer?.is !== 'payer')
+  const { request, signedIn, sent } = input
+  const isOwn = signedIn !== undefined && isPersonTokenValid(signedIn, request, sent)
+  if (!isOwn || request.viewer?.relation !== 'payer')
     return refusalPage(c, 403, 'You have since signed in as a different user.')
   // A double click or another tab may have answered the request already.
   if (request.status !== 'OPEN') return lead(c)
@@ -144,7 +144,7 @@ async function answerAsPayer(
 async function runOrExplain(
   c: Context,
   pages: RequestDependencies,
-  { request, signedIn }: Taken,
+  { request, signedIn }: Input,
   work: () => Promise<Outcome | undefined>,
 ): Promise<Response> {
   try {
@@ -165,9 +165,9 @@ async function runOrExplain(
 }
 
 interface PageState {
-  request: AskedPayment
+  request: ShownRequest
   signedIn: SignedIn | undefined
-  refused?: Refused
+  refused?: FormProblems
   status?: 200 | 409 | 422 | 429 | ReturnType<typeof statusOf>
 }
 
@@ -184,15 +184,15 @@ function show(c: Context, pages: RequestDependencies, { request, signedIn, ...st
   return c.html(requestPage(request, requestWords(request), { forms, refused: notice, sandbox }), status, headers)
 }
 
-function purposeOf({ id }: AskedPayment): string {
+function purposeOf({ id }: ShownRequest): string {
   return `payment request ${id}`
 }
 
-function personTokenFits(signedIn: SignedIn, request: AskedPayment, sent: URLSearchParams): boolean {
+function isPersonTokenValid(signedIn: SignedIn, request: ShownRequest, sent: URLSearchParams): boolean {
   const fields = new URLSearchParams({ formToken: sent.get('personToken') ?? '' })
   return hasFormToken(signedIn, purposeOf(request), fields)
 }
 
-function formTokenOf({ sent }: Taken): string {
+function formTokenOf({ sent }: Input): string {
   return sent.get('formToken') ?? ''
 }

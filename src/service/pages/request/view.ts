@@ -5,12 +5,12 @@ import { cardFieldsOf } from '../frame/card-fields.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage, titleOf } from '../frame/form-page.ts'
 import { askForProof } from '../frame/proof.ts'
-import type { AskedPayment } from './request-page.ts'
+import type { ShownRequest } from './request-page.ts'
 import type { CardField, CardProblems } from './requests.ts'
 import { type RequestWords, testCardWords } from './words.ts'
 
 /** The values that the page needs for its forms. */
-export interface RequestForms {
+export interface PageForms {
   /** The forms' target: the page's own path. */
   action: string
   /** A token that is valid only while the request is unchanged. */
@@ -23,16 +23,16 @@ export interface RequestForms {
 }
 
 /** The problems with the submitted form: a general one, or one for each invalid card field. */
-export interface Refused {
+export interface FormProblems {
   problem: string | null
   fields: CardProblems
 }
 
 /** Renders the page at a payment request's `paymentLinkUrl`. It has no script: the browser sends the forms. */
 export function requestPage(
-  request: AskedPayment,
+  request: ShownRequest,
   words: RequestWords,
-  { forms, refused, sandbox }: { forms: RequestForms; refused: Refused; sandbox: boolean },
+  { forms, refused, sandbox }: { forms: PageForms; refused: FormProblems; sandbox: boolean },
 ): Html {
   const { heading, outcome, review, requester, payer, amount, description, expires } = words
   const isOpen = request.status === 'OPEN'
@@ -49,26 +49,26 @@ ${description === '' ? '' : html`<div><dt>For</dt><dd><bdi>${description}</bdi><
 <div><dt>Payer</dt><dd><bdi>${payer}</bdi></dd></div>
 ${isOpen ? html`<div><dt>Pay by</dt><dd>${expires}</dd></div>` : ''}
 </dl>
-${isOpen ? paymentWays(request, words, { forms, fields: refused.fields, sandbox }) : ''}
+${isOpen ? answerForms(request, words, { forms, fields: refused.fields, sandbox }) : ''}
 ${forms.account === null ? '' : accountSection(forms.account, 'Sign out', forms.action)}`
   return formPage({ title: titleOf(heading, problem), main })
 }
 
-interface Ways {
-  forms: RequestForms
+interface FormsState {
+  forms: PageForms
   fields: CardProblems
   sandbox: boolean
 }
 
-function paymentWays(request: AskedPayment, words: RequestWords, { forms, fields, sandbox }: Ways): Html {
-  const { viewer, takesCards, joins } = request
-  const isRequester = viewer?.is === 'requester'
+function answerForms(request: ShownRequest, words: RequestWords, { forms, fields, sandbox }: FormsState): Html {
+  const { viewer, takesCards, isNewPayer } = request
+  const isRequester = viewer?.relation === 'requester'
   if (request.answerer === 'nobody') return payersOnlyNotice(words, forms)
   return html`${isRequester ? html`<p class="aside">You requested this payment. Anyone with this link can pay it.</p>` : ''}
-${viewer?.is === 'other' ? html`<p class="aside">This request is for someone else, so your wallets can’t pay it.</p>` : ''}
-${viewer?.is === 'payer' ? walletForm(words, forms) : ''}
-${takesCards ? cardForm(words, forms, { fields, joins, sandbox }) : html`<p class="warning">Too many cards were declined. This request can no longer be paid by card.</p>`}
-${viewer === null && !joins ? html`<p class="aside">To pay from a wallet instead, <a href="/sign-in?next=${encodeURIComponent(forms.action)}">sign in</a>.</p>` : ''}
+${viewer?.relation === 'other' ? html`<p class="aside">This request is for someone else, so your wallets can’t pay it.</p>` : ''}
+${viewer?.relation === 'payer' ? walletForm(words, forms) : ''}
+${takesCards ? cardForm(words, forms, { fields, isNewPayer, sandbox }) : html`<p class="warning">Too many cards were declined. This request can no longer be paid by card.</p>`}
+${viewer === null && !isNewPayer ? html`<p class="aside">To pay from a wallet instead, <a href="/sign-in?next=${encodeURIComponent(forms.action)}">sign in</a>.</p>` : ''}
 <section aria-labelledby="no">
 <h2 id="no">Not you, or not now?</h2>
 <p class="aside">If you decline, <bdi>${words.requester}</bdi> is notified. Or close this page: nothing is paid, and the link works until it expires.</p>
@@ -80,12 +80,12 @@ ${hiddenFields(forms)}
 }
 
 /** Renders the notice that only the payer's users may answer. */
-function payersOnlyNotice({ payer }: RequestWords, { account, action }: RequestForms): Html {
+function payersOnlyNotice({ payer }: RequestWords, { account, action }: PageForms): Html {
   if (account !== null) return html`<p class="aside">Only a user of <bdi>${payer}</bdi> can pay or decline this.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`
 }
 
-function hiddenFields({ token, personToken }: RequestForms): Html {
+function hiddenFields({ token, personToken }: PageForms): Html {
   return html`<input type="hidden" name="formToken" value="${token}">${
     personToken === null
       ? ''
@@ -94,7 +94,7 @@ function hiddenFields({ token, personToken }: RequestForms): Html {
   }`
 }
 
-function walletForm({ wallets, amount }: RequestWords, forms: RequestForms): Html {
+function walletForm({ wallets, amount }: RequestWords, forms: PageForms): Html {
   if (wallets.length === 0) return html`<p class="aside">Your account has no wallet that can pay.</p>`
   if (!forms.mayAgree) return askForProof('pay from a wallet', forms.action)
   return html`<section aria-labelledby="wallet">
@@ -115,7 +115,7 @@ ${wallets.map(
 </section>`
 }
 
-const cardLooks = {
+const cardFieldSettings = {
   number: { label: 'Card number', purpose: 'cc-number' },
   expiry: { label: 'Expires', purpose: 'cc-exp', hint: 'MM/YY' },
   cvv: { label: 'Security code', purpose: 'cc-csc' },
@@ -123,12 +123,12 @@ const cardLooks = {
 
 interface CardForm {
   fields: CardProblems
-  joins: boolean
+  isNewPayer: boolean
   sandbox: boolean
 }
 
-function cardForm({ amount, payer }: RequestWords, forms: RequestForms, { fields, joins, sandbox }: CardForm): Html {
-  const field = cardFieldsOf<CardField>(cardLooks, fields)
+function cardForm({ amount, payer }: RequestWords, forms: PageForms, { fields, isNewPayer, sandbox }: CardForm): Html {
+  const field = cardFieldsOf<CardField>(cardFieldSettings, fields)
   return html`<section aria-labelledby="card">
 <h2 id="card">Pay by card</h2>
 <form method="post" action="${forms.action}" novalidate aria-labelledby="card">
@@ -138,7 +138,7 @@ ${field('number')}
 ${field('expiry')}
 ${field('cvv')}
 </div>
-<p class="aside" id="as">${joins ? html`You pay as <bdi>${payer}</bdi>, and an account is created for them. ` : ''}The card is charged once, now.</p>
+<p class="aside" id="as">${isNewPayer ? html`You pay as <bdi>${payer}</bdi>, and an account is created for them. ` : ''}The card is charged once, now.</p>
 <button type="submit" name="decision" value="card" aria-describedby="as">Pay ${amount}</button>
 ${sandbox ? testCardList() : ''}
 </form>

@@ -4,7 +4,7 @@ import type { CardBehavior } from '../../rules/card-behaviors.ts'
 import type { PaymentRequestStatus } from '../../rules/payment-requests.ts'
 import type { CardDecline } from '../../rules/request-cards.ts'
 import { dollars, isolatedText, momentOf } from '../frame/texts.ts'
-import type { AskedPayment } from './request-page.ts'
+import type { ShownRequest } from './request-page.ts'
 
 /** The texts of a payment request, as shown to the payer. Plain text, not HTML. */
 export interface RequestWords {
@@ -23,11 +23,11 @@ export interface RequestWords {
   wallets: { id: string; label: string }[]
 }
 
-export function requestWords(request: AskedPayment): RequestWords {
+export function requestWords(request: ShownRequest): RequestWords {
   const { status, viewer, lastDecline } = request
   const requester = foreignName(request.requester, 'Somebody', 200)
   const amount = dollars(request.amountCents)
-  const { heading, line } = standings[status]({ who: isolatedText(requester), amount, inReview: request.inReview })
+  const { heading, line } = statusTexts[status]({ who: isolatedText(requester), amount, inReview: request.inReview })
   const approvalId = viewer?.approvalId ?? null
   return {
     heading,
@@ -46,15 +46,15 @@ export function requestWords(request: AskedPayment): RequestWords {
   }
 }
 
-interface Standing {
+interface StatusFacts {
   who: string
   amount: string
   inReview: boolean
 }
 
-type Words = (standing: Standing) => { heading: string; line: string | null }
+type StatusText = (facts: StatusFacts) => { heading: string; line: string | null }
 
-const standings = {
+const statusTexts = {
   OPEN: ({ who, amount }) => ({ heading: `${who} asks you for ${amount}`, line: null }),
   PROCESSING: ({ who, amount, inReview }) => ({
     heading: 'Payment in progress',
@@ -80,7 +80,7 @@ const standings = {
     heading: 'This request has expired',
     line: `Nothing was paid. To pay after all, ask ${who} for a new request.`,
   }),
-} as const satisfies Record<PaymentRequestStatus, Words>
+} as const satisfies Record<PaymentRequestStatus, StatusText>
 
 /** The message for each kind of decline. */
 const declines = {

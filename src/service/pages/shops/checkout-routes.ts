@@ -14,7 +14,7 @@ import {
   type Take,
   tokenOf,
 } from './answers.ts'
-import { checkoutPage, expiredPage, type Refused } from './checkout-view.ts'
+import { checkoutPage, expiredPage, type FormProblems } from './checkout-view.ts'
 import { amountOf, cardOf } from './requests.ts'
 import type { OpenedCheckout } from './shop-pages.ts'
 import { type CheckoutAttributes, checkoutWords } from './words.ts'
@@ -33,14 +33,14 @@ export const takeCheckout: Take = async (c, pages, { sent, key }) => {
     : pay(c, pages, { opened, sent, key })
 }
 
-interface Taken {
+interface Input {
   opened: OpenedCheckout
   sent: URLSearchParams
   key: string
 }
 
 /** Starts a new checkout with the chosen extras. The old checkout stays unchanged and expires unpaid. */
-async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
+async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent, key }: Input) {
   const { attributes, buyer, note } = opened
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
   const cart = { shopId: attributes.shopId, items, extras: sent.getAll('extra'), ...(note === null ? {} : { note }) }
@@ -49,7 +49,7 @@ async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent
   return showRefusal(c, pages, opened, { reply })
 }
 
-async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: Taken) {
+async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: Input) {
   const { card, problems } = cardOf(sent)
   const amount = amountOf(sent)
   if (Object.keys(problems).length > 0) {
@@ -84,7 +84,7 @@ async function showRefusal(
 }
 
 interface PageState {
-  refused?: Refused
+  refused?: FormProblems
   status?: PageStatus
   /** The idempotency key of a payment that the form should repeat; by default, a new key. */
   payKey?: string

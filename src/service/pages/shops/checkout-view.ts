@@ -15,13 +15,13 @@ export interface CheckoutForms {
 }
 
 /** The problems with the submitted form: a general one, or one for each invalid card field. */
-export interface Refused {
+export interface FormProblems {
   problem: string | null
   fields: Problems
 }
 
 /** Renders the checkout page with the card form. The page never contains card data. */
-export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: Refused): Html {
+export function checkoutPage(words: CheckoutWords, forms: CheckoutForms, { problem, fields }: FormProblems): Html {
   const { merchant, terms, message, expires, declined } = words
   const notice = problem ?? (Object.keys(fields).length > 0 ? 'Nothing was paid. Check the card details.' : declined)
   const main = html`<h1>Checkout at <bdi>${merchant}</bdi></h1>
@@ -72,7 +72,7 @@ ${extras.map(
 </form>`
 }
 
-const cardLooks = {
+const cardFieldSettings = {
   number: { label: 'Card number', purpose: 'cc-number' },
   expirationMonth: { label: 'Expiry month', purpose: 'cc-exp-month', hint: 'MM' },
   expirationYear: { label: 'Expiry year', purpose: 'cc-exp-year', hint: 'YYYY' },
@@ -81,7 +81,7 @@ const cardLooks = {
 
 function cardForm({ total, totalCents }: CheckoutWords, { action, payKey }: CheckoutForms, wrong: Problems): Html {
   const [number, ...rest] = cardFields
-  const field = cardFieldsOf<CardField>(cardLooks, wrong)
+  const field = cardFieldsOf<CardField>(cardFieldSettings, wrong)
   return html`<form method="post" action="${action}" class="card box" novalidate aria-labelledby="card">
 <h2 id="card">Pay by card</h2>
 <input type="hidden" name="action" value="pay">
