@@ -68,7 +68,7 @@ onEachDatabase('the page of a payment request', (database) => {
     const before = await total()
     const [visitor, anotherTab] = [await signedOutVisitor(), await signedOutVisitor()]
     await anotherTab.open(path)
-    expect((await visitor.open(path)).text).toContain('an account is created for them')
+    expect((await visitor.open(path)).text).toContain('paying creates their account')
     const clicks = await Promise.all([1, 2, 3].map(() => visitor.send(path, { decision: 'card', ...good })))
     expect(clicks.map(({ status, headers }) => [status, headers.get('Location')])).toEqual(Array(3).fill([303, path]))
     expect(await total()).toBe(before + 1250)

@@ -27,8 +27,8 @@ interface HomeState {
 }
 
 /**
- * Renders the page at the root address. The page also works without its script. A link for each host shows that host's
- * configuration, and the person can copy the texts by hand.
+ * Renders the page at `/`. It also works without JavaScript: a link for each host shows that host's configuration, and
+ * visitors can copy the configuration by hand.
  */
 export function homePage(state: HomeState): Html {
   const { environment, version, mcpUrl } = state
@@ -55,7 +55,7 @@ ${block(firstQuestion, 'the question')}
 </ul>
 </section>
 ${sandbox ? shops : ''}<section aria-labelledby="programs">
-<h2 id="programs">Build on it</h2>
+<h2 id="programs">For developers</h2>
 <ul>
 <li><a href="/docs">API reference</a> (<a href="/openapi.json">openapi.json</a>)</li>
 <li><a href="/llms.txt">llms.txt</a>: all tools in one text file</li>
@@ -72,7 +72,7 @@ ${sandbox ? shops : ''}<section aria-labelledby="programs">
 
 const shops = html`<section aria-labelledby="shops">
 <h2 id="shops">Buy something</h2>
-<p><a href="/shops">Shops</a>, where an agent that drives a browser pays by card</p>
+<p><a href="/shops">Shops</a> where an agent that uses a browser can pay by card</p>
 </section>
 `
 
@@ -83,7 +83,7 @@ function hostSection({ host, mcpUrl, start }: HomeState): Html {
 <nav aria-label="AI hosts"><ul class="line">
 ${hostNames.map((name) => html`<li><a class="button" href="/?host=${name}#connect"${name === host ? html` aria-current="true"` : ''}>${hostSetups[name].title}</a></li>`)}
 </ul></nav>
-<h3>At this address, with a sign-in</h3>
+<h3>Connect to this address and sign in</h3>
 ${configurationPart(host, { url: mcpUrl })}
 ${setup.remoteTip === undefined ? '' : html`<p class="aside">${setup.remoteTip}</p>`}
 ${start === undefined ? '' : localSetup(host, start)}
@@ -95,7 +95,7 @@ function localSetup(host: HostName, start: Start): Html {
   return html`<details${entry({ url: '' }) === null ? html` open` : ''}>
 <summary>Or let ${title} start the MCP server</summary>
 <div class="stack">
-<p class="aside">That server uses this same sandbox, and works even if this service is not running.</p>
+<p class="aside">The MCP server then uses this same sandbox, and works even if this service is not running.</p>
 ${configurationPart(host, { start })}
 </div>
 </details>`
@@ -105,12 +105,12 @@ function configurationPart(host: HostName, reach: Reach): Html {
   const { title, file } = hostSetups[host]
   const [text, link] = [hostBlock(host, reach), hostLink(host, reach)]
   if (text === null) return html``
-  return html`${link === null ? '' : html`<p><a class="button accent" href="${link}">Add to ${title}${'start' in reach ? ', which starts it' : ''}</a></p>`}
+  return html`${link === null ? '' : html`<p><a class="button accent" href="${link}">Add to ${title}${'start' in reach ? ', which starts the server' : ''}</a></p>`}
 <p class="aside">${link === null ? 'Put' : 'Or put'} this into ${file}:</p>
-${block(text, `the configuration of ${title}${'start' in reach ? ' that starts it' : ''}`)}`
+${block(text, `the configuration of ${title}${'start' in reach ? ' that starts the server' : ''}`)}`
 }
 
-/** Renders a text for copying. The script adds a copy button. */
+/** Renders text to copy. The page's script adds a copy button, whose label ends with `content`. */
 function block(text: string, content: string): Html {
   return html`<pre data-copy="${content}"><code>${text}</code></pre>`
 }

@@ -28,11 +28,11 @@ export interface ShownInvitation {
   status: PartyInvitationStatus | 'EXPIRED'
   party: string
   role: 'ADMIN' | 'MEMBER'
-  /** The email address that was invited. The person will sign in with it. */
+  /** The email address that was invited. The person who joins will sign in with it. */
   email: string
-  /** Whether the address already belongs to a user. If it does, it cannot join another party. */
+  /** Whether the address of a pending invitation already belongs to a user, who cannot join a second party. */
   isTaken: boolean
-  /** Whether the visitor may decline. If the address belongs to a user, only that user may. */
+  /** Whether the visitor may decline. If the address belongs to a user of a self-managed party, only that user may. */
   mayDecline: boolean
   /** A token that the form sends back. It is valid only while the invitation is unchanged. */
   formToken: string
@@ -45,22 +45,23 @@ export interface ShownInvitation {
 export type Outcome = 'joined' | 'declined' | 'stale'
 
 /**
- * The invited person's operations on an invitation to a party. They need no credential, only the token in the page's
- * address.
+ * The operations of the page where an invited person joins or declines. To join, a visitor needs no credential but the
+ * secret token in the page's address.
  */
 export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<ShownInvitation | undefined>
   /**
-   * Returns whether the invitation is unchanged since the form was shown. Call this before hashing a password, which is
-   * slow.
+   * Returns whether the invitation is unchanged since the form was shown. Call this before the slow hashing of a
+   * password.
    */
   isShown(token: string, formToken: string): Promise<boolean>
   /**
    * Accepts an invitation.
-   * @throws 403 for a form from another page, 409 if the address already belongs to a user.
+   * @throws 403 if the form is not from this page or the party is stopped; 409 if the invitation has expired or the
+   * address already belongs to a user.
    */
   accept(token: string, formToken: string, newMember: NewMember): Promise<Outcome | undefined>
-  /** Declines an invitation. @throws 403 for a form from another page, or for another user's invitation. */
+  /** Declines an invitation. @throws 403 if the form is not from this page, or the visitor may not decline. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
 
@@ -132,9 +133,7 @@ async function applyForm(
   return invitation?.version === version ? work(context, invitation) : unchanged('stale')
 }
 
-/**
- * Returns the version of the invitation for which the form was shown; undefined if the form is not for this invitation.
- */
+/** Returns the version that the invitation had when the form was shown; undefined if `formToken` is invalid. */
 async function versionOf(
   tx: Transaction,
   { id }: PartyInvitationRecord,

@@ -1,7 +1,7 @@
 import { foreignText } from '../../../core/foreign-text.ts'
 
 export const longestName = 100
-/** The length limits of a password. The password of the sandbox's owner has the same limits (docs/configuration.md). */
+/** The length limits of a password. They also apply to the sandbox owner's password (docs/configuration.md). */
 export const shortestPassword = 12
 export const longestPassword = 128
 

@@ -79,7 +79,7 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
     const filled = { name, problem: firstProblem.problem, invalid: firstProblem.field }
     return show(c, { invitation, signedIn, filled, status: 422 })
   }
-  // Hashing is slow, so a password is hashed only if the invitation is unchanged.
+  // Hashing is slow. If the invitation has changed, `accept` refuses the form, so no hash is needed.
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
   const outcome = await pages.invitations.accept(tokenOf(c), formToken, { name, passwordHash })
   if (outcome === undefined) return notFound(c)

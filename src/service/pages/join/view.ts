@@ -6,7 +6,7 @@ import { isolatedText } from '../frame/texts.ts'
 import type { ShownInvitation } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
-/** The values to fill in from the previous attempt, and their problem. A password is never filled in again. */
+/** The person's previous input, which the form shows again, and its problem. The form never shows a password again. */
 export interface FilledForm {
   name: string
   problem: string | null
@@ -16,7 +16,7 @@ export interface FilledForm {
 interface PageState {
   form: PageForm
   filled: FilledForm
-  /** The name of the user who is signed in at this browser; null if nobody is. */
+  /** The name of the browser's signed-in user; null if nobody is signed in. */
   signedInAs: string | null
 }
 
@@ -36,7 +36,7 @@ ${line === null ? '' : html`<p role="status" class="done">${line}</p>`}
 <div><dt>Role</dt><dd>${roles[role]}</dd></div>
 </dl>
 ${status === 'ACCEPTED' ? html`<p><a href="/sign-in">Sign in</a></p>` : ''}
-${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> already belongs to an account and can’t join another. Ask <bdi>${party}</bdi> to invite another address.</p>` : ''}
+${isOpen && isTaken ? html`<p class="warning"><bdi>${email}</bdi> already belongs to an account and can’t join another. Ask <bdi>${party}</bdi> to invite a different address.</p>` : ''}
 ${isOpen && !isTaken ? joinForm(form, filled, { email, signedInAs }) : ''}
 ${isOpen && invitation.mayDecline ? declineForm(form) : ''}
 ${isOpen && !invitation.mayDecline ? html`<p class="aside">To decline, <a href="/sign-in?next=${encodeURIComponent(form.action)}">sign in</a> as <bdi>${email}</bdi>.</p>` : ''}`

@@ -15,7 +15,7 @@ export interface ApplicationEntry {
   scopes: readonly string[]
   /** Whether the application identifies itself with a secret or with a private key. */
   proof: 'secret' | 'key'
-  /** The text that the person pasted as the public keys. */
+  /** The content of the field for public keys, which should be JSON. */
   keys: string
 }
 
@@ -30,7 +30,7 @@ export interface ProviderEntry {
 
 type Field<Entry> = keyof Entry | 'form'
 
-/** The problems with a form's values, by field. `form` is for a problem that belongs to no single field. */
+/** The problems with a form's values, by field. A problem that belongs to no single field is under `form`. */
 export type Problems<Entry> = Partial<Record<Field<Entry>, string>>
 
 /** The most rules that the form accepts. The tool `update_trusted_issuer` accepts more. */
@@ -62,7 +62,7 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
   }
 }
 
-/** The request body for the form's operation, or the problems if the form is invalid. */
+/** The attributes and relationships of the form's API request, or the problems if the form is invalid. */
 type FormResult<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
 
 const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
@@ -70,7 +70,8 @@ const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) =>
 const noScope = 'Choose at least one permission.'
 
 /**
- * Returns the body that registers the application, or the form's problems. The operation itself checks everything else.
+ * Returns the content of the API request that registers the application, or the form's problems. The API itself
+ * checks everything else.
  */
 export function applicationRequest(entry: ApplicationEntry, agents: readonly Agent[]): FormResult<ApplicationEntry> {
   const { name, agentId, scopes, proof } = entry
@@ -86,17 +87,17 @@ export function applicationRequest(entry: ApplicationEntry, agents: readonly Age
   return { attributes: { name, scopes, publicKeys: keys.publicKeys }, relationships }
 }
 
-/** Returns the body that trusts the provider, without the empty rules, or the form's problems. */
+/** Returns the content of the API request that trusts the provider, or the form's problems. Leaves out empty rules. */
 export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]): FormResult<ProviderEntry> {
   const { name, issuer, jwksUri, rules, scopes } = entry
   const filled = rules.filter(({ claim, value }) => claim !== '' || value !== '')
   const problems: Problems<ProviderEntry> = {
     ...(name === '' && { name: 'Enter a name.' }),
-    ...(issuer === '' && { issuer: 'Enter the address that the provider calls its issuer.' }),
+    ...(issuer === '' && { issuer: 'Enter the address that identifies the provider in its assertions.' }),
     ...(jwksUri === '' && { jwksUri: 'Enter the address of the provider’s public keys.' }),
     ...(filled.length === 0 && { rules: 'Enter at least one rule: a claim, its value, and an agent.' }),
     ...(filled.some((rule) => rule.claim === '' || rule.value === '' || !isAmong(agents, rule.agentId)) && {
-      rules: 'Each rule needs a claim, its value, and an agent. To leave a rule out, empty its claim and value.',
+      rules: 'Each rule needs a claim, its value, and an agent. To leave a rule out, clear its claim and value.',
     }),
     ...(scopes.length === 0 && { scopes: noScope }),
   }
@@ -104,24 +105,24 @@ export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]):
   return { attributes: { name, issuer, jwksUri, agents: filled, scopes } }
 }
 
-const keyProblem = 'Paste one public key as JSON (a JWK), or a set of them (a JWKS).'
-/** The members of private and shared keys (RFC 7518 section 6). */
+const keyProblem = 'Paste one public key as JSON (a JWK), or a set of public keys (a JWKS).'
+/** The members of a JWK that only private and shared keys have (RFC 7518 section 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Parses a JWK, a JWKS or a list of keys. Returns the keys with only the members of public keys, or a problem. */
+/** Parses a JWK, a JWKS or a list of JWKs. Returns the keys with their known public members only, or a problem. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
   if (text === '') return { problem: keyProblem }
   const value = parseJson(text)
   const keys = [isObject(value) && Array.isArray(value.keys) ? value.keys : value].flat()
   if (!keys.every(isObject)) return { problem: keyProblem }
   if (keys.some((key) => secretMembers.some((member) => Object.hasOwn(key, member)))) {
-    const problem = 'This is a private key. It was not stored. Paste the public key alone, without its member "d".'
+    const problem = 'This is a private key. It was not stored. Paste only the public key, without members such as “d”.'
     return { problem, isSecret: true }
   }
   return { publicKeys: keys.map(publicMembersOf) }
 }
 
-/** Returns the entry for the form to show again. If `keys` contains a private key, it is emptied. */
+/** Returns the values that the form shows again: `entry`, but with `keys` emptied if it contains a private key. */
 export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
   const keys = keysIn(entry.keys)
   return 'isSecret' in keys ? { ...entry, keys: '' } : entry
@@ -131,7 +132,7 @@ function publicMembersOf(key: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
 }
 
-/** Returns a field's text. Browsers send each line ending as two characters. */
+/** Returns the trimmed value of a field. Browsers send line breaks as `\r\n`; the result has `\n` instead. */
 function fieldValue(sent: URLSearchParams, name: string): string {
   return (sent.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

@@ -3,20 +3,20 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 
-/** A new application, as returned by the operation. */
+/** A new application, as the API returns it. */
 export interface NewApplication {
   name: string
   clientId: string
   clientSecret: string | null
 }
 
-/** A newly trusted identity provider, as returned by the operation. */
+/** A newly trusted identity provider, as the API returns it. */
 export interface NewTrustedIssuer extends NewApplication {
   issuer: string
   audience: string
 }
 
-/** Renders the response to the form for an application. This is the only page that shows the application's secret. */
+/** Renders the response after an application is registered. No other page shows the application's secret. */
 export function registeredPage({
   name,
   clientId,
@@ -31,10 +31,10 @@ export function registeredPage({
     ...(clientSecret === null ? [] : [fact('Client secret', html`<code>${clientSecret}</code>`)]),
   ]
   const [file, content] =
-    clientSecret === null ? ['key.pem', 'its private key (PKCS #8)'] : ['secret.txt', 'the client secret']
+    clientSecret === null ? ['key.pem', 'the application’s private key (PKCS #8)'] : ['secret.txt', 'the client secret']
   const next = html`<section aria-labelledby="next">
 <h2 id="next">Sign in</h2>
-<p>Put ${content} into a file that only the service can read. The MCP server then signs in with:</p>
+<p>Put ${content} into a file that no other users can read. The MCP server then signs in with:</p>
 <pre>payments-mcp login --client-credentials --client-id ${clientId} \\
   --proof-file ${file} --base-url ${baseUrl}</pre>
 <p>Any other MCP client that supports OAuth client credentials can sign in with the same client id.</p>
@@ -42,7 +42,7 @@ export function registeredPage({
   return page('Application registered', { facts, next, hasSecret: clientSecret !== null })
 }
 
-/** Renders the response to the form for an identity provider. This is the only page that shows the AI host's secret. */
+/** Renders the response after an identity provider is trusted. No other page shows the AI host's secret. */
 export function trustedPage({
   name,
   clientId,
@@ -62,7 +62,7 @@ export function trustedPage({
   const next = html`<section aria-labelledby="next">
 <h2 id="next">Set up both sides</h2>
 <ol>
-<li>At the identity provider, register this service with the audience and the resource. Let it issue assertions with the client id.</li>
+<li>At the identity provider, register this service with the audience and the resource. Let the provider issue assertions for the client id.</li>
 <li>Give the AI host the client id and the client secret.</li>
 </ol>
 </section>`
@@ -77,12 +77,12 @@ interface PageContent {
 
 function page(heading: string, { facts, next, hasSecret }: PageContent): Html {
   const main = html`<h1>${heading}</h1>
-<p class="done" role="status">${hasSecret ? 'Copy the secret now. It is shown only this once, and nobody can look it up later.' : 'It signs in with its private key. There is no secret to copy.'}</p>
+<p class="done" role="status">${hasSecret ? 'Copy the secret now. It is shown only this once, and nobody can look it up later.' : 'The application signs in with its private key. There is no secret to copy.'}</p>
 <dl>
 ${facts}
 </dl>
 ${next}
-<p><a href="/connections">See, limit or disconnect it under your connected applications</a></p>`
+<p><a href="/connections">To see, limit or disconnect it, open your connected applications</a></p>`
   return formPage({ title: heading, isBroad: true, main })
 }
 

@@ -31,7 +31,7 @@ import { applicationPage, providerPage } from './view.ts'
 
 type RegisterDependencies = Dependencies & PageDependencies
 
-/** The size limit of a form in bytes. Five large keys or twenty rules fit. */
+/** The size limit of a form in bytes. It is enough for five large keys or twenty rules. */
 const maxBytes = 32 * 1024
 
 const applicationPath = '/connections/new/application'
@@ -39,8 +39,8 @@ const providerPath = '/connections/new/identity-provider'
 
 /**
  * Mounts two forms for owners and administrators. One registers an application that signs in by itself; the other
- * trusts an identity provider. Each form runs an API operation as the signed-in user. Only the response shows the
- * secret.
+ * trusts an identity provider. Each form runs an API operation as the signed-in user. A new secret is shown only in the
+ * response to the form.
  */
 export function mountRegister(app: Hono, dependencies: RegisterDependencies): void {
   const serve = pageRoutes(app, dependencies, orFailure)
@@ -59,14 +59,14 @@ export function mountRegister(app: Hono, dependencies: RegisterDependencies): vo
 }
 
 /**
- * Wraps `show` so that members who are not owners or administrators get a refusal instead of the form. The operation
- * checks the role again.
+ * Wraps `show` so that members who are not owners or administrators get a refusal instead of the form. The API
+ * operation checks the user's role again when the form is sent.
  */
 function requireManager(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
   return (c, pages, signedIn) => {
     if (managesParty(signedIn.user)) return show(c, pages, signedIn)
-    const text = 'Owners and administrators register applications. You are a member of the party: ask one of them.'
-    return c.html(messagePage('Not for members', text, back), 403, headers)
+    const text = 'Members cannot register applications or trust identity providers. Ask an owner or administrator.'
+    return c.html(messagePage('Only for owners and administrators', text, back), 403, headers)
   }
 }
 
@@ -141,7 +141,7 @@ function renderProvider(c: Context, { formToken }: SignedIn, state: State<Provid
 
 const answer = (c: Context, page: Html, status: Status) => c.html(page, status, headers)
 
-/** Returns the agents to choose from, newest first. Only the first page of the API's list is offered. */
+/** Returns the newest active agents, at most 100. The person chooses from these. */
 async function agentsOf(pages: RegisterDependencies, { user }: SignedIn): Promise<Agent[]> {
   const query = { status: 'ACTIVE', limit: '100' }
   const { body } = await readAsUser(pages, user, 'listAgents' satisfies OperationKey, { params: {}, query })

@@ -10,11 +10,11 @@ interface FormPageState<Entry> extends PageForm {
   agents: readonly Agent[]
   entry: Entry
   problems: Problems<Entry>
-  /** Whether the person has just added another rule. If so, the rule's first field gets the focus. */
+  /** Whether the person has just added another rule. If so, the new rule's first field gets the focus. */
   isAdded?: boolean
 }
 
-/** Renders the form that registers an application. It has no script: the browser sends the form. */
+/** Renders the form that registers an application. The page has no script: the browser sends the form. */
 export function applicationPage({ agents, entry, problems, ...target }: FormPageState<ApplicationEntry>): Html {
   const focus = firstInvalid(problems, ['name', 'agentId', 'scopes', 'keys'])
   const main = html`<h1>Register an application</h1>
@@ -25,23 +25,23 @@ ${agents.length === 0 ? noAgent : ''}
 ${summary(problems)}
 ${textField({ name: 'name', label: 'Name', hint: 'What you call it, such as “Nightly orders”', value: entry.name, maxLength: 100, problem: problems.name, isFocused: focus === 'name' })}
 <div class="field">
-<label for="agent">It acts as</label>
+<label for="agent">Agent that the application acts as</label>
 ${agentSelect(agents, entry.agentId, html`id="agent" aria-describedby="agent-problem" ${problemAttributes(problems.agentId, focus === 'agentId')}`)}
 <p class="problem" id="agent-problem">${problems.agentId ?? ''}</p>
 </div>
-${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
+${scopeFields('The application may', entry.scopes, problems.scopes, focus === 'scopes')}
 <fieldset>
-<legend>It proves its identity with</legend>
+<legend>The application proves its identity with</legend>
 <div class="list">
 <div class="option box">
 <input type="radio" id="proof-secret" name="proof" value="secret" aria-describedby="about-secret" ${entry.proof === 'secret' ? html`checked` : ''}>
-<div><label for="proof-secret">A secret</label><p class="aside" id="about-secret">We create it and show it once.</p></div>
+<div><label for="proof-secret">A secret</label><p class="aside" id="about-secret">We create the secret and show it once.</p></div>
 </div>
 <div class="option box">
 <input type="radio" id="proof-key" name="proof" value="key" aria-describedby="about-key" ${entry.proof === 'key' ? html`checked` : ''}>
 <div>
 <label for="proof-key">A key pair</label>
-<p class="aside" id="about-key">Its private key never leaves its machine.</p>
+<p class="aside" id="about-key">The private key never leaves the application’s machine.</p>
 <div class="field chosen-only">
 <label for="keys">Public key</label>
 <p class="aside" id="keys-hint">JSON: a JWK, or a JWKS with up to ${maxKeys} keys</p>
@@ -75,9 +75,9 @@ ${agents.length === 0 ? noAgent : ''}
 <input type="hidden" name="formToken" value="${target.token}">
 ${summary(problems)}
 ${textField({ name: 'name', label: 'Name of the AI host', hint: 'What you call the application that presents the sign-ins', value: entry.name, maxLength: 100, problem: problems.name, isFocused: focus === 'name' })}
-${textField({ name: 'issuer', label: 'Issuer', hint: 'The “iss” of its assertions, such as https://login.example.com', value: entry.issuer, maxLength: 500, problem: problems.issuer, isFocused: focus === 'issuer', isAddress: true })}
-${textField({ name: 'jwksUri', label: 'Address of its public keys', hint: 'Its “jwks_uri”, such as https://login.example.com/jwks', value: entry.jwksUri, maxLength: 500, problem: problems.jwksUri, isFocused: focus === 'jwksUri', isAddress: true })}
-${scopeFields(entry.scopes, problems.scopes, focus === 'scopes')}
+${textField({ name: 'issuer', label: 'Issuer', hint: 'The “iss” of the provider’s assertions, such as https://login.example.com', value: entry.issuer, maxLength: 500, problem: problems.issuer, isFocused: focus === 'issuer', isAddress: true })}
+${textField({ name: 'jwksUri', label: 'Address of the provider’s public keys', hint: 'The provider’s “jwks_uri”, such as https://login.example.com/jwks', value: entry.jwksUri, maxLength: 500, problem: problems.jwksUri, isFocused: focus === 'jwksUri', isAddress: true })}
+${scopeFields('The AI host may', entry.scopes, problems.scopes, focus === 'scopes')}
 <fieldset aria-describedby="rules-hint rules-problem">
 <legend>Who acts as which agent</legend>
 <div class="field">
@@ -89,7 +89,7 @@ ${rules.map((rule, at) => ruleFields(rule, { agents, at, mark: (id) => problemAt
 </div>
 </fieldset>
 <div class="choices">
-<button type="submit" name="action" value="trust">Trust it</button>
+<button type="submit" name="action" value="trust">Trust the provider</button>
 ${rules.length < maxRules ? html`<button type="submit" name="action" value="add" class="quiet">Add another rule</button>` : ''}
 </div>
 </form>
@@ -105,7 +105,7 @@ function titleFor<Entry>(heading: string, problems: Problems<Entry>): string {
   return Object.keys(problems).length === 0 ? heading : `Error: ${heading}`
 }
 
-/** Renders the message that nothing was changed. The problem with a field is shown next to the field instead. */
+/** Renders the message that nothing was changed. Each problem with a field is shown next to the field, not here. */
 function summary<Entry>(problems: Problems<Entry>): Html | '' {
   if (Object.keys(problems).length === 0) return ''
   const text =
@@ -113,7 +113,7 @@ function summary<Entry>(problems: Problems<Entry>): Html | '' {
   return html`<p class="problem" role="alert">${text}</p>`
 }
 
-/** Returns the first field with a problem, in the order of the page. */
+/** Returns the first field that has a problem. @param order The fields in the order of the page. */
 function firstInvalid<Entry>(problems: Problems<Entry>, order: readonly (keyof Entry)[]): keyof Entry | undefined {
   return order.find((field) => problems[field] !== undefined)
 }
@@ -148,9 +148,9 @@ ${agents.map((agent) => html`<option value="${agent.id}" ${agent.id === chosen ?
 </select>`
 }
 
-function scopeFields(chosen: readonly string[], problem: string | undefined, isFocused: boolean): Html {
+function scopeFields(legend: string, chosen: readonly string[], problem: string | undefined, isFocused: boolean) {
   return html`<fieldset ${problem === undefined ? '' : html`aria-describedby="scopes-problem"`}>
-<legend>It may</legend>
+<legend>${legend}</legend>
 ${problem === undefined ? '' : html`<div class="field"><p class="problem" id="scopes-problem">${problem}</p></div>`}
 ${applicationScopes.map(
   (scope, at) => html`<div class="option">
@@ -163,8 +163,8 @@ ${applicationScopes.map(
 }
 
 /**
- * Returns the ids of the fields that must still be filled in for a rule. An empty rule is allowed if there are several
- * rules.
+ * Returns the ids of a rule's fields that must still be filled in. If there are several rules, a rule without a claim
+ * and a value is ignored.
  */
 function emptyFieldIds({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
   if (claim === '' && value === '' && rules.length > 1) return []
@@ -175,7 +175,7 @@ function emptyFieldIds({ claim, value, agentId }: AgentClaim, at: number, rules:
 interface RuleState {
   agents: readonly Agent[]
   at: number
-  /** Returns the attributes for the field with this id. They mark the field if it is wrong, or give it the focus. */
+  /** Returns the HTML attributes that mark the field with this id as invalid, or focus it, if necessary. */
   mark(id: string): Html
 }
 

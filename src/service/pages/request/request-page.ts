@@ -32,32 +32,32 @@ export interface ShownRequest {
   status: PaymentRequestStatus
   /** The name of the party that requests the money. */
   requester: string
-  /** The name of the party that should pay. */
+  /** The payer's name; if the name is unknown, the address to which the request was sent. */
   payer: string
   amountCents: number
   description: string | null
   expiresAtMs: number
-  /** How the visitor is related to the payer. */
+  /** Whether the visitor may pay or decline as a user of the payer's party, as anybody with the link, or not at all. */
   answerer: Answerer
-  /** Whether the payer has no account yet. If so, paying creates one. */
+  /** Whether the payer has no account yet. If so, paying creates an account. */
   isNewPayer: boolean
   /** Whether the payer may still try a card. */
   takesCards: boolean
-  /** The reason why the last card was declined; null if none was. */
+  /** The reason why the last card was declined; null if no card was declined. */
   lastDecline: CardDecline | null
-  /** Whether a payment for this request waits for a decision. */
+  /** Whether the payment for this request is waiting for approval. */
   inReview: boolean
   /** A token that the form sends back. It is valid only while the request is unchanged. */
   formToken: string
   viewer: Viewer | null
 }
 
-/** The signed-in user. */
+/** The signed-in user who opened the page. */
 export interface Viewer {
   relation: 'payer' | 'requester' | 'other'
-  /** The wallets that the payer can pay from. */
+  /** The wallets that the user can pay from; empty for anyone but the payer. */
   wallets: { id: string; name: string | null; availableCents: number }[]
-  /** The id of the approval for which a payment waits; null for anyone but the payer. */
+  /** The id of the pending approval of the payment; null if there is none, and for anyone but the payer. */
   approvalId: string | null
 }
 
@@ -69,22 +69,29 @@ export interface CardEntry {
 }
 
 /**
- * The result of a submitted form. `stale` means that nothing was done, because the request has changed since the page
- * was shown.
+ * The result of a submitted form. `declined` means that the payer declined the request, or that the card was declined.
+ * `stale` means that nothing was done, because the request has changed since the page was shown.
  */
 export type Outcome = 'paid' | 'declined' | 'stale'
 
-/** The payer's operations on a payment request. They need no credential, only the token in the page's address. */
+/**
+ * The operations of a payment request's page. Visitors need only the secret token in the page's address, except that
+ * for a self-managed payer, only its signed-in users may pay or decline.
+ */
 export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<ShownRequest | undefined>
   /**
    * Pays a request by card.
-   * @throws 403 for a form from another page, or if the payer's users must sign in to pay and the visitor is not one of
-   * them; 409 if the request cannot be paid; 422 for an invalid card field; 429 after too many declined cards.
+   * @throws 403 if the form is not from this page, or if only users of the payer may pay and the visitor is not one of
+   * them; 409 if the request cannot be paid by card; 422 for an invalid card field; 429 during the pause after too many
+   * declined cards.
    */
   payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
-  /** Declines for a payer that has no user who can sign in. @throws 403, 409. */
+  /**
+   * Declines the request for a payer that is not self-managed.
+   * @throws 403 if the form is not from this page, or the payer is self-managed; 409 if the request is not open.
+   */
   decline(token: string, formToken: string): Promise<Outcome | undefined>
 }
 
@@ -153,7 +160,7 @@ interface Paying {
   user: UserRow | undefined
 }
 
-/** Pays the request. If a user of the payer pays, the payer's own activity records which one. */
+/** Pays the request by card. If a user of the payer's party pays, that party's activity also records the user. */
 async function payAs(
   context: ChangeContext,
   request: PaymentRequestRow,
@@ -169,8 +176,8 @@ async function payAs(
 }
 
 /**
- * Returns how the visitor relates to the payer.
- * @throws 403 `forbidden` if only users of the payer may answer and the visitor is not one of them.
+ * Returns whether the visitor answers as a user of the payer's party or as anybody with the link.
+ * @throws 403 `forbidden` if only users of the payer's party may answer and the visitor is not one of them.
  */
 async function requireAnswerer(
   { tx }: ChangeContext,
@@ -233,7 +240,7 @@ async function viewOf(
   }
 }
 
-/** The most wallets to choose from. More would be hard to compare. */
+/** The maximum number of wallets that the page offers. More would be hard to compare. */
 const maxWallets = 50
 
 async function viewerOf(tx: Transaction, request: PaymentRequestRow, user: UserRow): Promise<Viewer> {

@@ -8,7 +8,7 @@ export type CardField = (typeof cardFields)[number]
 /** The messages to show next to invalid fields. They do not repeat the typed values. */
 export type CardProblems = Partial<Record<CardField, string>>
 
-/** The length limit of a card field. */
+/** The length to which the value of a card field is cut. */
 const maxFieldLength = 40
 
 export function cardOf(sent: URLSearchParams): CardEntry {
@@ -16,7 +16,7 @@ export function cardOf(sent: URLSearchParams): CardEntry {
   return { number: typedField('number'), expiry: typedField('expiry'), cvv: typedField('cvv') }
 }
 
-/** Returns the card field that an error names; undefined if the error is about something else. */
+/** Returns the card field that an error is about; undefined if it is not about a card field. */
 export function fieldOf({ source }: Failure): CardField | undefined {
   const named = source !== undefined && 'pointer' in source ? source.pointer.split('/').at(-1) : undefined
   return cardFields.find((field) => field === named)

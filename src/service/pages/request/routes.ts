@@ -85,14 +85,11 @@ interface Input {
   sent: URLSearchParams
 }
 
-/**
- * Charges a card for a signed-in user of the payer, whose session must have proof
- * (docs/service.md#page-of-a-payment-request).
- */
+/** Charges a card for a user of the payer's party. A one-click sign-in does not suffice (`SignedIn.isProven`). */
 async function payByCardAsUser(c: Context, pages: RequestDependencies, input: Input): Promise<Response> {
   const { request, signedIn, sent } = input
   if (signedIn === undefined || !isPersonTokenValid(signedIn, request, sent)) {
-    return refusalPage(c, 403, 'You have since signed in as a different user.')
+    return refusalPage(c, 403, 'You are not signed in as the user who opened this form.')
   }
   if (!signedIn.isProven) return refusalPage(c, 403, 'To pay, sign in with your password.')
   return payByCard(c, pages, input)
@@ -124,8 +121,8 @@ async function answerAsPayer(
   const { request, signedIn, sent } = input
   const isOwn = signedIn !== undefined && isPersonTokenValid(signedIn, request, sent)
   if (!isOwn || request.viewer?.relation !== 'payer')
-    return refusalPage(c, 403, 'You have since signed in as a different user.')
-  // A double click or another tab may have answered the request already.
+    return refusalPage(c, 403, 'You are not signed in as the user who opened this form.')
+  // A double click, or a form in another tab, may have paid or declined the request already.
   if (request.status !== 'OPEN') return lead(c)
   const params = { paymentRequestId: request.id }
   const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }
@@ -140,7 +137,7 @@ async function answerAsPayer(
   return show(c, pages, { request: now ?? request, signedIn, refused: refusal, status: statusOf(reply) })
 }
 
-/** Runs `work` and redirects to the page, which shows the result. If `work` is refused, the response explains why. */
+/** Runs `work` and redirects to the page, which shows the result. A refusal by `work` is explained in the response. */
 async function runOrExplain(
   c: Context,
   pages: RequestDependencies,

@@ -22,7 +22,7 @@ export interface PageForms {
   account: Account | null
 }
 
-/** The problems with the submitted form: a general one, or one for each invalid card field. */
+/** The problems with the submitted form: a general problem, or a problem for each invalid card field. */
 export interface FormProblems {
   problem: string | null
   fields: CardProblems
@@ -70,8 +70,8 @@ ${viewer?.relation === 'payer' ? walletForm(words, forms) : ''}
 ${takesCards ? cardForm(words, forms, { fields, isNewPayer, sandbox }) : html`<p class="warning">Too many cards were declined. This request can no longer be paid by card.</p>`}
 ${viewer === null && !isNewPayer ? html`<p class="aside">To pay from a wallet instead, <a href="/sign-in?next=${encodeURIComponent(forms.action)}">sign in</a>.</p>` : ''}
 <section aria-labelledby="no">
-<h2 id="no">Not you, or not now?</h2>
-<p class="aside">If you decline, <bdi>${words.requester}</bdi> is notified. Or close this page: nothing is paid, and the link works until it expires.</p>
+<h2 id="no">Don’t want to pay?</h2>
+<p class="aside">If you decline, <bdi>${words.requester}</bdi> is notified. If you just close this page, nothing is paid, and the link still works until the request expires.</p>
 <form method="post" action="${forms.action}">
 ${hiddenFields(forms)}
 <button type="submit" name="decision" value="decline" class="danger">Decline</button>
@@ -79,7 +79,7 @@ ${hiddenFields(forms)}
 </section>`
 }
 
-/** Renders the notice that only the payer's users may answer. */
+/** Renders the notice that only the payer's users can pay or decline. */
 function payersOnlyNotice({ payer }: RequestWords, { account, action }: PageForms): Html {
   if (account !== null) return html`<p class="aside">Only a user of <bdi>${payer}</bdi> can pay or decline this.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(action)}">Sign in</a> as a user of <bdi>${payer}</bdi> to pay or decline this.</p>`
@@ -138,7 +138,7 @@ ${field('number')}
 ${field('expiry')}
 ${field('cvv')}
 </div>
-<p class="aside" id="as">${isNewPayer ? html`You pay as <bdi>${payer}</bdi>, and an account is created for them. ` : ''}The card is charged once, now.</p>
+<p class="aside" id="as">${isNewPayer ? html`You pay as <bdi>${payer}</bdi>, and paying creates their account. ` : ''}The card is charged once, now.</p>
 <button type="submit" name="decision" value="card" aria-describedby="as">Pay ${amount}</button>
 ${sandbox ? testCardList() : ''}
 </form>

@@ -6,7 +6,7 @@ import type { CardDecline } from '../../rules/request-cards.ts'
 import { dollars, isolatedText, momentOf } from '../frame/texts.ts'
 import type { ShownRequest } from './request-page.ts'
 
-/** The texts of a payment request, as shown to the payer. Plain text, not HTML. */
+/** The texts on the page of a payment request. They are plain text, not HTML. */
 export interface RequestWords {
   heading: string
   requester: string
@@ -14,11 +14,11 @@ export interface RequestWords {
   amount: string
   description: string
   expires: string
-  /** The outcome of the request or its pending step; null while the payer can pay or decline. */
+  /** The outcome or the current state of the request; null while the payer can pay or decline. */
   outcome: string | null
   /** The address of the page where the payer's users decide on the payment; null if there is nothing to decide. */
   review: string | null
-  /** The reason why the last card was declined; null if none was. */
+  /** The message about the last declined card; null if no card was declined or the request is no longer open. */
   declined: string | null
   wallets: { id: string; label: string }[]
 }
@@ -60,16 +60,16 @@ const statusTexts = {
     heading: 'Payment in progress',
     line: inReview
       ? `The payment of ${amount} to ${who} is over a limit and needs the payer’s approval.`
-      : `The payer’s bank is processing it. ${who} has not received ${amount} yet.`,
+      : `The payer’s bank is processing the payment. ${who} has not received ${amount} yet.`,
   }),
   COMPLETED: ({ who, amount }) => ({ heading: 'Paid. Thank you.', line: `${amount} was paid to ${who}.` }),
   FAILED: ({ who }) => ({
     heading: 'The payment failed',
-    line: `The payer’s bank refused it: nothing was paid. To pay after all, ask ${who} for a new request.`,
+    line: `The payer’s bank refused the payment. Nothing was paid. To pay after all, ask ${who} for a new request.`,
   }),
   RETURNED: ({ who }) => ({
     heading: 'The payment was returned',
-    line: `The payer’s bank sent it back. To pay after all, ask ${who} for a new request.`,
+    line: `The payer’s bank sent the payment back. To pay after all, ask ${who} for a new request.`,
   }),
   CANCELED: ({ who }) => ({ heading: 'Nothing to pay', line: `${who} canceled the request. Nothing was paid.` }),
   DECLINED: ({ who }) => ({
@@ -82,7 +82,7 @@ const statusTexts = {
   }),
 } as const satisfies Record<PaymentRequestStatus, StatusText>
 
-/** The message for each kind of decline. */
+/** The message for each reason why a card was declined. */
 const declines = {
   declined: 'The card was declined. Nothing was paid. Try again, or use another card.',
   card_blocked: 'The bank has blocked that card. Nothing was paid. Use another card.',
@@ -92,9 +92,9 @@ const declines = {
   agreement_ended: 'The card was declined. Nothing was paid. Use another card.',
 } as const satisfies Record<CardDecline, string>
 
-/** A description of what each sandbox test card does on this page, for people who try it. */
+/** A description of each test card's result on this page. */
 export const testCardWords = {
-  approves: 'Pays',
+  approves: 'Approved, every time',
   declines_once: 'Declined at first, approved on the next try',
   declines: 'Declined, every time',
   blocked: 'Declined: the bank has blocked the card',

@@ -18,7 +18,7 @@ export interface ShopsDependencies extends Dependencies, PageDependencies {
 
 export type Show = (c: Context, pages: ShopsDependencies) => Promise<Response>
 
-/** The fields of a form that this site showed, and the idempotency key of the form's operation. */
+/** The fields of a submitted form, and the form's idempotency key. */
 interface SentForm {
   sent: URLSearchParams
   key: string
@@ -28,14 +28,14 @@ export type Take = (c: Context, pages: ShopsDependencies, form: SentForm) => Pro
 
 export const orFailure = failingAs({ page: 'a page of a shop', headers })
 
-/** Handles a form of this site that a browser or another program sent. */
+/** Checks a form and handles it with `take`. Refuses forms from other sites, but not from programs. */
 export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {
   if (isForeignForm(c, pages.publicUrl())) return refusalPage(c, 403, 'Another site sent the form.')
   if (!isForm(c)) return refusalPage(c, 400, 'Send the form as application/x-www-form-urlencoded.')
   const sent = new URLSearchParams(await c.req.text())
   const key = keyOf(sent)
   if (key === undefined)
-    return refusalPage(c, 400, 'The form lacks its key. Send all of its fields, including the hidden ones.')
+    return refusalPage(c, 400, 'The form lacks a valid “key”. Send all fields of the form, including the hidden ones.')
   return take(c, pages, { sent, key })
 }
 
@@ -58,12 +58,12 @@ export function notFound(c: Context, text: string): Response | Promise<Response>
   return c.html(messagePage('Not found', text, { href: '/shops', text: 'All shops' }), 404, headers)
 }
 
-/** Returns the token in the address, which may be invalid. A valid token identifies the buyer. */
+/** Returns the token in the page's address. It may be invalid; a valid token identifies a checkout and its buyer. */
 export function tokenOf(c: Context): string {
   return (c.req.param('token') ?? '').slice(0, maxTokenLength)
 }
 
-/** The most characters of a token. Real tokens are shorter. */
+/** The length to which a token is cut. Valid tokens are shorter. */
 const maxTokenLength = 200
 
 /** Returns the attributes of the resource in an operation's reply. */

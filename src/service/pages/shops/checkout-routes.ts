@@ -56,17 +56,17 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
     return showOpened(c, pages, opened, { refused: { problem: null, fields: problems }, status: 422 })
   }
   if (amount === undefined) {
-    const problem = 'Nothing was paid: the form lacks the total that you agree to. Send all of its fields.'
+    const problem = 'Nothing was paid: the form lacks the total that you agree to. Send all fields of the form.'
     return showOpened(c, pages, opened, { refused: { problem, fields: {} }, status: 422 })
   }
   const reply = await pages.shops.pay(opened, { ...card, amount }, key)
-  // Redirects to the page that shows the order or the declined card, so that a reload does not pay again.
+  // Redirects to the page that shows the order or the decline, so that a reload does not send the payment again.
   if (reply.status === 200) {
     const { orderId } = attributesOf<CheckoutAttributes>(reply)
     return lead(c, orderId === null ? c.req.path : orderPathOf(c))
   }
-  // After a 503, the outcome of the payment is unknown. The form keeps its key, so that sending it again repeats the
-  // same payment.
+  // After a 503, the outcome of the payment is unknown. The form keeps its idempotency key, so that sending the form
+  // again cannot pay twice.
   return showRefusal(c, pages, opened, { reply, ...(reply.status === 503 ? { payKey: key } : {}) })
 }
 
@@ -77,7 +77,7 @@ async function showRefusal(
   { reply, payKey }: { reply: Reply; payKey?: string },
 ) {
   const problem = foreignText(detailOf(reply)) || 'The shop could not do that. Try again in a moment.'
-  // After a conflict, the current state explains more than the refusal does. For example, another tab may have paid.
+  // After a conflict, the page shows the checkout's current state. For example, another tab may have paid.
   const now = reply.status === 409 ? await pages.shops.checkout(tokenOf(c)) : undefined
   const options = { refused: { problem, fields: {} }, status: statusOf(reply), ...(payKey ? { payKey } : {}) }
   return showOpened(c, pages, now ?? opened, options)
@@ -86,7 +86,7 @@ async function showRefusal(
 interface PageState {
   refused?: FormProblems
   status?: PageStatus
-  /** The idempotency key of a payment that the form should repeat; by default, a new key. */
+  /** The idempotency key of the payment that the form should retry; by default, a new key. */
   payKey?: string
 }
 

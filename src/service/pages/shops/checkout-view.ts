@@ -10,11 +10,11 @@ export interface CheckoutForms {
   action: string
   /** The idempotency key of the payment. */
   payKey: string
-  /** The idempotency key for changing the extras; null if they cannot be changed. */
+  /** The idempotency key for changing the extras; null if the extras cannot be changed. */
   cartKey: string | null
 }
 
-/** The problems with the submitted form: a general one, or one for each invalid card field. */
+/** The problems with the submitted form: a general problem, or a problem for each invalid card field. */
 export interface FormProblems {
   problem: string | null
   fields: Problems
@@ -39,7 +39,7 @@ ${cardForm(words, forms, fields)}
   return shopPage({ heading: `Checkout at ${merchant}`, problem: notice, main })
 }
 
-/** Renders the items and their status. */
+/** Renders the lines of a cart or an order, with their quantity, price and status. */
 export function linesOf(lines: CheckoutWords['lines']): Html {
   return html`<ul class="list lines">
 ${lines.map(
@@ -50,8 +50,8 @@ ${lines.map(
 }
 
 /**
- * Renders the shop's extras, some of which the shop preselects. After the buyer changes them, the card form is hidden
- * until the total is updated (assets/pages.css). So nobody pays for an extra that they have just removed.
+ * Renders the shop's extras, some of which the shop preselects. After the buyer selects or clears an extra, the card
+ * form is hidden until the total is updated (assets/pages.css). So nobody pays for an extra that was just cleared.
  */
 function extrasForm({ extras }: CheckoutWords, { action, cartKey }: CheckoutForms): Html | '' {
   if (extras.length === 0 || cartKey === null) return ''
