@@ -4,7 +4,7 @@ import { type Config, names } from '../config/settings.ts'
 import { show } from '../core/errors.ts'
 import { realSystem } from '../core/system.ts'
 import type { Listener } from '../service/listen.ts'
-import { mayBeHere } from '../service/request/webhook-addresses.ts'
+import { allowsLocalAddresses } from '../service/request/webhook-addresses.ts'
 import type { Store } from '../service/store/engine/store.ts'
 import { servedAddress } from './addresses.ts'
 import { listenOrExplain } from './process-lifecycle.ts'
@@ -15,7 +15,7 @@ import { listenOrExplain } from './process-lifecycle.ts'
  */
 export function refuseIdentityProvider(config: Config): void {
   const { withIdp, environment, publicUrl = servedAddress(config) } = config
-  if (!withIdp || mayBeHere(environment, publicUrl)) return
+  if (!withIdp || allowsLocalAddresses(environment, publicUrl)) return
   const { variable, flag } = names('withIdp')
   throw new ConfigError(
     `${variable} (${flag}) got true in ${environment} at ${show(publicUrl)}; it accepts true only in a sandbox on a loopback address, because the identity provider lets anyone sign in without a password.`,

@@ -33,7 +33,7 @@ import type { counted } from './request/request-parsing.ts'
 import { RunLog } from './request/run-log.ts'
 import { createUpkeep, type Upkeep } from './request/upkeep.ts'
 import { WaitingRequests } from './request/waiting-requests.ts'
-import { mayBeHere } from './request/webhook-addresses.ts'
+import { allowsLocalAddresses } from './request/webhook-addresses.ts'
 import type { ReportEntry, ToolResultOf } from './rules/runs.ts'
 import { createOwner, type SeededCredentials, type Seeding, type SeedSecrets, seed, seededAgentKeyId } from './seed.ts'
 import type { Store } from './store/engine/store.ts'
@@ -220,7 +220,7 @@ export function createService({
     deliveries.wake()
   }
   const store = withAnnouncements(opened, announce, (postings) => runLog.posted(postings))
-  const mayStayHere = () => mayBeHere(environment, publicUrl())
+  const mayStayHere = () => allowsLocalAddresses(environment, publicUrl())
   const deliveries = new Deliveries({ store, system, log, send, mayStayHere, bodies: eventBodies })
   const ending = new AbortController()
   const localCredentials = new Map<string, string>()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { declinesBeforeWait, declinesWaitMs, maxDeclines } from '../../src/service/rules/checkout-tries.ts'
+import { declinesBeforePause, declinesPauseMs, maxDeclines } from '../../src/service/rules/checkout-tries.ts'
 import { testCards } from '../../src/service/rules/test-cards.ts'
 import { ok, type Payer, payer } from '../payments/payer.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -135,11 +135,11 @@ onEachDatabase('the page of a payment request', (database) => {
       const tryDeclinedCard = async (times: number) => {
         for (let time = 0; time < times; time++) await payByCard(visitor, path, declining)
       }
-      await tryDeclinedCard(declinesBeforeWait)
+      await tryDeclinedCard(declinesBeforePause)
       const waiting = await payByCard(visitor, path)
       expect([waiting.status, waiting.text.includes('Too many cards were declined')]).toEqual([429, true])
-      world.system.pass(declinesWaitMs)
-      await tryDeclinedCard(maxDeclines - declinesBeforeWait)
+      world.system.pass(declinesPauseMs)
+      await tryDeclinedCard(maxDeclines - declinesBeforePause)
       const over = await visitor.open(path)
       expect(over.text).toContain('can no longer be paid by card')
       expect((await visitor.send(path, { decision: 'card', ...good })).status).toBe(409)

@@ -4,7 +4,7 @@ import {
   mfaLifetimeMs,
   mfaThresholdCents,
   nextApprovalStatus,
-  requireMayDecide,
+  requireMayApprove,
   requireRecentMfa,
 } from '../../src/service/rules/approvals.ts'
 import { nextPaymentStatus, type PaymentStatus, paymentTransitions } from '../../src/service/rules/payments.ts'
@@ -73,7 +73,7 @@ describe('permission to approve', () => {
     ['user', 'user', 'allowed'],
     ['user', 'api', 'allowed'],
   ] as const)('if the decider is %s and the request is from %s, the decision is %s', (decider, initiator, outcome) => {
-    const decide = () => requireMayDecide(decider, initiator)
+    const decide = () => requireMayApprove(decider, initiator)
     if (outcome === 'allowed') expect(decide).not.toThrow()
     else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))
   })

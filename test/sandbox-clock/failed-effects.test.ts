@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { duePlaces } from '../../src/service/request/timed-effects.ts'
+import { dueColumns } from '../../src/service/request/timed-effects.ts'
 import { pauseAfter, type TimedKind } from '../../src/service/rules/failed-effects.ts'
 import { inspectDatabase } from '../../src/service/store/engine/inspection.ts'
 import type { Store } from '../../src/service/store/engine/store.ts'
@@ -53,7 +53,7 @@ onEachDatabase('due effects that fail', (database) => {
   })
   afterEach(() => on.world.drop())
 
-  const inTable = (kind: TimedKind) => sql.table(duePlaces[kind].table)
+  const inTable = (kind: TimedKind) => sql.table(dueColumns[kind].table)
   const read = async (kind: TimedKind, id: string, column: string) => {
     const query = sql<{
       value: string | number
@@ -86,7 +86,7 @@ onEachDatabase('due effects that fail', (database) => {
       const { world } = on
       const [failingId = '', healthyId = ''] = [await kinds[kind].make(on), await kinds[kind].make(on)]
       const [before, validValue] = [await events(failingId), await read(kind, failingId, kinds[kind].column)]
-      const dueMs = Number(await read(kind, healthyId, duePlaces[kind].column))
+      const dueMs = Number(await read(kind, healthyId, dueColumns[kind].column))
       const { broken, jumpSeconds = yearSeconds } = kinds[kind]
       await write(kind, failingId, typeof broken === 'string' ? broken : sql.raw(broken[world.store.dialect]))
       const alarms = world.alarms.length

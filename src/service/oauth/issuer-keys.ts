@@ -2,7 +2,7 @@ import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
 import { keepNewest } from '../../core/bounded-map.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import type { Environment } from '../../core/operation.ts'
-import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
+import { addressProblem, allowsLocalAddresses } from '../request/webhook-addresses.ts'
 import { boundedText } from './clients.ts'
 
 /** The maximum number of identity providers whose keys are cached. The oldest entries are dropped first. */
@@ -25,7 +25,7 @@ interface KeyDependencies {
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
   const keysByIssuer = new Map<string, JWTVerifyGetKey>()
   const read = async (address: string, init: RequestInit): Promise<Response> => {
-    const problem = addressProblem(address, mayBeHere(environment, publicUrl))
+    const problem = addressProblem(address, allowsLocalAddresses(environment, publicUrl))
     if (problem !== undefined) throw new Error(`jwksUri ${problem}`)
     const fetchKeys = isLoopback(address) ? globalThis.fetch : fetch
     const response = await fetchKeys(address, { ...init, redirect: 'manual' })

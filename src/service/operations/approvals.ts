@@ -6,7 +6,7 @@ import { type Context, type HandlersOf, walletListScope } from '../request/handl
 import { page, pageRequest } from '../request/pagination.ts'
 import { requireWalletPermission } from '../request/permission-checks.ts'
 import { requirePlayable } from '../request/played-party.ts'
-import { nextApprovalStatus, requireMayDecide, requireRecentMfa } from '../rules/approvals.ts'
+import { nextApprovalStatus, requireMayApprove, requireRecentMfa } from '../rules/approvals.ts'
 import type { LimitReason } from '../rules/limits.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
 import { findAgentOfAnyParty } from '../store/agents.ts'
@@ -42,7 +42,7 @@ export const approvalHandlers = {
   approveApproval: async ({ approvalId }, context) => {
     const { tx, actor, nowMs } = context
     const { approval, payment, wallet } = await load(context, approvalId)
-    requireMayDecide(actor.actorType, payment.actorType)
+    requireMayApprove(actor.actorType, payment.actorType)
     const status = nextApprovalStatus(approval.status, 'approve')
     if (actor.userId !== null) {
       const verifiedAtMs = (await findUser(tx, actor.userId))?.mfaVerifiedAtMs ?? null

@@ -6,7 +6,7 @@ import { newId, timestamp } from '../../core/system.ts'
 import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { addressProblem, mayBeHere } from '../request/webhook-addresses.ts'
+import { addressProblem, allowsLocalAddresses } from '../request/webhook-addresses.ts'
 import { type AgentClaim, claimRules } from '../rules/trusted-issuers.ts'
 import { saveApplicationClient } from '../store/applications.ts'
 import type { TrustedIssuerRow } from '../store/schema/trusted-issuers.ts'
@@ -99,7 +99,7 @@ export const trustedIssuerHandlers = {
 
 /** Refuses an address that is not on the public internet. Some sandboxes also accept an address on this machine. */
 function requireAddress(field: string, address: string, { environment, publicUrl }: Context): void {
-  const mayBeLocal = mayBeHere(environment, publicUrl())
+  const mayBeLocal = allowsLocalAddresses(environment, publicUrl())
   const problem = addressProblem(address, mayBeLocal)
   if (problem === undefined) return
   const localText = mayBeLocal ? ', or http or https at localhost, 127.0.0.1 or [::1]' : ''

@@ -23,7 +23,7 @@ export interface TimedEffect {
   kind: TimedKind
   moments: Moments
   /** The column that `moments` reads from. */
-  place: DueColumn
+  dueColumn: DueColumn
   /** Applies up to `limit` due effects, oldest first. Returns how many it applied. */
   apply(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
@@ -35,37 +35,42 @@ export const timedEffects: readonly TimedEffect[] = [
   {
     kind: 'shop',
     moments: shopMoments,
-    place: { table: 'shopOrders', column: 'nextEventAtMs' },
+    dueColumn: { table: 'shopOrders', column: 'nextEventAtMs' },
     apply: applyShopEvents,
   },
-  { kind: 'bank', moments: bankMoments, place: { table: 'payments', column: 'bankDueAtMs' }, apply: applyBankEvents },
+  {
+    kind: 'bank',
+    moments: bankMoments,
+    dueColumn: { table: 'payments', column: 'bankDueAtMs' },
+    apply: applyBankEvents,
+  },
   {
     kind: 'hold',
     moments: holdLapses,
-    place: { table: 'cardTransactions', column: 'holdExpiresAtMs' },
+    dueColumn: { table: 'cardTransactions', column: 'holdExpiresAtMs' },
     apply: lapseHolds,
   },
   {
     kind: 'subscription',
     moments: subscriptionEvents,
-    place: { table: 'subscriptions', column: 'nextEventAtMs' },
+    dueColumn: { table: 'subscriptions', column: 'nextEventAtMs' },
     apply: billSubscriptions,
   },
   {
     kind: 'invitation',
     moments: invitationExpiries,
-    place: { table: 'customerInvitations', column: 'pendingUntilMs' },
+    dueColumn: { table: 'customerInvitations', column: 'pendingUntilMs' },
     apply: expireInvitations,
   },
   {
     kind: 'request',
     moments: requestExpiries,
-    place: { table: 'paymentRequests', column: 'openUntilMs' },
+    dueColumn: { table: 'paymentRequests', column: 'openUntilMs' },
     apply: expireRequests,
   },
 ]
 
-export const duePlaces = Object.fromEntries(timedEffects.map(({ kind, place }) => [kind, place])) as Readonly<
+export const dueColumns = Object.fromEntries(timedEffects.map(({ kind, dueColumn }) => [kind, dueColumn])) as Readonly<
   Record<TimedKind, DueColumn>
 >
 

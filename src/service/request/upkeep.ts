@@ -18,7 +18,7 @@ import { deleteDeliveries, deliveryKeptMs } from '../store/webhook-deliveries.ts
 import { settleDue } from './due-effects.ts'
 import { purgeAnswers } from './idempotency.ts'
 import type { LastUses } from './last-use.ts'
-import { duePlaces } from './timed-effects.ts'
+import { dueColumns } from './timed-effects.ts'
 
 /** The background work of the service, outside all requests. */
 export interface Upkeep {
@@ -44,7 +44,7 @@ const maxBatches = 1000
 /** The deletions of expired rows. Each deletes at most `limit` rows and returns how many it deleted. */
 const deletions: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
   purgeAnswers,
-  (tx, { nowMs }, limit) => deleteSettledEffects(tx, duePlaces, { nowMs, limit }),
+  (tx, { nowMs }, limit) => deleteSettledEffects(tx, dueColumns, { nowMs, limit }),
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),

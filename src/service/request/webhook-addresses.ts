@@ -6,7 +6,7 @@ import type { Environment } from '../../core/operation.ts'
  * Returns whether webhook addresses may be on this machine. They may only in a sandbox that other machines cannot
  * reach.
  */
-export function mayBeHere(environment: Environment, publicUrl: string): boolean {
+export function allowsLocalAddresses(environment: Environment, publicUrl: string): boolean {
   return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
 }
 

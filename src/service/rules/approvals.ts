@@ -33,7 +33,7 @@ type Initiator = 'agent' | 'user' | 'api'
  * keys.
  * @throws 403 `forbidden`.
  */
-export function requireMayDecide(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
+export function requireMayApprove(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
   if (decider !== 'agent' || initiator !== 'agent') return
   fail('forbidden', { detail: "An agent cannot approve an agent's request. Ask the owner of the account." })
 }

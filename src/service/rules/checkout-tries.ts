@@ -4,19 +4,19 @@ import { Failure } from '../../core/errors.ts'
  * The number of declined cards after which a checkout pauses. After twice as many, it ends. Testing stolen cards takes
  * many tries, while a typo or an empty account takes only a few.
  */
-export const declinesBeforeWait = 10
-export const maxDeclines = 2 * declinesBeforeWait
-export const declinesWaitMs = 15 * 60_000
+export const declinesBeforePause = 10
+export const maxDeclines = 2 * declinesBeforePause
+export const declinesPauseMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
 /** Returns when the pause that begins with this decline ends; null if this decline begins no pause. */
-export function waitingUntilMs(declines: number, nowMs: number): number | null {
-  return declines === declinesBeforeWait ? nowMs + declinesWaitMs : null
+export function pausedUntilMs(declines: number, nowMs: number): number | null {
+  return declines === declinesBeforePause ? nowMs + declinesPauseMs : null
 }
 
 /** Refuses cards during the pause. @throws 429 `rate_limited`. */
-export function requireNotWaiting(untilMs: number | null | undefined, nowMs: number): void {
+export function requireNotPaused(untilMs: number | null | undefined, nowMs: number): void {
   if (untilMs === null || untilMs === undefined || untilMs <= nowMs) return
   throw tooManyTries(untilMs - nowMs)
 }

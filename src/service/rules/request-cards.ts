@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors.ts'
 import { type CardBehavior, cardBehaviors } from './card-behaviors.ts'
-import { maxDeclines, requireNotWaiting, tooManyDeclines, waitingUntilMs } from './checkout-tries.ts'
+import { maxDeclines, pausedUntilMs, requireNotPaused, tooManyDeclines } from './checkout-tries.ts'
 
 type Outcome = (typeof cardBehaviors)[CardBehavior]['first' | 'retry']
 export type CardDecline = Exclude<Outcome, 'approved'>
@@ -24,11 +24,11 @@ export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: numb
   if (!takesCards(tries)) {
     fail('conflict', { detail: `${tooManyDeclines} It can still be paid from a wallet.` })
   }
-  requireNotWaiting(tries?.waitsUntilMs, nowMs)
+  requireNotPaused(tries?.waitsUntilMs, nowMs)
   const outcome: Outcome = cardBehaviors[card][tries === null ? 'first' : 'retry']
   if (outcome === 'approved') return null
   const declines = (tries?.declines ?? 0) + 1
-  return { declines, waitsUntilMs: waitingUntilMs(declines, nowMs), last: outcome }
+  return { declines, waitsUntilMs: pausedUntilMs(declines, nowMs), last: outcome }
 }
 
 /** Returns whether any card may still be tried. */

@@ -1,7 +1,7 @@
 import type { subscriptionStatuses } from '../../../tools/subscriptions.ts'
 import { fail, failAttribute } from '../../core/errors.ts'
 import { type AttentionReason, type CardBehavior, cardBehaviors } from './card-behaviors.ts'
-import { maxDeclines, requireNotWaiting, waitingUntilMs } from './checkout-tries.ts'
+import { maxDeclines, pausedUntilMs, requireNotPaused } from './checkout-tries.ts'
 import {
   attemptOffsetsMs,
   dueAtMs,
@@ -114,13 +114,13 @@ export function payInCheckout(
   nowMs: number,
 ): Billed & { result: 'paid' | 'declined' | 'agreement_failed' } {
   requirePossible(billing, 'checkout')
-  requireNotWaiting(billing.checkoutWaitsUntilMs, nowMs)
+  requireNotPaused(billing.checkoutWaitsUntilMs, nowMs)
   const outcome = cardBehaviors[card][billing.checkoutDeclines === 0 ? 'first' : 'retry']
   if (outcome === 'agreement_ended')
     return { billing: cancelBilling(billing, nowMs), charges: [], result: 'agreement_failed' }
   if (outcome !== 'approved') {
     const checkoutDeclines = billing.checkoutDeclines + 1
-    const checkoutWaitsUntilMs = waitingUntilMs(checkoutDeclines, nowMs)
+    const checkoutWaitsUntilMs = pausedUntilMs(checkoutDeclines, nowMs)
     const after = { ...billing, checkoutDeclines, checkoutWaitsUntilMs, updatedAtMs: nowMs }
     const isOver = checkoutDeclines >= maxDeclines
     return { billing: isOver ? cancelBilling(after, nowMs) : after, charges: [], result: 'declined' }

@@ -1,7 +1,7 @@
 import { failAttribute, show } from '../../../core/errors.ts'
 import type { Environment } from '../../../core/operation.ts'
 import { closestWords } from '../../../core/spelling.ts'
-import { addressProblem, mayBeHere } from '../../request/webhook-addresses.ts'
+import { addressProblem, allowsLocalAddresses } from '../../request/webhook-addresses.ts'
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
 /**
@@ -12,7 +12,7 @@ export function webhookUrl(
   url: string,
   { environment, publicUrl }: { environment: Environment; publicUrl: () => string },
 ): string {
-  const mayStayHere = mayBeHere(environment, publicUrl())
+  const mayStayHere = allowsLocalAddresses(environment, publicUrl())
   const problem = addressProblem(url, mayStayHere)
   if (problem === undefined) return withoutFragment(new URL(url))
   return failAttribute(

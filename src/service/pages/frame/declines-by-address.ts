@@ -1,6 +1,6 @@
 import type { System } from '../../../core/system.ts'
 import { Tries } from '../../../core/tries.ts'
-import { declinesWaitMs, tooManyTries } from '../../rules/checkout-tries.ts'
+import { declinesPauseMs, tooManyTries } from '../../rules/checkout-tries.ts'
 
 /**
  * The maximum number of declined cards from one address within `declinesWaitMs`. It is high because all payers in a
@@ -13,7 +13,7 @@ export class DeclinesByAddress {
   readonly #tries: Tries
 
   constructor(system: Pick<System, 'elapsed'>) {
-    this.#tries = new Tries(system, declinesWaitMs)
+    this.#tries = new Tries(system, declinesPauseMs)
   }
 
   /** Refuses cards from an address that has too many declines. @throws 429 `rate_limited` */
