@@ -201,7 +201,7 @@ onEachDatabase('the forms that register applications and trust identity provider
       [{ issuer: '' }, { issuer: 'Enter the address' }],
       [{ issuer: 'http://idp.example' }, { issuer: 'The issuer is not an https address' }],
       [{ jwksUri: '' }, { jwksUri: 'Enter the address' }],
-      [{ jwksUri: 'https://10.0.0.1/jwks' }, { jwksUri: 'The address of the keys is not an address of the public' }],
+      [{ jwksUri: 'https://10.0.0.1/jwks' }, { jwksUri: 'The address of the keys is not an address on the public' }],
       [{ claim: '', value: '' }, { rules: 'Enter at least one rule' }],
       [{ claim: 'sub', value: '' }, { rules: 'Each rule needs a claim, its value, and an agent.' }],
       [{ agentId: '' }, { rules: 'Each rule needs a claim, its value, and an agent.' }],

@@ -25,11 +25,11 @@ describe('the addresses that webhooks can have', () => {
   test.each([
     ['http://hooks.example.com/', 'is not an https address'],
     ['ftp://hooks.example.com/', 'is not an https address'],
-    ['https://10.0.0.1/', 'is not an address of the public internet'],
-    ['https://[fd00::1]/', 'is not an address of the public internet'],
-    ['https://[::ffff:169.254.169.254]/', 'is not an address of the public internet'],
-    ['https://2852039166/', 'is not an address of the public internet'],
-    ['https://0x7f.1/', 'is an address of the machine that the service runs on, not of the public internet'],
+    ['https://10.0.0.1/', 'is not an address on the public internet'],
+    ['https://[fd00::1]/', 'is not an address on the public internet'],
+    ['https://[::ffff:169.254.169.254]/', 'is not an address on the public internet'],
+    ['https://2852039166/', 'is not an address on the public internet'],
+    ['https://0x7f.1/', 'is on the machine that the service runs on, not on the public internet'],
     ['https://user:password@hooks.example.com/', 'has a user name or password in it'],
   ])('are not %s', async (url, why) => {
     const error = await refused(url, url.includes('0x7f') ? 'production' : 'sandbox')
@@ -195,7 +195,7 @@ test('nothing connects to this machine if that is not allowed, even for a webhoo
   const message = { url, headers: {}, body: '{}', mayStayHere: false }
   const { status, error } = await createSender()(message, new AbortController().signal)
   expect(status).toBeNull()
-  expect(error).toContain('not of the public internet')
+  expect(error).toContain('not on the public internet')
   expect(receiver.connections()).toBe(0)
   await receiver.close()
 })
@@ -241,7 +241,7 @@ onEachDatabase('deliveries go', (database) => {
     names = url
     const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
-    expect(delivery?.lastError).toContain('not an https address of the public internet')
+    expect(delivery?.lastError).toContain('not an https address on the public internet')
     expect(receiver.connections()).toBe(0)
   })
 
@@ -255,7 +255,7 @@ onEachDatabase('deliveries go', (database) => {
   test('not if localhost resolves to another machine', async () => {
     names = { localhost: [['8.8.8.8']] }
     const delivery = await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
-    expect(delivery?.lastError).toContain('not an https address of the public internet')
+    expect(delivery?.lastError).toContain('not an https address on the public internet')
   })
 
   test('only to the given address: redirects are not followed', async () => {
@@ -290,7 +290,7 @@ onEachDatabase('deliveries go', (database) => {
     ]
     await hooks.deliver()
     expect(hooks.receivedIds()).toEqual(wallets)
-    expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens there (ECONNREFUSED).')
+    expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens at its address (ECONNREFUSED).')
   })
 
   test('to all others while one receiver delays its answer', async () => {

@@ -30,8 +30,8 @@ export interface TimedEffect {
 
 /** All kinds of timed effects, in the order in which they apply to a party if several are due at once. */
 export const timedEffects: readonly TimedEffect[] = [
-  // Shops act first, so that a capture that was due before its hold expired still applies if this runs after both
-  // times.
+  // Shops come first. If a capture was due before its hold expired, and both times have passed, the capture must apply
+  // before the hold is released.
   {
     kind: 'shop',
     moments: shopMoments,
@@ -75,8 +75,8 @@ export const dueColumns = Object.fromEntries(timedEffects.map(({ kind, dueColumn
 >
 
 /**
- * Runs `work`, which applies a party's due effects. Marks their postings as caused by due effects, and keeps the
- * party's earlier state for stale reads.
+ * Runs `work`, which applies a party's due effects. Marks the resulting postings as caused by due effects, and stores
+ * the party's earlier state for stale reads.
  */
 export async function withDueEffects<Result>(
   tx: Transaction,
@@ -91,27 +91,27 @@ export async function withDueEffects<Result>(
   }
 }
 
-/** Releases expired holds. Each hold ends at its expiry, however late this runs. */
+/** Releases expired holds. Each release is dated to the expiry of the hold, even if this runs later. */
 async function lapseHolds(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const lapsed = await lapsedAuthorizations(tx, due)
   for (const purchase of lapsed) {
-    const updatedAtMs = endOf(purchase)
+    const updatedAtMs = expiryOf(purchase)
     await replaceCardTransaction(tx, purchase, { ...release(purchase, 'expire'), updatedAtMs })
   }
-  for (const [walletId, of] of Map.groupBy(lapsed, (purchase) => purchase.walletId)) {
+  for (const [walletId, purchases] of Map.groupBy(lapsed, (purchase) => purchase.walletId)) {
     const wallet = await findWallet(tx, due.partyId, walletId)
     if (wallet === undefined) throw new Error(`Bug: the wallet ${walletId} of a hold is gone.`)
-    const postings = of.map((purchase) => {
+    const postings = purchases.map((purchase) => {
       const posting = released(walletId, purchase.heldCents)
-      return { posting, nowMs: endOf(purchase), sourceId: purchase.id }
+      return { posting, nowMs: expiryOf(purchase), sourceId: purchase.id }
     })
     await postAll(tx, system, wallet, postings)
   }
   return lapsed.length
 }
 
-function endOf({ id, holdExpiresAtMs }: { id: string; holdExpiresAtMs: number | null }): number {
-  if (holdExpiresAtMs === null) throw new Error(`Bug: ${id} holds nothing.`)
+function expiryOf({ id, holdExpiresAtMs }: { id: string; holdExpiresAtMs: number | null }): number {
+  if (holdExpiresAtMs === null) throw new Error(`Bug: ${id} has no hold.`)
   return holdExpiresAtMs
 }
 
@@ -139,7 +139,7 @@ async function expireInvitations(tx: Transaction, _system: System, due: DueOf): 
 async function expireRequests(tx: Transaction, _system: System, due: DueOf): Promise<number> {
   const expired = await expiredRequests(tx, due)
   for (const request of expired) {
-    // A request that was reopened after its expiry expires when it is reopened.
+    // If a denied or canceled payment reopens a request after its expiry, the request expires at the time of reopening.
     const atMs = Math.max(request.openUntilMs ?? due.nowMs, request.updatedAtMs)
     await changePaymentRequest(tx, request, 'expire', atMs)
   }

@@ -26,18 +26,21 @@ export interface Upkeep {
   once(): Promise<void>
   /** Repeats the work regularly until it is stopped. */
   start(): void
-  /** Stops the work, and then stores the last uses of keys and the latest time. */
+  /** Stops the work, and then stores when keys were last used and the latest time of the clock. */
   stop(): Promise<void>
 }
 
-/** How often the service's time is stored. If the process is killed, the stored time is behind by at most this much. */
-const keepTimeEveryMs = 1000
+/**
+ * How often the work is done, which includes storing the clock's time. If the process is killed, the stored time is at
+ * most this far behind.
+ */
+const intervalMs = 1000
 const deleteEveryMs = 60_000
 /** The maximum number of rows in one deletion, so that it does not block other writers for long. */
 const deletedAtOnce = 500
 /**
- * The maximum number of deletions in a row for one kind of row: half a million rows. The rest is deleted a minute
- * later.
+ * The maximum number of deletions in a row for one kind of row: half a million rows. Any further rows are deleted a
+ * minute later.
  */
 const maxBatches = 1000
 
@@ -78,7 +81,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   let stopped = false
   let warned = false
 
-  /** Warns of a wrong clock only once, because the operator then corrects it and restarts the process. */
+  /** Warns about a wrong machine clock, but only once per process. */
   const warnOnce = () => {
     const offMs = store.clock.machineOffMs
     if (warned || offMs === null) return
@@ -86,7 +89,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
     log.warn({ offSeconds: Math.round(offMs / 1000), shared: store.clock.shared }, wrongClock(store))
   }
 
-  const keepTime = async () => {
+  const storeTime = async () => {
     const highestMs = store.clock.unsavedMs
     if (highestMs !== null) await store.transaction((tx) => keepHighest(tx, highestMs, store.clock.epoch))
     warnOnce()
@@ -102,10 +105,10 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   }
   const deleteExpired = deletions.map((deletion) => () => runDeletion(deletion))
 
-  /** Applies due effects, so that no request has to wait for many of them. */
+  /** Applies due effects in advance, so that requests rarely have to apply many of them first. */
   const settleAll = () => settleDue({ store, system, log }, { continues: () => !stopped })
 
-  const steps = [() => lastUses.write(store), keepTime, settleAll]
+  const steps = [() => lastUses.write(store), storeTime, settleAll]
 
   /** Runs the work. If the database is busy, the next round tries again. */
   const unlessBusy = async (work: () => Promise<void>) => {
@@ -117,25 +120,25 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
     }
   }
 
-  const tick = (sinceDeletionMs: number) => {
-    const due = sinceDeletionMs >= deleteEveryMs
+  const runAndRepeat = (sinceDeletionMs: number) => {
+    const deletionIsDue = sinceDeletionMs >= deleteEveryMs
     // A failing step does not stop the other steps.
-    const all = [...(due ? deleteExpired : []), ...steps].map((step) => () => unlessBusy(step))
+    const all = [...(deletionIsDue ? deleteExpired : []), ...steps].map((step) => () => unlessBusy(step))
     running = inOrder(all).then(() => {
       if (!stopped)
-        timer = deadline(keepTimeEveryMs, () => tick(due ? keepTimeEveryMs : sinceDeletionMs + keepTimeEveryMs))
+        timer = deadline(intervalMs, () => runAndRepeat(deletionIsDue ? intervalMs : sinceDeletionMs + intervalMs))
     })
   }
 
   return {
     once: () => inOrder([...deleteExpired, ...steps]),
-    start: () => tick(deleteEveryMs),
+    start: () => runAndRepeat(deleteEveryMs),
     stop: async () => {
       stopped = true
       timer?.clear()
       await running
       await unlessBusy(() => lastUses.write(store))
-      await unlessBusy(keepTime)
+      await unlessBusy(storeTime)
     },
   }
 }
@@ -146,6 +149,6 @@ async function inOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
 
 function wrongClock({ clock }: Store): string {
   return clock.shared
-    ? "this machine's clock differs from the database's by more than a minute. The database's clock is used: correct the machine's"
-    : "this machine's clock was set by more than a minute: time continues as before until the process is restarted"
+    ? "this machine's clock differs from the database's by more than a minute. The service uses the database's clock; correct the machine's"
+    : "this machine's clock jumped by more than a minute; the service ignores the jump until its process is restarted"
 }

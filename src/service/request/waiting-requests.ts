@@ -13,12 +13,12 @@ export interface WaitTarget {
   keyId: string
 }
 
-/** The maximum number of waiting requests for one credential. No single host needs as many. */
+/** The maximum number of waiting requests for one credential. No single host needs that many. */
 export const maxPerCredential = 64
-/** The maximum number of waiting requests. It limits their memory. */
+/** The maximum number of waiting requests in this process, because each uses memory. */
 const maxWaits = 20_000
 
-/** The pause before reading changes: `gatherMs` after a signal, `watchMs` without one. */
+/** The pause before the next check for changes: `gatherMs` after a signal, `watchMs` if there is none. */
 const limits = { watchMs: 1_000, gatherMs: 20 }
 
 /** One waiting request. */
@@ -30,7 +30,7 @@ export class WaitingRequest {
     this.target = target
   }
 
-  /** Resolves at the next change of the resource. Call it before reading the resource. */
+  /** Resolves at the next change of the resource. Call it before reading the resource, so that no change is missed. */
   next(): Promise<void> {
     this.#wake = Promise.withResolvers()
     return this.#wake.promise
@@ -42,15 +42,15 @@ export class WaitingRequest {
 }
 
 /**
- * The table of this process's waiting requests. One reader of the outbox wakes the requests whose resource changed, no
- * matter which process changed it.
+ * This process's waiting requests. A single reader of the event outbox wakes a request when its resource changes, no
+ * matter which process made the change.
  */
 export class WaitingRequests {
   readonly reads = new FairReads()
   readonly #watch: ChangeWatcher<EventRow>
   readonly #byResource = new Map<string, Set<WaitingRequest>>()
-  readonly #ofParty = new Map<string, number>()
-  readonly #ofCredential = new Map<string, number>()
+  readonly #countByParty = new Map<string, number>()
+  readonly #countByCredential = new Map<string, number>()
   readonly #followers = new Set<Follower<EventRow>>()
   #signals: Signals | undefined
   #unsubscribe: (() => void)[] = []
@@ -65,7 +65,8 @@ export class WaitingRequests {
     const feed = { ...eventFeed(store), onChange: () => () => {} }
     this.#watch = new ChangeWatcher({
       feed,
-      watched: () => new Set([...this.#ofParty.keys(), ...[...this.#followers].flatMap((one) => [...one.watched()])]),
+      watched: () =>
+        new Set([...this.#countByParty.keys(), ...[...this.#followers].flatMap((one) => [...one.watched()])]),
       onChanges: this.#onEvents,
       system,
       limits,
@@ -73,7 +74,7 @@ export class WaitingRequests {
     })
   }
 
-  /** Returns whether waiting is over because the process is shutting down. */
+  /** Returns whether the process is shutting down, so that no request may wait any longer. */
   get ended(): boolean {
     return this.#ended
   }
@@ -102,13 +103,13 @@ export class WaitingRequests {
   /** Begins a wait. Returns undefined if there are too many waits; the request is then answered at once. */
   async begin(target: WaitTarget): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = target
-    const waitCount = this.#ofCredential.get(keyId) ?? 0
+    const waitCount = this.#countByCredential.get(keyId) ?? 0
     if (waitCount >= maxPerCredential || this.#count >= maxWaits) return undefined
     const wait = new WaitingRequest(target)
     const same = this.#byResource.get(resourceId) ?? new Set()
     this.#byResource.set(resourceId, same.add(wait))
-    this.#ofCredential.set(keyId, waitCount + 1)
-    this.#ofParty.set(partyId, (this.#ofParty.get(partyId) ?? 0) + 1)
+    this.#countByCredential.set(keyId, waitCount + 1)
+    this.#countByParty.set(partyId, (this.#countByParty.get(partyId) ?? 0) + 1)
     this.#count += 1
     try {
       await this.#watch.begin(partyId)
@@ -124,13 +125,13 @@ export class WaitingRequests {
     const same = this.#byResource.get(resourceId)
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)
-    decrement(this.#ofCredential, keyId)
-    // If others may still follow the party, the watch itself checks whether anyone does.
-    if (decrement(this.#ofParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
+    decrement(this.#countByCredential, keyId)
+    // If there are followers, the watcher itself stops watching the party once none of them needs it.
+    if (decrement(this.#countByParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
     this.#count -= 1
   }
 
-  /** Wakes requests after changes to these parties in this process, and signals the changes to other processes. */
+  /** Checks for changes soon, because this process changed the given parties. Also signals this to other processes. */
   noteChanges(partyIds: ReadonlySet<string>): void {
     this.#signals?.send(changesTopic)
     for (const partyId of partyIds) {
@@ -140,7 +141,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Wakes all waiting requests after the clock was moved, because expiries add no event. */
+  /** Wakes the waiting requests of all processes after the clock was moved, because expiry alone adds no event. */
   wakeAll(): void {
     this.#signals?.send(clockTopic)
     this.#wakeEach()
@@ -150,7 +151,7 @@ export class WaitingRequests {
     for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
   }
 
-  /** Answers every waiting request at once. From now on, no more waits begin. */
+  /** Ends every wait at once. From now on, a new wait ends as soon as it begins. */
   stop(): void {
     this.#ended = true
     this.#wakeEach()

@@ -3,39 +3,37 @@ import { isLoopback } from '../../core/loopback.ts'
 import type { Environment } from '../../core/operation.ts'
 
 /**
- * Returns whether webhook addresses may be on this machine. They may only in a sandbox that other machines cannot
- * reach.
+ * Returns whether the addresses of webhooks and key sets may be on this machine. This is allowed only in a sandbox that
+ * other machines cannot reach.
  */
 export function allowsLocalAddresses(environment: Environment, publicUrl: string): boolean {
   return environment === 'sandbox' && (isLoopback(publicUrl) || isUnreachable(publicUrl))
 }
 
 /**
- * Returns whether the service runs in its caller's process. Its address then ends with `.invalid`, which never resolves
- * (RFC 6761 section 6.4).
+ * Returns whether the service runs inside its caller's process and has no network address. The host name of its public
+ * URL then ends with `.invalid`, which never resolves (RFC 6761 section 6.4).
  */
 function isUnreachable(publicUrl: string): boolean {
   return URL.parse(publicUrl)?.hostname.endsWith('.invalid') === true
 }
 
 /**
- * Returns why an address is not allowed for a webhook, as the end of a sentence; undefined if it is allowed. Every
- * delivery checks this again, because the service's own address may have changed since the webhook was created. The
- * addresses that a name resolves to are checked for each connection (`checkedLookup`).
+ * Returns why the service must not send requests to an address, as the end of a sentence; undefined if it may. Every
+ * delivery to a webhook checks this again, because the service's own address may have changed since the webhook was
+ * created. The IP addresses of a host name are checked at each connection (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
   const url = URL.parse(address)
-  if (url === null) return 'is not an address.'
+  if (url === null) return 'is not a valid URL.'
   if (url.username !== '' || url.password !== '') return 'has a user name or password in it.'
   if (url.port !== '' && blockedPorts.has(Number(url.port)))
-    return `has the port ${url.port}, to which no HTTP request can be sent.`
+    return `has the port ${url.port}, which HTTP clients block.`
   if (isLoopback(address) && /^https?:$/.test(url.protocol)) {
-    return mayStayHere
-      ? undefined
-      : 'is an address of the machine that the service runs on, not of the public internet.'
+    return mayStayHere ? undefined : 'is on the machine that the service runs on, not on the public internet.'
   }
-  if (url.protocol !== 'https:') return 'is not an https address of the public internet.'
-  return mayBePublicHost(url.hostname) ? undefined : 'is not an address of the public internet.'
+  if (url.protocol !== 'https:') return 'is not an https address on the public internet.'
+  return mayBePublicHost(url.hostname) ? undefined : 'is not an address on the public internet.'
 }
 
 /**

@@ -10,7 +10,7 @@ import { next, type Transitions } from './transitions.ts'
 export interface SingleUseCard {
   maximumAmountCents: number
   expiresAtMs: number
-  /** The time when the card's only purchase was approved; null until then. */
+  /** The time when the card's one purchase was approved; null until then. */
   usedAtMs: number | null
   /** The time when the card was frozen; null if it is not frozen. */
   frozenAtMs: number | null
@@ -19,7 +19,7 @@ export interface SingleUseCard {
 export type CardStatus = (typeof agentCardStatuses)[number]
 export type CardSwitch = 'freeze' | 'unfreeze'
 
-/** The transitions that a caller may request. Use and expiry also change the status, without a request. */
+/** The transitions that a caller may request. A purchase or the expiry also changes the status. */
 export const cardTransitions = {
   active: { freeze: 'frozen' },
   frozen: { unfreeze: 'active' },
@@ -48,8 +48,8 @@ export function applySwitch<C extends SingleUseCard>(card: C, event: CardSwitch,
 }
 
 /**
- * Refuses to use a frozen card. It is an error, not a decline: the caller can unfreeze the card and try again.
- * @throws 409.
+ * Refuses a purchase with a frozen card. This is an error, not a decline, because the caller can unfreeze the card and
+ * try again. @throws 409 `conflict` if the card is frozen.
  */
 export function requireNotFrozen(card: SingleUseCard, nowMs: number): void {
   const refusal = frozenRefusal(card, nowMs)

@@ -21,26 +21,25 @@ export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent)
 
 /** The amount in cents above which a user must verify with a second factor. */
 export const mfaThresholdCents = 50_000
-/** How long a verification counts as recent, by the service's clock. */
+/** How long a verification counts as recent, by the sandbox clock. */
 export const mfaLifetimeMs = 10 * 60_000
-/** How long the address of a verification page works, by the service's clock. */
+/** How long the address of a verification page works, by the sandbox clock. */
 export const mfaChallengeLifetimeMs = 10 * 60_000
 
 type Initiator = 'agent' | 'user' | 'api'
 
 /**
- * Refuses an agent's decision on an agent's request. An agent may decide on requests from its party's users and API
- * keys.
- * @throws 403 `forbidden`.
+ * Forbids an agent to approve an agent's request. It may approve requests from its party's users and API keys.
+ * @throws 403 `forbidden` if both are agents.
  */
 export function requireMayApprove(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
   if (decider !== 'agent' || initiator !== 'agent') return
   fail('forbidden', { detail: "An agent cannot approve an agent's request. Ask the owner of the account." })
 }
 
-interface UsersDecision {
+interface UserApproval {
   amountCents: number
-  /** The time when the user last verified; null if the user never has. */
+  /** The time when the user last verified with a second factor; null if the user never has. */
   verifiedAtMs: number | null
   nowMs: number
   /** The address of the page where the user verifies. */
@@ -49,14 +48,14 @@ interface UsersDecision {
 
 /**
  * Requires a recent second-factor verification before a user approves a large amount (docs/service.md#second-factor).
- * Like most refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So after
- * verifying, the user needs a new key to approve, as the detail says.
- * @throws 428 `mfa_required`.
+ * Like most refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So the user
+ * needs a new key to approve after verifying, as the error message says.
+ * @throws 428 `mfa_required` if the last verification is too old or missing.
  */
-export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UsersDecision): void {
+export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UserApproval): void {
   if (amountCents <= mfaThresholdCents) return
   if (verifiedAtMs !== null && nowMs - verifiedAtMs <= mfaLifetimeMs) return
   fail('mfa_required', {
-    detail: `Approving more than ${money(mfaThresholdCents)} needs a recent multi-factor check. Verify here within ${mfaChallengeLifetimeMs / 60_000} minutes, then approve again with a new Idempotency-Key: ${verifyAt}`,
+    detail: `Approving more than ${money(mfaThresholdCents)} needs a recent multi-factor verification. Verify within ${mfaChallengeLifetimeMs / 60_000} minutes, then approve again with a new Idempotency-Key. The page to verify: ${verifyAt}`,
   })
 }

@@ -37,16 +37,16 @@ export function nextBankStatus(status: PaymentStatus, event: BankEvent): Payment
 }
 
 const hints: Readonly<Record<BankEvent, string>> = {
-  submit: 'It was already decided.',
-  review: 'It was already decided.',
-  deny: 'It was already decided.',
-  cancel: 'Only a transfer that is IN_REVIEW, which no bank has received yet, can be canceled.',
+  submit: 'The transfer was already submitted, denied or canceled.',
+  review: 'The transfer was already submitted, denied or canceled.',
+  deny: 'The transfer was already submitted, denied or canceled.',
+  cancel: 'Only a transfer that is IN_REVIEW can be canceled, because its bank has not received it yet.',
   settle: 'Only a PROCESSING transfer can be settled, and only once.',
   fail: 'Only a PROCESSING transfer can fail; a COMPLETED one can be returned.',
   return: 'Only a COMPLETED transfer can be returned; a PROCESSING one can fail.',
 }
 
-/** The network that carries each method. */
+/** The payment network for each method. */
 export const rails = { standard: 'ach', instant: 'rtp', wire: 'wire' } as const satisfies Record<BankMethod, string>
 
 const instantMs = 5 * 60_000
@@ -100,7 +100,7 @@ interface Due {
   bankDueAtMs: number | null
 }
 
-/** Returns the next action of the test bank. */
+/** Returns the test bank's next action for a transfer. */
 export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: string): BankStep {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   if (status === 'COMPLETED' && answer.does === 'returns') {
@@ -110,7 +110,7 @@ export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: st
   return { ...settling, nextDueAtMs: bankDueAtMs === null ? null : returnsAt(kind, bankAccountId, bankDueAtMs) }
 }
 
-/** Returns when the test bank returns a transfer that it settles at `settledAtMs`; null if it keeps the transfer. */
+/** Returns when the test bank returns a transfer that it settles at `settledAtMs`; null if it does not return it. */
 export function returnsAt(kind: string, bankAccountId: string, settledAtMs: number): number | null {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   return answer.does === 'returns' ? afterBankingDays(settledAtMs, answer.afterBankingDays) : null

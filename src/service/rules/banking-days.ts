@@ -1,11 +1,11 @@
 import { dayMs, dayOf } from './calendar.ts'
 
-/** The UTC hour at which banks close their books. The day's transfers then reach their accounts. */
+/** The UTC hour at which banks close their books and settle the day's transfers. */
 const booksHour = 14
 const [sunday, monday, thursday, saturday] = [0, 1, 4, 6]
 
 /**
- * Returns whether an instant's UTC day is a banking day: Monday to Friday, except on holidays of the US Federal
+ * Returns whether the UTC day of a timestamp is a banking day: Monday to Friday, except holidays of the US Federal
  * Reserve.
  */
 export function isBankingDay(ms: number): boolean {
@@ -13,7 +13,7 @@ export function isBankingDay(ms: number): boolean {
   return weekday !== saturday && weekday !== sunday && !isHoliday(ms)
 }
 
-/** Returns the time when banks close their books `days` banking days after an instant's day. */
+/** Returns the time when banks close their books on the `days`th banking day after the day of `ms`. */
 export function afterBankingDays(ms: number, days: number): number {
   let dayStartMs = ms - (ms % dayMs)
   for (let left = days; left > 0; ) {
@@ -24,37 +24,37 @@ export function afterBankingDays(ms: number, days: number): number {
 }
 
 /**
- * Returns whether the day is a holiday. A holiday on a Sunday moves to Monday; a holiday on a Saturday does not move.
+ * Returns whether the day is a holiday. A holiday on a Sunday is observed on Monday; one on a Saturday does not move.
  */
 function isHoliday(ms: number): boolean {
   const isMonday = dayOf(ms).weekday === monday
-  return isFixedHoliday(ms) || isMovingHoliday(ms) || (isMonday && isFixedHoliday(ms - dayMs))
+  return isFixedHoliday(ms) || isWeekdayHoliday(ms) || (isMonday && isFixedHoliday(ms - dayMs))
 }
 
 /** The months and days of New Year's Day, Juneteenth, Independence Day, Veterans Day and Christmas. */
-const fixed: ReadonlySet<string> = new Set(['1-1', '6-19', '7-4', '11-11', '12-25'])
+const fixedHolidays: ReadonlySet<string> = new Set(['1-1', '6-19', '7-4', '11-11', '12-25'])
 
 function isFixedHoliday(ms: number): boolean {
   const { month, day } = dayOf(ms)
-  return fixed.has(`${month}-${day}`)
+  return fixedHolidays.has(`${month}-${day}`)
 }
 
 /**
- * The movable holidays, by month. `which` counts the weekday within the month: 3 and `monday` mean the third Monday.
+ * The holidays on a certain weekday of a month, by month. For example, `nth: 3` with `monday` means the third Monday.
  */
-const moving: Readonly<Record<number, { name: string; weekday: number; which: number | 'last' }>> = {
-  1: { name: 'Martin Luther King Jr. Day', weekday: monday, which: 3 },
-  2: { name: "Presidents' Day", weekday: monday, which: 3 },
-  5: { name: 'Memorial Day', weekday: monday, which: 'last' },
-  9: { name: 'Labor Day', weekday: monday, which: 1 },
-  10: { name: 'Columbus Day', weekday: monday, which: 2 },
-  11: { name: 'Thanksgiving', weekday: thursday, which: 4 },
+const weekdayHolidays: Readonly<Record<number, { name: string; weekday: number; nth: number | 'last' }>> = {
+  1: { name: 'Martin Luther King Jr. Day', weekday: monday, nth: 3 },
+  2: { name: "Presidents' Day", weekday: monday, nth: 3 },
+  5: { name: 'Memorial Day', weekday: monday, nth: 'last' },
+  9: { name: 'Labor Day', weekday: monday, nth: 1 },
+  10: { name: 'Columbus Day', weekday: monday, nth: 2 },
+  11: { name: 'Thanksgiving', weekday: thursday, nth: 4 },
 }
 
-function isMovingHoliday(ms: number): boolean {
+function isWeekdayHoliday(ms: number): boolean {
   const { month, day, weekday } = dayOf(ms)
-  const holiday = moving[month]
+  const holiday = weekdayHolidays[month]
   if (holiday === undefined || weekday !== holiday.weekday) return false
   const isLast = dayOf(ms + 7 * dayMs).month !== month
-  return holiday.which === 'last' ? isLast : Math.ceil(day / 7) === holiday.which
+  return holiday.nth === 'last' ? isLast : Math.ceil(day / 7) === holiday.nth
 }

@@ -1,4 +1,7 @@
-/** An interval between UTC days. Months keep the first date's day of the month; a shorter month uses its last day. */
+/**
+ * An interval between UTC days. Monthly dates fall on the first date's day of the month, or on the last day of a month
+ * that is too short.
+ */
 export interface Interval {
   unit: 'week' | 'month'
   count: number
@@ -17,19 +20,19 @@ export function startOfDayAfter(anchorMs: number, interval: Interval, steps: num
   return Date.UTC(year, target, Math.min(day, lastDay))
 }
 
-/** Returns the UTC date of an instant as `YYYY-MM-DD`. */
+/** Returns the UTC date of a timestamp as `YYYY-MM-DD`. */
 export function dateOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-/** Returns the starts, in ms, of the UTC day and UTC month of an instant. */
+/** Returns the starts, in ms, of the UTC day and UTC month of a timestamp. */
 export function startOfDayAndMonth(ms: number): { dayStartMs: number; monthStartMs: number } {
   const date = new Date(ms)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
   return { dayStartMs: Date.UTC(year, month, day), monthStartMs: Date.UTC(year, month, 1) }
 }
 
-/** Returns the UTC month and day of an instant, both counted from 1, and its weekday, with Sunday as 0. */
+/** Returns the UTC month and day of a timestamp, both counted from 1, and its weekday, with Sunday as 0. */
 export function dayOf(ms: number): { month: number; day: number; weekday: number } {
   const date = new Date(ms)
   return { month: date.getUTCMonth() + 1, day: date.getUTCDate(), weekday: date.getUTCDay() }

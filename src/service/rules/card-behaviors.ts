@@ -1,8 +1,9 @@
+/** Why a subscription stopped collecting payments and needs a person's attention. */
 export type AttentionReason = 'missed_twice' | 'not_charged' | 'card_blocked' | 'card_needs_update' | 'card_removed'
 
 /**
- * The outcome of charging a card, for each behavior: `first` for a payment's first attempt, `retry` for any later
- * attempt.
+ * The outcome of charging a card, for each behavior that the sandbox can simulate: `first` for a payment's first
+ * attempt, `retry` for any later attempt.
  */
 export const cardBehaviors = {
   approves: { first: 'approved', retry: 'approved' },
@@ -15,7 +16,7 @@ export const cardBehaviors = {
   agreement_fails: { first: 'agreement_ended', retry: 'agreement_ended' },
 } as const satisfies Record<string, Record<'first' | 'retry', ChargeOutcome>>
 
-/** The outcomes of a charge. Only `declined` and `not_processed` can be retried. */
+/** The outcomes of a charge. A charge is retried only after `declined` or `not_processed`. */
 type ChargeOutcome =
   | 'approved'
   | 'declined'

@@ -21,7 +21,7 @@ export type PurchaseStatus = (typeof cardTransactionStatuses)[number]
 export type PurchaseAction = 'capture' | 'reverse' | 'expire' | 'refund'
 type PurchaseEvent = PurchaseAction | 'capture_part'
 
-/** The allowed transitions of card transactions. All others are refused. */
+/** The allowed transitions of card transactions. */
 export const purchaseTransitions = {
   authorized: { capture: 'captured', capture_part: 'partially_captured', reverse: 'reversed', expire: 'reversed' },
   captured: { refund: 'captured' },
@@ -64,7 +64,7 @@ function nextStatus(purchase: CardMovement, event: PurchaseEvent): PurchaseStatu
   if (status !== undefined) return status
   const action = event === 'capture_part' ? 'capture' : event
   const allowed = Object.keys(purchaseTransitions[purchase.status]).filter((name) => name !== 'capture_part')
-  const instead = allowed.length === 0 ? 'It cannot change any more.' : `Allowed: ${allowed.join(', ')}.`
+  const instead = allowed.length === 0 ? 'It cannot change anymore.' : `Allowed: ${allowed.join(', ')}.`
   return fail('card_purchase_simulation_not_allowed', {
     detail: `A card transaction that is ${purchase.status} does not allow ${action}. ${instead}`,
   })

@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts'
 
 /**
- * The number of declined cards after which a checkout pauses. After twice as many, it ends. Testing stolen cards takes
- * many tries, while a typo or an empty account takes only a few.
+ * The number of declined cards after which a checkout pauses. After twice as many, it takes no more cards. Testing
+ * stolen cards takes many tries, while a typo or an empty account takes only a few.
  */
 export const declinesBeforePause = 10
 export const maxDeclines = 2 * declinesBeforePause

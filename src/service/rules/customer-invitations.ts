@@ -4,7 +4,7 @@ import { next, type Transitions } from './transitions.ts'
 
 export type InvitationStatus = (typeof invitationStatuses)[number]
 
-/** The events of an invitation. Only the first two come from its recipient. */
+/** The events of an invitation. Only `accept` and `decline` come from its recipient. */
 export type InvitationEvent =
   | 'accept'
   | 'decline'
@@ -44,7 +44,7 @@ export const cancelReasonOf = {
 
 export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
 
-/** The part of an invitation that events change. Times are in ms. */
+/** The state of an invitation, which its events change. Times are in ms. */
 export interface InvitationState {
   status: InvitationStatus
   cancelReason: CancelReason | null
@@ -86,13 +86,13 @@ export const defaultInvitationDays = 30
 /** How many days an invitation for one agent lasts. */
 export const agentInvitationDays = 7
 
-/** Returns when an invitation expires; undefined if `askedMs`, the requested time, is not within the next 90 days. */
+/** Returns when an invitation expires; undefined if the requested time is not within the next 90 days. */
 export function invitationExpiry(
-  askedMs: number | undefined,
+  requestedMs: number | undefined,
   nowMs: number,
   defaultDays = defaultInvitationDays,
 ): number | undefined {
-  const expiresAtMs = askedMs ?? nowMs + defaultDays * dayMs
+  const expiresAtMs = requestedMs ?? nowMs + defaultDays * dayMs
   return expiresAtMs > nowMs && expiresAtMs <= nowMs + maxInvitationDays * dayMs ? expiresAtMs : undefined
 }
 
@@ -102,17 +102,17 @@ export interface Recipient {
 }
 
 const forms = {
-  email: { form: /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/, be: 'an email address' },
-  phone: { form: /^\+[1-9]\d{6,14}$/, be: 'a phone number with its country code, such as +14155550123' },
-  party_id: { form: /^pty_[0-9a-f]{32}$/, be: 'the id of a party, pty_…' },
-} as const satisfies Record<Recipient['type'], { form: RegExp; be: string }>
+  email: { pattern: /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/, description: 'an email address' },
+  phone: { pattern: /^\+[1-9]\d{6,14}$/, description: 'a phone number with its country code, such as +14155550123' },
+  party_id: { pattern: /^pty_[0-9a-f]{32}$/, description: 'the id of a party, pty_…' },
+} as const satisfies Record<Recipient['type'], { pattern: RegExp; description: string }>
 
 /**
- * Returns the recipient in normal form, so that different spellings become equal. If the value is malformed, returns
- * the required form.
+ * Returns the recipient with a normalized value, so that different spellings become equal. If the value is malformed,
+ * returns a description of the required form.
  */
 export function normalRecipient({ type, value }: Recipient): Recipient | { mustBe: string } {
   const normal =
     type === 'email' ? value.trim().toLowerCase() : type === 'phone' ? value.replace(/[\s().-]/g, '') : value
-  return forms[type].form.test(normal) ? { type, value: normal } : { mustBe: forms[type].be }
+  return forms[type].pattern.test(normal) ? { type, value: normal } : { mustBe: forms[type].description }
 }

@@ -2,13 +2,13 @@ import type { Permission } from '../../core/permissions.ts'
 
 /** The event types of one kind of record, with their meanings. */
 interface EventKind {
-  /** The type of the resource that the event names and shows. */
+  /** The type of the resource that the event is about and includes. */
   resource: string
   /** The permission to read the resource, and so the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
-   * The events of its own party that an agent gets: only those about its `own` records, only those about records of
-   * `wallets` that it may read, or `all`.
+   * The part of its party's events that an agent gets: only events about its `own` records, only events about records of
+   * `wallets` that it may read, or `all` events.
    */
   agents: 'own' | 'wallets' | 'all'
   /** The types that the published interface has. */
@@ -70,7 +70,7 @@ export const eventKinds = {
       created: 'Someone was invited to become a customer',
       accepted: 'The invited person accepted',
       declined: 'The invited person declined',
-      canceled: 'The invitation was withdrawn, or ended with its agent or party',
+      canceled: 'The invitation was withdrawn, its agent or party stopped inviting, or another invitation was accepted',
     },
     extensions: { expired: 'The invitation expired without an answer' },
   },
@@ -130,14 +130,14 @@ export const eventKinds = {
       canceled: 'The payment was canceled before the money arrived',
       approval_denied: 'A person denied the payment',
     },
-    extensions: { pending_claim: 'The payment waits for its recipient to claim it' },
+    extensions: { pending_claim: 'The recipient must claim the payment' },
   },
   approval: {
     resource: 'approval',
     permission: 'payments.read',
     agents: 'wallets',
     published: {
-      required: 'A payment or transfer waits for a person to decide',
+      required: 'A payment or transfer needs a decision',
       approved: 'A person approved the payment or transfer',
       denied: 'A person denied the payment or transfer',
       canceled: 'The payment or transfer was canceled',
@@ -157,7 +157,7 @@ export const eventKinds = {
     },
     extensions: {
       processing: 'The payment is in progress, at the bank or in review',
-      reopened: 'The payment was denied or canceled: the request can be paid again',
+      reopened: 'The payment was denied or canceled, so the request can be paid again',
       failed: 'The payment failed at the bank',
       returned: 'The payment was returned after the request was paid',
       expired: 'The request expired unpaid',
@@ -195,7 +195,7 @@ export const eventKinds = {
       used: "The card's one purchase was made",
       frozen: 'The card was frozen',
       unfrozen: 'The card can be used again',
-      expired: 'The card ended with its agent, wallet or grant',
+      expired: 'The card expired early because its agent, wallet access or grant ended',
     },
   },
   card_transaction: {
@@ -207,7 +207,7 @@ export const eventKinds = {
       authorized: 'The amount is held for the merchant',
       declined: 'The purchase was declined',
       captured: 'The merchant collected the amount',
-      partially_captured: 'The merchant collected a part of the amount',
+      partially_captured: 'The merchant collected part of the amount',
       reversed: 'The hold was released, and nothing was charged',
       refunded: 'The merchant refunded money, as a separate transaction',
       updated: 'Another field changed, such as the refunded amount',
@@ -221,7 +221,7 @@ export const eventKinds = {
     extensions: {
       created: 'The subscription was offered to a payer',
       charged: 'A payment was taken',
-      active: 'The subscription collects payments',
+      active: 'The subscription now collects payments',
       past_due: 'A payment is late and will be tried again',
       needs_attention: 'The subscription stopped collecting',
       canceled: 'The subscription ended early',
@@ -237,7 +237,7 @@ export const eventKinds = {
     extensions: {
       placed: 'A shop of the sandbox accepted an order',
       shipped: 'The whole order was shipped',
-      partly_shipped: 'A part of the order was shipped',
+      partly_shipped: 'Part of the order was shipped',
       canceled: 'The shop canceled the order',
       returning: 'The goods are on their way back',
       returned: 'The goods came back and were refunded',
@@ -250,7 +250,8 @@ export const eventKinds = {
     agents: 'own',
     published: {},
     extensions: {
-      disabled: 'Deliveries failed for two days, or the receiver answered 410: enable the webhook with update_webhook',
+      disabled:
+        'Deliveries failed for two days, or the receiver answered 410; use update_webhook to enable the webhook again',
       test: 'You sent it with send_test_event',
     },
   },

@@ -11,11 +11,11 @@ import type { SubscriptionStatus } from './subscriptions.ts'
 
 /** The second word of the event for each payment status; null for a status without an event. */
 const paymentSteps = {
-  // A payment in review has the events of its approval. A transfer at a bank has no event until it ends.
+  // While a payment is in review, its approval has events. While a transfer is at the bank, it has none.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
-  // The payment needs no approval any more and waits for its recipient.
+  // The payment is approved, or needed no approval, and its recipient must claim it.
   PENDING_CLAIM: 'pending_claim',
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -45,9 +45,9 @@ export function paymentEvents(before: Moved | undefined, { kind, status }: Moved
   return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
 }
 
-/** Checks that an event type exists. For example, only some kinds of money movement can be claimed or returned. */
+/** Checks that an event type exists. For example, `withdrawal.pending_claim` does not: only payments are claimed. */
 function typeOf(type: `${MoneyWord}.${string}`): MoneyEvent {
-  if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is no type of event`)
+  if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is not an event type`)
   return type
 }
 
@@ -123,7 +123,7 @@ export function billingEvents(
 
 type ShopOrderEvent = `shop_order.${ShopOrderStatus | 'updated'}`
 
-/** Returns the event of a change to an order at a shop of the sandbox. */
+/** Returns the event of a change to an order at a sandbox shop. */
 export function shopOrderEvent(before: ShopOrderStatus | undefined, status: ShopOrderStatus): ShopOrderEvent {
   return before === status ? 'shop_order.updated' : `shop_order.${status}`
 }

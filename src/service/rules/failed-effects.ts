@@ -4,7 +4,7 @@ export type TimedKind = 'shop' | 'bank' | 'hold' | 'subscription' | 'invitation'
 const firstPauseMs = 60_000
 const longestPauseMs = 86_400_000
 
-/** Returns the pause before an effect is tried again after this many failures (docs/time.md#effects-that-fail). */
+/** Returns the pause before an effect that failed `attempts` times is tried again (docs/time.md#effects-that-fail). */
 export function pauseAfter(attempts: number): number {
   return Math.min(firstPauseMs * 2 ** (attempts - 1), longestPauseMs)
 }

@@ -15,14 +15,14 @@ const gatherMs = 50
 /** How long the delivering process holds its lease. If it is killed, another process takes over after this time. */
 const leaseMs = 3_000
 const renewEveryMs = 1_000
-/** The maximum number of turns at a time. It limits sockets and memory. */
+/** The maximum number of webhooks that are served at a time, because each uses sockets and memory. */
 const maxTurns = 200
-/** The maximum number of turns for failing receivers: half of all turns, because each may take many seconds. */
+/** The maximum number of failing webhooks among them: half, because serving one may take many seconds. */
 const maxFailing = 100
 const maxWithNewEvents = 100
-/** How long a webhook pauses after this service failed, such as through a bug or a broken disk. */
+/** How long a webhook's deliveries pause after an internal error, such as a bug or a broken disk. */
 const restAfterFailureMs = 5_000
-/** How much longer an attempt in progress may take once the process is shutting down. */
+/** How long an attempt in progress may still take once the process is shutting down. */
 const graceMs = 3_000
 
 interface Dependencies extends TurnDependencies {
@@ -31,13 +31,13 @@ interface Dependencies extends TurnDependencies {
 
 /**
  * Delivers events to webhooks in the background (docs/webhooks.md). If there are several processes, only the one that
- * holds the lease delivers. Each webhook has its own turns, in which its deliveries are sent in sequence. So no webhook
- * waits for another's receiver.
+ * holds the lease delivers. In a webhook's turn, some of its deliveries are sent one after another. Webhooks have their
+ * turns in parallel, so that a slow receiver delays only its own deliveries.
  */
 export class Deliveries {
   readonly #dependencies: Dependencies
   readonly #holder: string
-  /** Webhooks that are taking their turn, or pausing after a failure of this service. */
+  /** The webhooks, by id, that have their turn now or pause after an internal error. */
   readonly #busy = new Map<string, { isFailing: boolean; done: Promise<void> }>()
   readonly #ending = new AbortController()
   #woken = Promise.withResolvers<void>()
@@ -58,7 +58,7 @@ export class Deliveries {
     this.#running = this.#run()
   }
 
-  /** Listens for changes by other processes. Without this, only the next poll finds them. */
+  /** Listens for signals of changes by other processes. Without signals, only the next poll finds these changes. */
   connect(signals: Signals): void {
     this.#unsubscribe = signals.subscribe(changesTopic, () => this.wake())
   }
@@ -68,14 +68,14 @@ export class Deliveries {
     this.#woken.resolve()
   }
 
-  /** Delivers all due events, and those that become due meanwhile. */
+  /** Delivers all due events, and those that become due in the meantime. */
   async once(): Promise<void> {
     while (await this.#beginDue()) await this.#allTurns()
   }
 
   /**
-   * Stops delivering. Waits a moment for attempts in progress. Those that stay unanswered are sent again by another
-   * process or after the next start.
+   * Stops delivering. Waits a moment for attempts in progress. Attempts without an answer by then are repeated by
+   * another process or after the next start.
    */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -119,7 +119,8 @@ export class Deliveries {
   }
 
   /**
-   * Takes or renews the lease if possible. Returns whether this process holds it. An idle process does not call this.
+   * Takes or renews the lease if possible. Returns whether this process holds it. Call this only if there is work, so
+   * that an idle process writes nothing.
    */
   async #holdsLease(): Promise<boolean> {
     const { store, system } = this.#dependencies
@@ -137,14 +138,14 @@ export class Deliveries {
     return store.transaction((tx) => endTaskLease(tx, { name: leaseName, holder: this.#holder }))
   }
 
-  /** Creates the deliveries of a webhook's new events. */
+  /** Creates a webhook's deliveries for new events. */
   async #createDeliveries(webhook: WebhookKey): Promise<void> {
     const { store, system, log } = this.#dependencies
     try {
       while (!this.#isStopped && (await store.transaction((tx) => fanOut(tx, system, webhook))));
     } catch (error) {
       if (error instanceof StoreBusyError) throw error
-      log.error({ err: error, webhookId: webhook.id }, 'events could not be sent to a webhook')
+      log.error({ err: error, webhookId: webhook.id }, 'the deliveries for a webhook could not be created')
     }
   }
 

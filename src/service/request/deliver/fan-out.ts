@@ -10,7 +10,7 @@ import { eventIds } from '../../tokens/event-ids.ts'
 /** The maximum number of events in one transaction, so that other transactions do not wait long. */
 const maxEvents = 200
 
-/** Creates deliveries of a webhook's next events, in the events' order. Returns whether there are more events. */
+/** Creates a webhook's deliveries for its next events, in their order. Returns whether there are more events. */
 export async function fanOut(tx: Transaction, system: System, key: WebhookKey): Promise<boolean> {
   const [webhook, last, ids, nowMs] = await Promise.all([
     findWebhook(tx, key),
@@ -21,7 +21,8 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
   if (webhook === undefined || webhook.status === 'DISABLED' || last <= webhook.toldUpTo) return false
   const { partyId, toldUpTo: sequence } = webhook
   const events = await nextEvents(tx, { partyId, sequence, upTo: last, limit: maxEvents })
-  // Old events are deleted, so there may be fewer events than sequence numbers.
+  // Old events are deleted, so the last sequence number may have no event. If there were fewer events than the limit,
+  // all numbers up to the last one are processed.
   const upTo = events.length < maxEvents ? last : (events.at(-1)?.sequence ?? last)
   const enabled = JSON.parse(webhook.enabledEvents) as string[]
   const subscribed = events.filter(({ type }) => wants(enabled, type))

@@ -22,26 +22,30 @@ export interface SenderOptions {
   proxy?: OutgoingProxy
   /** How long an answer may take, including the name lookup. */
   timeoutMs?: number
-  /** The function that resolves host names. By default, the machine's resolver does. */
+  /** The function that resolves host names. Default: the machine's resolver. */
   lookup?: LookUp
 }
 
-/** How much of a receiver's answer is read, so that the connection can be reused. The answer is not stored. */
+/**
+ * The maximum number of bytes read from an answer. They are discarded, but a connection can only be reused after its
+ * answer has been read.
+ */
 const maxAnswerBytes = 4096
 
 /**
- * Creates the function that sends to webhooks, whose addresses customers choose. It resolves the host name, checks
- * every resolved address, and connects to one of them. So nothing is sent into the service's own network, even if the
- * name resolves differently a moment later. Redirects are not followed. With a proxy, only the proxy resolves names.
+ * Creates the function that sends messages to webhooks. Parties choose the addresses of their webhooks, so the function
+ * resolves the host name, checks every resolved address, and connects to one of them. So nothing is sent into the
+ * service's own network, even if the name resolves differently a moment later. Redirects are not followed. If a request
+ * goes through a proxy, only the proxy resolves the name.
  */
 export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
   let loading: ReturnType<typeof load> | undefined
   const load = async () => {
-    // In the bundle, named exports of a CommonJS package exist only on its default export.
+    // In the bundle, named exports of a CommonJS package exist only as properties of its default export.
     const { default: undici } = await import('undici')
     const { httpsProxy = '', noProxy = '' } = proxy ?? {}
     const outside = { lookup: checkedLookup(lookup, isPublicAddress) }
-    const loopback = { lookup: checkedLookup(lookup, (address) => isLoopbackHost(inUrl(address))) }
+    const loopback = { lookup: checkedLookup(lookup, (address) => isLoopbackHost(asUrlHost(address))) }
     return {
       fetch: undici.fetch,
       outside: new undici.EnvHttpProxyAgent({ httpProxy: '', httpsProxy, noProxy, connect: outside }),
@@ -66,7 +70,7 @@ export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: Sen
         signal: AbortSignal.any([signal, stop.signal]),
       })
       await readSome(response.body)
-      return { status: response.status, error: faultOf(response.status) }
+      return { status: response.status, error: statusProblem(response.status) }
     } catch (error) {
       signal.throwIfAborted()
       return { status: null, error: failureReason(error, timeoutMs) }
@@ -80,33 +84,33 @@ class LateError extends Error {
   override readonly name = 'LateError'
 }
 
-const inUrl = (address: string) => (address.includes(':') ? `[${address}]` : address)
+const asUrlHost = (address: string) => (address.includes(':') ? `[${address}]` : address)
 
-const notPublic = 'It is not an https address of the public internet.'
+const notPublic = 'It is not an https address on the public internet.'
 
 async function readSome(body: AsyncIterable<Uint8Array> | null): Promise<void> {
   let read = 0
-  // The rest is discarded.
+  // Returning early discards the rest.
   for await (const part of body ?? []) {
     read += part.length
     if (read > maxAnswerBytes) return
   }
 }
 
-function faultOf(status: number): string | null {
+function statusProblem(status: number): string | null {
   if (status >= 200 && status < 300) return null
-  if (status >= 300 && status < 400) return `It answered ${status}. Redirects are not followed: give the final address.`
+  if (status >= 300 && status < 400) return `It answered ${status}. Redirects are not followed: use the final address.`
   return `It answered ${status}; only a status from 200 to 299 counts as received.`
 }
 
-/** Describes an error without revealing anything about this network to the receiver's owner. */
+/** Describes an error without revealing anything about the service's own network to the webhook's owner. */
 function failureReason(error: unknown, timeoutMs: number): string {
   const causes: { name?: string; code?: string }[] = []
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)
   if (causes.some(({ name }) => name === 'LateError')) return `It did not answer within ${timeoutMs / 1000} s.`
   if (causes.some(({ name }) => name === 'PrivateAddressError')) return notPublic
   const code = causes.find((cause) => typeof cause.code === 'string')?.code
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `Its name was not found (${code}).`
-  if (code === 'ECONNREFUSED') return 'Nothing listens there (ECONNREFUSED).'
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `Its host name was not found (${code}).`
+  if (code === 'ECONNREFUSED') return 'Nothing listens at its address (ECONNREFUSED).'
   return code === undefined ? 'It could not be reached.' : `It could not be reached (${code}).`
 }

@@ -19,7 +19,7 @@ import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../stor
 import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
 import type { Send } from './sender.ts'
 
-/** Builds the bodies of events. The result maps sequence numbers to bodies; a deleted event has none. */
+/** Builds the message bodies for events. The result maps sequence numbers to bodies, and omits deleted events. */
 export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
 
 export interface TurnDependencies {
@@ -32,8 +32,9 @@ export interface TurnDependencies {
   mayStayHere: () => boolean
 }
 
-/** A turn ends after this many deliveries, after its time limit, or when the receiver seems to be down. */
+/** The maximum number of deliveries in a turn. */
 const maxPerTurn = 50
+/** The time after which a turn ends early. */
 const turnMs = 1_000
 /**
  * How many failures in a row end a turn. A single failure does not, because a working receiver may fail occasionally.
@@ -64,13 +65,13 @@ export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, 
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
     const answer = await attempt(dependencies, loaded, delivery, ending)
-    // The process ended during this attempt, so the message may not have arrived. The next start sends it again.
+    // The shutdown interrupted this attempt, so the message may not have arrived. It is sent again later.
     if (answer === undefined) break
     attempts.push({ delivery, answer })
     failuresLeft = answer.error === null ? maxConsecutiveFailures : failuresLeft - 1
     if (failuresLeft === 0 || isGone(answer) || dependencies.system.elapsed() - startedAtMs >= turnMs) break
   }
-  await dependencies.store.transaction((tx) => keep(dependencies, tx, key, attempts))
+  await dependencies.store.transaction((tx) => storeOutcomes(dependencies, tx, key, attempts))
 }
 
 async function load({ bodies }: TurnDependencies, tx: Transaction, key: WebhookKey): Promise<Loaded | undefined> {
@@ -83,8 +84,8 @@ async function load({ bodies }: TurnDependencies, tx: Transaction, key: WebhookK
   ])
   if (webhook === undefined || webhook.status === 'DISABLED') return undefined
   const sequences = [...new Set(deliveries.map(({ eventSequence }) => eventSequence))]
-  const of = await bodies(tx, partyId, sequences)
-  return { webhook, deliveries, bodies: of, secrets: await secrets.signing(webhook, nowMs) }
+  const bodyBySequence = await bodies(tx, partyId, sequences)
+  return { webhook, deliveries, bodies: bodyBySequence, secrets: await secrets.signing(webhook, nowMs) }
 }
 
 async function attempt(
@@ -103,7 +104,7 @@ async function attempt(
   }
 }
 
-async function keep(
+async function storeOutcomes(
   { log }: Pick<TurnDependencies, 'log'>,
   tx: Transaction,
   key: WebhookKey,
