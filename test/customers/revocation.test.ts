@@ -142,7 +142,12 @@ onEachDatabase('the revocation of an invitation', (database) => {
         const { status, json } = await revoke(id, { headers: { 'X-Agent-ID': agentId } })
         refusals.push([status, json.errors[0].code, json.errors[0].detail, json.errors[0].source])
       }
-      const expected = [403, 'forbidden', 'X-Agent-ID names no agent of this party.', { header: 'X-Agent-ID' }]
+      const expected = [
+        403,
+        'forbidden',
+        'X-Agent-ID is not the id of an active agent of this party.',
+        { header: 'X-Agent-ID' },
+      ]
       expect(refusals).toStrictEqual([expected, expected])
     })
 

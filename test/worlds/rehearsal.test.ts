@@ -47,7 +47,7 @@ onEachDatabase('the manager of the sandbox', (database) => {
       }
       expect(await call(others.key), name).toEqual({
         status: 403,
-        detail: "Only the first party of the sandbox's world can manage it. Use one of that party's keys.",
+        detail: "Only the first party of the sandbox's world can manage the sandbox. Use one of that party's keys.",
       })
       const agent = await call(world.agentKey)
       if (rehearsal) {

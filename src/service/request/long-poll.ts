@@ -17,9 +17,9 @@ interface Resource {
 }
 
 /**
- * Answers a request. If it has `waitSeconds`, it is answered once the status changes or is final, or the time is over
- * (docs/service.md#waiting). While it waits, it is only an entry in a table. Each read is a separate request through
- * the pipeline, with the usual permissions.
+ * Answers a request. If it has `waitSeconds`, the answer is sent once the resource's status changes or is final, or
+ * the time is over (docs/service.md#waiting). A waiting request holds no transaction. Each read of the resource is a
+ * separate request through the pipeline, with the usual permission checks.
  * @param gone Aborts when the client disconnects.
  */
 export async function answerLongPoll(
@@ -28,7 +28,7 @@ export async function answerLongPoll(
   incoming: Incoming | Unread,
   gone: AbortSignal,
 ): Promise<Reply> {
-  const ms = 1000 * secondsOf(key, incoming)
+  const ms = 1000 * waitSecondsOf(key, incoming)
   if (ms === 0) return answer(all, key, incoming, { gone })
   const store = all.waits.reads.storeFor(all.store, sha256(incoming.headers.get('authorization') ?? ''))
   const dependencies = { ...all, store }
@@ -60,7 +60,7 @@ async function waitForStatus(dependencies: Dependencies, round: LongPoll): Promi
   if (isFinal(resource)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
-  // If there are too many waits or the database is busy, the request is answered with the present state.
+  // If too many requests already wait or the database is busy, the client gets the present state at once.
   const wait = await waits.begin({ resourceId: resource.id, ...first.by }).catch(() => undefined)
   if (wait === undefined) return first
   try {
@@ -77,7 +77,7 @@ async function pollStatus(
   const { key, incoming, gone, first, status, wait, untilMs } = round
   const { waits, system } = dependencies
   for (;;) {
-    // The wait begins before the read, so that a change after the read is never missed.
+    // Listening for changes begins before the read, so that a change after the read is never missed.
     const woken = wait.next()
     const now = await answer(dependencies, key, { ...incoming, isCounted: true }, { isRepeated: true })
     const reply = { ...now, headers: { ...first.headers, ...now.headers } }
@@ -92,7 +92,7 @@ async function pollStatus(
   }
 }
 
-/** Returns the time until the resource expires, because an expiry adds no event. */
+/** Returns the time until the resource's next expiry. An expiry adds no event that would wake the request. */
 async function msUntilExpiry({ store }: Dependencies, { attributes }: Resource): Promise<number> {
   const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')
   if (ends.length === 0) return Number.POSITIVE_INFINITY
@@ -105,8 +105,8 @@ function resourceIn({ body }: Reply): Resource {
   return (JSON.parse(body) as { data: Resource }).data
 }
 
-/** Returns how long the request wants to wait. An invalid number is refused later, with the other values. */
-function secondsOf(key: OperationKey, { query }: Incoming | Unread): number {
+/** Returns the request's `waitSeconds`; 0 if it is missing or invalid. The pipeline refuses invalid values. */
+function waitSecondsOf(key: OperationKey, { query }: Incoming | Unread): number {
   const { waitSeconds } =
     (catalogue[key] as { query?: { shape: { waitSeconds?: typeof WaitSeconds } } }).query?.shape ?? {}
   const seconds = query.get('waitSeconds')

@@ -9,8 +9,8 @@ interface Document extends CompressedBody {
 }
 
 /**
- * Serves the OpenAPI document. It is rebuilt only if the service's address changes, so anyone may request it without a
- * limit.
+ * Serves the OpenAPI document. The document is rebuilt only if the service's address changes. Requests for it are cheap
+ * and need no rate limit.
  */
 export function mountOpenApi(
   app: Hono,
@@ -26,7 +26,7 @@ export function mountOpenApi(
 
 function answer(c: Context, { etag, ...document }: Document): Response {
   const headers = { ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
-  // Tags are compared weakly (RFC 9110 section 13.1.2), so one tag covers both encodings.
+  // If-None-Match compares ETags weakly (RFC 9110 section 13.1.2), so both encodings can have the same ETag.
   const knownTags = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim())
   if (knownTags.includes(etag) || knownTags.includes('*')) return new Response(null, { status: 304, headers })
   const chosen = bodyFor(document, c.req.header('accept-encoding'))

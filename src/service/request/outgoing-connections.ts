@@ -1,14 +1,14 @@
 import type { lookup as lookUp } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 
-/** The settings for the proxy that requests to the internet go through. */
+/** The proxy settings for requests to the internet. */
 export interface OutgoingProxy {
   httpsProxy: string | undefined
   /** A comma-separated list of hosts that are reached without the proxy. */
   noProxy: string | undefined
 }
 
-/** The error for a host that an outsider named and that turns out to be on this machine or its network. */
+/** The error for a URL from outside that leads to this machine or its private network. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }
@@ -16,14 +16,14 @@ export class PrivateAddressError extends Error {
 export type LookUp = typeof lookUp
 
 /**
- * Creates a lookup for connections. It refuses a name if any of its addresses is not allowed. The connection goes to an
- * address checked here, even if the name resolves differently a moment later.
+ * Creates a DNS lookup for connections. It refuses a host name if any of its addresses is not allowed. The connection
+ * uses an address that was checked here, even if the name resolves differently a moment later.
  */
 export function checkedLookup(lookup: LookUp, isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       const isRefused = error === null && !found.every(({ address }) => isAllowed(address))
-      const failure = isRefused ? new PrivateAddressError('It is at a private address.') : error
+      const failure = isRefused ? new PrivateAddressError('The host has a private address.') : error
       const [first] = failure === null ? found : []
       if (first === undefined) callback(failure, [])
       else if (options.all === true) callback(null, found)

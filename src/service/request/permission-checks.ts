@@ -33,7 +33,10 @@ export interface Grant {
   scopes: readonly string[]
 }
 
-/** Requires that the credential may use the operation at all, on whatever record. @throws 403 `forbidden`. */
+/**
+ * Refuses a credential that lacks the operation's permission. Access to particular records is checked separately.
+ * @throws 403 `forbidden`.
+ */
 export function requirePermission(actor: Actor, { name, permission }: OperationDefinition): void {
   const refusal = refusalOf(actor, permission)
   if (refusal === undefined) return
@@ -41,10 +44,10 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
   const details = {
     grant:
       oauth === null
-        ? `Connected applications may not use ${name}. Manage the account with an API key, or signed in.`
-        : `The connection lacks the permission ${oauth}, which ${name} needs. Connect again and allow it.`,
+        ? `Connected applications may not use ${name}. Use an API key, or sign in to the account.`
+        : `The connection lacks the permission ${oauth}, which ${name} needs. Connect again and grant this permission.`,
     policy: `The agent policy does not allow ${name}.`,
-    agentsOnly: `${name} is for agents: send it with an agent key.`,
+    agentsOnly: `${name} is only for agents. Call it with an agent key.`,
     scope: `The API key lacks the scope ${apiKey}, which ${name} needs.`,
   }
   const scopes = refusal === 'grant' && oauth !== null ? [...(actor.grant?.scopes ?? []), oauth] : undefined
@@ -52,24 +55,26 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
 }
 
 /**
- * Returns the agent that is recorded as the cause of a request. If a party's key names one of the party's agents in a
- * header (docs/service.md#headers), it still acts as the party. The agent is only recorded.
- * @throws 403 `forbidden` for an agent of another party, or an agent other than the caller.
+ * Returns the id of the agent to record as the cause of a request. A request with a party's key may state one of the
+ * party's agents in the X-Agent-ID header (docs/service.md#headers), but it still acts as the party.
+ * @param agentId The id in the X-Agent-ID header.
+ * @throws 403 `forbidden` if the header has the id of another party's agent, or if an agent sends another agent's id.
  */
-export async function resolveCause(tx: Transaction, actor: Actor, named: string | null): Promise<string | null> {
-  if (named === null || named === actor.agentId) return actor.agentId
+export async function resolveCause(tx: Transaction, actor: Actor, agentId: string | null): Promise<string | null> {
+  if (agentId === null || agentId === actor.agentId) return actor.agentId
   const source = { header: 'X-Agent-ID' }
   if (actor.agentId !== null) {
-    fail('forbidden', { detail: 'An agent is known by its credential: omit the X-Agent-ID header.', source })
+    fail('forbidden', { detail: 'An agent is identified by its credential: omit the X-Agent-ID header.', source })
   }
-  const agent = await findAgent(tx, actor.partyId, named)
-  if (agent?.status !== 'ACTIVE') fail('forbidden', { detail: 'X-Agent-ID names no agent of this party.', source })
-  return named
+  const agent = await findAgent(tx, actor.partyId, agentId)
+  if (agent?.status !== 'ACTIVE')
+    fail('forbidden', { detail: 'X-Agent-ID is not the id of an active agent of this party.', source })
+  return agentId
 }
 
 /**
- * Returns the party that a request acts on: the caller's own, or the connected customer that the request names. A
- * refusal does not reveal whether an unconnected party exists.
+ * Returns the party that a request acts on: the customer in the request, or else the caller's own party. A refusal does
+ * not reveal whether a party exists that is not a customer of the agent.
  * @throws 403 `forbidden` if the customer has not granted the permission to this agent.
  */
 export async function resolveParty(
@@ -112,7 +117,7 @@ export async function requireWalletPermission(
     refuseUnheld(needed, wallet.id)
 }
 
-/** Returns the permission that the caller must hold on a wallet of that party; null if the caller needs none. */
+/** Returns the permission that the caller must hold on a party's wallet; null if the caller needs none. */
 export function neededOnWallets(actor: Actor, operation: OperationDefinition, partyId: string): Holder | null {
   const permission = agentMustHold(operation.permission)
   return permission === null || actor.agentId === null || partyId !== actor.partyId
@@ -120,12 +125,12 @@ export function neededOnWallets(actor: Actor, operation: OperationDefinition, pa
     : { agentId: actor.agentId, permission }
 }
 
-/** Refuses an agent that lacks a permission on a wallet. @throws 403 `forbidden` */
+/** Refuses an agent that lacks a permission on a wallet. @throws 403 `forbidden`. */
 export function refuseUnheld({ permission }: Holder, walletId: string): never {
-  fail('forbidden', { detail: `This agent does not hold ${permission} on the wallet ${walletId}.` })
+  fail('forbidden', { detail: `This agent does not have the permission ${permission} on the wallet ${walletId}.` })
 }
 
-/** Requires the permission on the default wallet, for records of the party that belong to no wallet. */
+/** Requires the permission on the party's default wallet. It covers records that belong to no wallet. */
 export async function requireDefaultWalletPermission(
   tx: Transaction,
   actor: Actor,

@@ -8,34 +8,34 @@ import type { RateLimit } from './rate-limit.ts'
 import type { Reply } from './reply.ts'
 import type { Incoming, Unread, Values } from './request-parsing.ts'
 
-/** A request as it arrived, before any query. */
+/** A request as it arrived, before any database query. */
 export interface Arrived {
   operation: OperationDefinition
   carryOut: (input: never, context: Context) => Promise<unknown>
   incoming: Incoming | Unread
   supportId: string
-  /** The signed-in user of a page of the service; undefined if the caller is identified by a credential. */
+  /** The signed-in user of a page of the service; undefined for an API request, which has a credential. */
   pageActor: Actor | undefined
-  /** The planned fault, once it is known. */
+  /** The plan of the fault that hits the request (docs/sandbox.md#faults). */
   plan: Plan
 }
 
 /** A request whose caller is known. */
 export interface Known extends Arrived {
   actor: Actor
-  /** The time that the request's transaction read; undefined before. */
+  /** The time and the epoch that the request's transaction read; undefined until it has read them. */
   at: { nowMs: number; epoch: number } | undefined
 }
 
-/** A request that the caller may send, with the party acted on and the parsed values. */
+/** A request that the caller is permitted to send, with its parsed values and the party that it acts on. */
 export interface Parsed extends Known {
   values: Values
   context: Context
-  /** The claim of the request's key; undefined if the operation takes no key. */
+  /** The claim to the request's Idempotency-Key; undefined if the operation takes no key. */
   claim: Claim | undefined
 }
 
-/** A request with its answer, which is final once the transaction is committed. */
+/** A request with its answer. The answer is final once the transaction is committed. */
 export interface Done extends Parsed {
   reply: Reply
   /** The request's own postings, without those of due effects. */
@@ -44,12 +44,9 @@ export interface Done extends Parsed {
 
 export type Phase = Arrived | Known | Parsed | Done
 
-/**
- * The progress of a request. In whatever phase the request ends, its refusal, run entry and log line are built from
- * this.
- */
+/** The progress of a request: the last phase that it reached, from which its run entry and log line are built. */
 export interface Progress {
   reached: Phase
-  /** Kept if the transaction runs again, so that the request is counted only once. */
+  /** The result of counting the request, which is counted only once even if its transaction runs again. */
   limit: RateLimit | undefined
 }

@@ -44,26 +44,26 @@ export interface Dependencies extends AuthenticationDependencies, Pick<FaultDepe
   waits: WaitingRequests
   runLog: RunLog
   reportEntry: ReportEntry
-  /** The party of each credential's last command, by the hash of the credential. */
+  /** The party that each credential's last command acted on, by the hash of the credential. */
   parties: Map<string, string>
   publicUrl: () => string
   log: Logger
 }
 
-/** An answer, with the credential and party of its request if they are known. */
+/** An answer, with the party that the request acted on and the request's credential, if they are known. */
 export interface Answered extends Reply {
   by: { partyId: string; keyId: string } | undefined
   reached: Phase
 }
 
 interface AnswerOptions {
-  /** The signed-in user of a page of the service. No request from outside has one. */
+  /** The signed-in user of a page of the service; undefined for API requests. */
   pageActor?: Actor | undefined
   /** Aborts when the client disconnects. */
   gone?: AbortSignal | undefined
   /** Whether a long poll repeats a request that was already answered. */
   isRepeated?: boolean
-  /** Whether the caller itself adds the result to the run. */
+  /** Whether the caller of `answer` itself adds the request to the run. */
   isNoted?: boolean
 }
 
@@ -71,7 +71,7 @@ interface AnswerOptions {
  * Answers a request. Every request goes through this function. One transaction authenticates the caller, checks the
  * permission, parses the values, calls the handler and records the result (`inTransaction`). Every failure becomes an
  * answer.
- * @throws ConnectionCutError if a fault of the sandbox leaves the request unanswered, and nothing else.
+ * @throws ConnectionCutError if a fault of the sandbox leaves the request unanswered. It throws nothing else.
  */
 export async function answer(
   dependencies: Dependencies,
@@ -92,7 +92,7 @@ export async function answer(
   const { reached, limit } = progress
   const { timeMoved, changedAnswer, isCovered } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
-    // The call's entry comes before the entries of the effects that became due.
+    // The call is noted first, so that its entry precedes those of the effects that became due.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
@@ -115,7 +115,7 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // Faults apply neither to a page's requests nor to a long poll's repeats, because its first read met the fault.
+  // No fault hits a page's request. A fault can hit the first read of a long poll, but not the repeated ones.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],
@@ -152,7 +152,10 @@ async function replyTo(
   }
 }
 
-/** Checks an exclusive or large request before its transaction, which repeats all checks except the rate limit. */
+/**
+ * Checks the caller of a request whose body is not read yet, or that must run alone. The transaction repeats all these
+ * checks later, except the rate limit.
+ */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
   const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))
@@ -232,8 +235,8 @@ async function identify(
   { reading, early }: ReturnType<typeof readFirst>,
 ): Promise<Known> {
   const times = reading.then((moment) => moment.times)
-  // A request without a credential is refused before anything awaits the time, so a failure of that read would be
-  // unhandled.
+  // A request without a credential is refused before anything awaits the time. If reading the time then failed, the
+  // rejection would be unhandled.
   times.catch(() => {})
   const authority = { environment, local: localCredentials, times, claims, ahead: early?.rows }
   const authorization = arrived.incoming.headers.get('authorization')
@@ -244,14 +247,14 @@ async function identify(
   return { ...arrived, actor, at: { nowMs, epoch } }
 }
 
-/** Counts the request. @throws 429 `rate_limited`. */
+/** Counts the request once against its credential's limit. @throws 429 `rate_limited` if it exceeds the limit. */
 async function requireWithinLimit({ rateLimit }: Dependencies, progress: Progress, { keyId }: Actor): Promise<void> {
   const isCounted = progress.reached.incoming.isCounted === true
   progress.limit ??= isCounted ? { headers: {}, failure: undefined } : await rateLimit(keyId)
   if (progress.limit.failure !== undefined) throw progress.limit.failure
 }
 
-/** Parses the values and resolves the party and the agent. */
+/** Parses the values, and finds the party that the request acts on and the agent that caused it. */
 async function parse(
   { environment, system, publicUrl, lastUses }: Dependencies,
   tx: Transaction,
@@ -267,7 +270,7 @@ async function parse(
   const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
-  // Each run of the transaction starts with these values.
+  // If the transaction runs again, it starts with these values again.
   const afterCommit = { timeMoved: false, changedAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return {
     ...identified,
@@ -294,7 +297,7 @@ async function refuse(dependencies: Dependencies, reached: Phase, error: unknown
   try {
     await recordFailure(dependencies, reached, reached.claim, reply)
   } catch (recordError) {
-    log.error({ supportId, err: recordError }, 'the failure could not be recorded under its key')
+    log.error({ supportId, err: recordError }, 'a failure could not be recorded under its idempotency key')
   }
   return reply
 }

@@ -7,20 +7,21 @@ import { hasPasswords, hasUsers } from '../store/users.ts'
 import { findWorld } from '../store/world.ts'
 import type { Context } from './handler.ts'
 
-/** The alternatives that a refusal suggests if a party cannot be simulated. */
-export interface WaysOn {
+/** The alternatives that the refusal to simulate a party suggests. */
+export interface Alternatives {
   /**
-   * The page where a user of the party can do the same, as the end of a sentence, such as `at the invitation's url`.
+   * The page where a user of the party can do what was to be simulated, as the end of a sentence, such as
+   * `at the invitation's url`.
    */
   page?: string
-  /** The call that does the same, as a sentence. */
+  /** The call that the party itself can make, as a sentence. */
   call?: string
 }
 
 /**
- * Returns whether a party has, or had, its own credentials or users with passwords. Such a party is self-managed: no
- * simulation or page may act for it (docs/service.md#self-managed-parties). A rehearsal's users need no
- * password, because the scenario's person answers for them.
+ * Returns whether a party has, or had, its own credentials or users with passwords. Such a party is self-managed:
+ * nobody else may act for it in a simulation or on a page (docs/service.md#self-managed-parties). In a rehearsal, users
+ * without passwords suffice, because the simulated person acts for them.
  */
 export async function isSelfManaged(tx: Transaction, partyId: string): Promise<boolean> {
   const [keys, passwords, world] = await Promise.all([hasKeys(tx, partyId), hasPasswords(tx, partyId), findWorld(tx)])
@@ -28,18 +29,18 @@ export async function isSelfManaged(tx: Transaction, partyId: string): Promise<b
 }
 
 /**
- * Refuses to simulate a self-managed party. Only an API key of the party that manages the sandbox may do so.
+ * Refuses to simulate a self-managed party, unless `findSimulator` returns `caller`.
  * @param partyId Null or undefined for a person without an account, whom everyone may simulate.
  * @throws 409 `conflict`.
  */
 export async function requirePlayable(
   context: Pick<Context, 'tx' | 'actor' | 'publicUrl'>,
   partyId: string | null | undefined,
-  { page, call }: WaysOn,
+  { page, call }: Alternatives,
 ): Promise<void> {
   const { tx } = context
   if (partyId === null || partyId === undefined || !(await isSelfManaged(tx, partyId))) return
-  const manager = await managerHere(context)
+  const manager = await findSimulator(context)
   if (manager === 'caller') return
   const ways = [
     ...(call === undefined ? [] : [call]),
@@ -55,15 +56,15 @@ export async function requirePlayable(
 
 async function byPerson(tx: Transaction, partyId: string, page: string): Promise<string> {
   if (await hasPasswords(tx, partyId)) return `One of its users can sign in and do it ${page}.`
-  return `A user of that party can sign in and do it ${page}. To invite one, send create_party_invitations with an API key of that party.`
+  return `A user of that party can sign in and do it ${page}. To invite a user, send create_party_invitations with an API key of that party.`
 }
 
 /**
- * Returns who may simulate any party (docs/sandbox.md#who-plays-the-other-side). Only an API key of the party that
- * manages the sandbox may, and only if the service is on a loopback address and the world is no rehearsal. The result
- * is `caller` if the caller is such a key, and `API key` if its party has to use one.
+ * Returns who may simulate self-managed parties (docs/sandbox.md#who-plays-the-other-side). Only an API key of the
+ * party that manages the sandbox may, and only outside rehearsals and on a loopback address. The result is `caller` if
+ * the caller is such a key, and `API key` if the caller is another credential of that party.
  */
-async function managerHere({
+async function findSimulator({
   tx,
   actor,
   publicUrl,

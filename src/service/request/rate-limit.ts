@@ -4,13 +4,13 @@ import type { Store } from '../store/engine/store.ts'
 import { RateWindows } from './rate-windows.ts'
 
 export interface RateLimit {
-  /** The headers that every answer gets, refused or not. */
+  /** The rate limit headers of the answer, which it has even if the request is refused. */
   headers: Readonly<Record<string, string>>
-  /** The failure 429 `rate_limited` if the request exceeds the limit; otherwise undefined. */
+  /** The error 429 `rate_limited` if the request exceeds the limit; otherwise undefined. */
   failure: Failure | undefined
 }
 
-/** Counts each credential's requests against its limit (docs/service.md#rate-limiting). */
+/** Returns a function that counts a credential's requests against its limit (docs/service.md#rate-limiting). */
 export function createRateLimiter(
   requestsPerMinute: number,
   { store, system }: { store: Store; system: System },

@@ -5,12 +5,13 @@ import { type Lease, takeLeases } from '../store/rate-limits.ts'
 export const windowMs = 60_000
 
 /**
- * The number of shares that a limit is divided into. A process takes one share at a time. No other process can use what
- * is left of it.
+ * The number of shares that a limit is divided into. A process usually takes one share at a time. Other processes
+ * cannot use the rest of that share.
  */
-const parts = 100
+const shareCount = 100
 /**
- * How often to try to count a request. A try fails if the window ends meanwhile, or if other requests use up the share.
+ * The maximum number of attempts to count a request. An attempt fails if the window ends meanwhile, or if other
+ * requests use up the share.
  */
 const maxAttempts = 10
 
@@ -25,7 +26,7 @@ interface Window {
 }
 
 /** The outcome of counting a request. */
-export interface Taken {
+export interface CountResult {
   allowed: boolean
   /** How many more requests the window allows, as far as this process knows. */
   remaining: number
@@ -36,13 +37,13 @@ type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<stri
 
 /**
  * Counts requests in windows of one minute of real time. A window begins with a credential's first request. On a
- * database server, all processes share each window. Each process takes a small share in advance, so that together they
- * never exceed the limit. They ask the database about a hundred times per window, no matter how many requests arrive.
- * Concurrent requests for shares use one statement.
+ * database server, all processes share each window. Each process reserves a small share of the limit in advance, so
+ * that together they never exceed it. This takes about a hundred statements per window, however many requests arrive.
+ * Shares that several credentials need at the same time are reserved with one statement.
  */
 export class RateWindows {
   readonly #system: System
-  readonly #part: number
+  readonly #share: number
   readonly #take: Take
   /** The windows in the order in which they began. */
   readonly #windows = new Map<string, Window>()
@@ -53,17 +54,18 @@ export class RateWindows {
 
   constructor(limit: number, { store, system }: { store: Store; system: System }) {
     this.#system = system
-    // Several processes rarely use one database file, and sharing would cost disk writes.
+    // With a database file, each process counts separately. Several processes rarely use one file, and sharing would
+    // cost disk writes.
     const isShared = store.dialect === 'postgres'
-    this.#part = isShared ? Math.max(1, Math.floor(limit / parts)) : limit
+    this.#share = isShared ? Math.max(1, Math.floor(limit / shareCount)) : limit
     this.#take = isShared
       ? (requested) => store.aside((tx) => takeLeases(tx, requested, { limit, windowMs }))
       : async (requested) =>
           new Map([...requested].map(([id]) => [id, { granted: limit, beyond: 0, leftMs: windowMs }]))
   }
 
-  /** Counts a request. @throws StoreBusyError if the database cannot be asked. */
-  async count(keyId: string): Promise<Taken> {
+  /** Counts a request. @throws StoreBusyError if the database is too busy to reserve a share. */
+  async count(keyId: string): Promise<CountResult> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const window = this.#windows.get(keyId)
       if (window !== undefined && this.#leftMs(window) > 0) {
@@ -72,14 +74,14 @@ export class RateWindows {
       }
       await this.#ask(keyId)
     }
-    throw new StoreBusyError('Too many requests of one credential wait to be counted.')
+    throw new StoreBusyError('Too many requests from one credential are waiting to be counted.')
   }
 
-  #allow(keyId: string, window: Window): Taken {
+  #allow(keyId: string, window: Window): CountResult {
     window.left -= 1
-    // The next share is requested in advance, so that nobody waits for it. After a failure, a later request retries and
-    // gets the error.
-    if (window.beyond > 0 && window.left > 0 && window.left === Math.floor(this.#part / 4)) {
+    // The next share is reserved in advance, so that no request has to wait for it. An error is ignored here: the first
+    // request that needs the share tries again.
+    if (window.beyond > 0 && window.left > 0 && window.left === Math.floor(this.#share / 4)) {
       this.#ask(keyId).catch(() => {})
     }
     return { allowed: true, remaining: window.left + window.beyond, leftMs: this.#leftMs(window) }
@@ -98,15 +100,15 @@ export class RateWindows {
   }
 
   async #fill(): Promise<void> {
-    const requested = new Map([...this.#wanted].map(([id, waiting]) => [id, Math.max(waiting, this.#part)]))
+    const requested = new Map([...this.#wanted].map(([id, waiting]) => [id, Math.max(waiting, this.#share)]))
     this.#wanted = new Map()
     this.#next = undefined
     const askedAtMs = this.#system.elapsed()
     for (const [keyId, { granted, beyond, leftMs }] of await this.#take(requested)) {
-      const before = this.#windows.get(keyId)
+      const previous = this.#windows.get(keyId)
       const endsAtMs = askedAtMs + leftMs
-      // Requests left in an ended window do not carry over.
-      const remaining = before !== undefined && before.endsAtMs > askedAtMs ? before.left : 0
+      // The rest of an ended window does not carry over to the next window.
+      const remaining = previous !== undefined && previous.endsAtMs > askedAtMs ? previous.left : 0
       this.#windows.delete(keyId)
       this.#windows.set(keyId, { left: remaining + granted, beyond, endsAtMs })
     }

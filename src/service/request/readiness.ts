@@ -1,22 +1,20 @@
 import type { System } from '../../core/system.ts'
 
-/** If nothing has polled for this long, there is no load balancer. A load balancer polls more often. */
-const askedWithinMs = 30_000
-/**
- * How long a process that is shutting down keeps serving requests, so that load balancers notice that it is not ready.
- */
+/** The longest interval at which load balancers poll. If the last poll is older, there seems to be none. */
+const maxPollIntervalMs = 30_000
+/** How long an ending process still serves requests, so that load balancers notice that it is not ready anymore. */
 const graceMs = 3_000
 
-/** Whether this process is ready for requests. */
+/** The readiness of this process for requests. */
 export interface Readiness {
-  /** Returns whether this process is ready. Load balancers poll it. */
+  /** Returns whether this process is ready. Load balancers poll this. */
   ask(): boolean
   isEnding(): boolean
-  /** Makes `ask` return false from now on. Resolves once a load balancer has had time to notice this. */
+  /** Makes `ask` return false from now on. Resolves once load balancers have had time to notice. */
   end(): Promise<void>
 }
 
-/** Creates the readiness of this process. @param ended Called when no more requests should be sent here. */
+/** Creates the readiness of this process. @param ended Called as soon as the process begins to end. */
 export function createReadiness(system: System, ended: () => void): Readiness {
   let askedAtMs = Number.NEGATIVE_INFINITY
   let ending = false
@@ -30,7 +28,7 @@ export function createReadiness(system: System, ended: () => void): Readiness {
       ending = true
       ended()
       // If nothing polls readiness, such as on a person's own machine, there is no need to wait.
-      if (system.elapsed() - askedAtMs <= askedWithinMs) await system.sleep(graceMs)
+      if (system.elapsed() - askedAtMs <= maxPollIntervalMs) await system.sleep(graceMs)
     },
   }
 }

@@ -6,35 +6,35 @@ import { type OperationDefinition, type Pagination, successStatus } from '../../
 import { secretFields } from '../../core/secret-fields.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
-/** An answer. Its body is text, because it may be recorded and replayed byte for byte. */
+/** An answer. Its body is a string, because it may be recorded and replayed byte for byte. */
 export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
-  /** The parsed body, if it is known: see `replyValue`. */
+  /** The parsed body; undefined until it is needed (`replyValue`). */
   value?: unknown
-  /** The result of `mayContainSecret`, once it was called. */
+  /** The result of `mayContainSecret`; undefined until that function is called. */
   mayContainSecret?: boolean
-  /** Whether the wallet covers the issued card, for a client in this process (`ApiAnswer`). */
+  /** Whether the wallet's balance covers the issued card. Only a client in this process reads this (`ApiAnswer`). */
   isCovered?: boolean | undefined
 }
 
-/** Returns the value of a reply's body. The activity, the run log and the log share the parsed value. */
+/** Returns the parsed body of a reply. The body is parsed only once for the activity, the run log and the log. */
 export function replyValue(reply: Reply): unknown {
   reply.value ??= parseJson(reply.body)
   return reply.value
 }
 
 /**
- * Returns whether a reply may contain a secret, either in a field that its operation declares as secret or in a text
- * that looks like a secret. The idempotency record checks this first, and the run log reuses the result.
+ * Returns whether a reply may contain a secret, either in a field that its operation declares as secret or in any
+ * string that looks like one. The reply stores the result for the idempotency record and the run log.
  */
 export function mayContainSecret(operation: Pick<OperationDefinition, 'output'>, reply: Reply): boolean {
   reply.mayContainSecret ??= secretFields(operation).length > 0 || mayHoldSecret(reply.body)
   return reply.mayContainSecret
 }
 
-/** The result of a handler if the answer has a `meta`. */
+/** The result of a handler whose answer has a `meta`. */
 export interface WithMeta<Data, Meta> {
   data: Data
   meta: Meta
@@ -52,8 +52,8 @@ export interface Page<Resource> {
 }
 
 /**
- * Renders a handler's result. The result is parsed with the operation's schema, so that only declared fields leave the
- * service.
+ * Renders a handler's result as an answer. The operation's schema parses the result first, so that only declared fields
+ * leave the service.
  */
 export function success(operation: OperationDefinition, result: unknown): Reply {
   const { output, meta } = operation
@@ -70,33 +70,33 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
 }
 
 /**
- * Returns the header with the request's id. The request's log lines have the same id, and an error has it as
+ * Returns the header with the request's id. The same id is in the request's log lines, and in an error's
  * `meta.supportId`.
  */
 export function requestId(supportId: string): Record<string, string> {
   return { 'X-Request-Id': supportId }
 }
 
-/** Returns the refusal for an error. It does not disclose internal errors. */
+/** Returns the failure to report for an error. It does not disclose internal errors. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   return new Failure(error instanceof StoreBusyError ? 'service_unavailable' : 'server_error')
 }
 
-/** Renders a refusal in the uniform format (docs/service.md#error-format). */
+/** Renders a failure in the uniform error format (docs/service.md#error-format). */
 export function refusal(failure: Failure, supportId: string): Reply {
   const { code, message, status, source, accepts, retryable, retryAfterSeconds, connectionStatus } = failure
   const bank = connectionStatus === undefined ? {} : { connectionStatus, provider: { name: 'plaid' } }
   const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts, ...bank }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
-    // A wrong value may be a secret, and this text is sent, recorded and read by a model.
+    // The message may quote an invalid value that is a secret. It is sent, recorded and read by a model.
     detail: maskSecrets(message),
     status: String(status),
     ...(source === undefined ? {} : { source: masked(source) }),
     meta,
   }
-  // Without this header, clients would wait after a 5xx until X-RateLimit-Reset, the end of the window.
+  // After a 5xx without this header, clients would wait until the time in X-RateLimit-Reset, up to a minute.
   const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
   const value = { errors: [error] }
   return {
@@ -108,14 +108,14 @@ export function refusal(failure: Failure, supportId: string): Reply {
 }
 
 function masked(source: ErrorSource): ErrorSource {
-  const entries = Object.entries(source).map(([kind, place]) => {
-    return [kind, kind === 'pointer' ? place.split('/').map(maskedName).join('/') : maskForeignText(place)]
+  const entries = Object.entries(source).map(([kind, value]) => {
+    return [kind, kind === 'pointer' ? value.split('/').map(maskedPart).join('/') : maskForeignText(value)]
   })
   return Object.fromEntries(entries) as ErrorSource
 }
 
-/** Masks a name in a JSON Pointer, in which slashes and tildes are escaped. */
-function maskedName(part: string): string {
+/** Masks secrets in one part of a JSON Pointer, in which slashes and tildes are escaped. */
+function maskedPart(part: string): string {
   const name = maskForeignText(part.replaceAll('~1', '/').replaceAll('~0', '~'))
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }

@@ -15,9 +15,9 @@ interface ReporterDependencies {
   runLog: RunLog
 }
 
-/** How many names are remembered in order to drop duplicate entries. */
+/** The maximum number of names that are remembered. An entry with a remembered name is a duplicate and is dropped. */
 const maxNames = 10_000
-/** The maximum number of facts in a question, and of characters in a fact. No real question reaches these limits. */
+/** The most facts in a question, and the most characters in a fact. No real question reaches these limits. */
 const [maxFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
@@ -26,7 +26,7 @@ export function createReporter({ store, system, runLog }: ReporterDependencies):
     const name = entry.once === undefined ? undefined : `${entry.partyId} ${entry.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, maxNames)
-    // The epoch that this process last saw. If the sandbox is reset before the entry is written, the entry is dropped.
+    // The epoch that this process last saw. If the sandbox is reset before the entry is stored, the entry is dropped.
     const epoch = store.clock.epoch || undefined
     runLog.note({ ...noteOf(entry, system.now() + store.clock.sandbox.offsetMs), epoch })
   }
@@ -44,7 +44,7 @@ function noteOf(entry: ReportedEntry, atMs: number): Note {
     outcome,
     host,
     atMs,
-    // The name of an unknown tool may be any text.
+    // If a client calls an unknown tool, this is whatever name it sent.
     operation: maskKeptText(operation),
     status: error?.status ?? null,
     code: error?.code ?? null,
@@ -73,7 +73,7 @@ function detailOf({
   const body =
     callArguments === undefined
       ? undefined
-      : maskJson(JSON.stringify(callArguments), secretsOf(operation), () => callArguments)
+      : maskJson(JSON.stringify(callArguments), secretFieldsOf(operation), () => callArguments)
   const errors = error === undefined ? undefined : { errors: [error] }
   const answer = errors === undefined ? undefined : maskJson(JSON.stringify(errors), [], () => errors)
   return {
@@ -88,8 +88,8 @@ function detailOf({
   }
 }
 
-/** Returns the secret fields of the operation's input and output. */
-function secretsOf(name: string): readonly string[] {
+/** Returns the secret fields of an operation's input and output; none if there is no such operation. */
+function secretFieldsOf(name: string): readonly string[] {
   const operation = operationsByName.get(name)
   return operation === undefined ? [] : secretFields(operation)
 }

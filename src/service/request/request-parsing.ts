@@ -7,7 +7,7 @@ import type { OperationDefinition } from '../../core/operation.ts'
 import type { ReadableHeaders } from '../../core/plain-headers.ts'
 import { sha256 } from '../../core/system.ts'
 
-/** A request as it arrived. Its body is read, but not parsed. */
+/** A request as it arrived. Its body has been read, but not parsed. */
 export interface Incoming {
   method: string
   /** The percent-encoded path, without the query. */
@@ -17,22 +17,22 @@ export interface Incoming {
   headers: ReadableHeaders
   /** Whether the receiver has already counted the request against its credential's limit. */
   isCounted?: boolean
-  /** The fault that was planned when the request arrived over MCP; undefined if the rules decide. */
+  /** The fault that was planned when the tool call arrived over MCP; undefined if the rules decide about faults. */
   fault?: Fault | undefined
   body: string
-  /** The body's value; undefined if it is empty, not JSON or nested too deep. */
+  /** The parsed body; undefined if it is empty, not JSON or nested too deeply. */
   readonly json: unknown
 }
 
-/** The mark of a request that this process sends for a host. The host's own request was already counted. */
+/** The mark of a request from the MCP server in this process. The host's own request was counted already. */
 export const counted = Object.freeze({ counted: true })
 
-/** A request whose body is read only after its sender is known. */
+/** A request whose body is read only after its credential was checked. */
 export interface Unread extends Omit<Incoming, 'body' | 'json'> {
   read(keyId: string): Promise<string>
 }
 
-/** Returns the request with its body, which is parsed on first use. So refusing a request early costs no parsing. */
+/** Returns the request with its body, which is parsed on first use to save time if the request is refused early. */
 export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string): Incoming {
   let parsed: { value: unknown } | undefined
   return {
@@ -45,7 +45,7 @@ export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string)
   }
 }
 
-/** A request's values or their failure, which is thrown later because it must be recorded under the request's key. */
+/** The parsed values of a request, or the failure to parse them, which is recorded under the idempotency key. */
 export type Values = { input: Record<string, unknown> } | { failure: Failure }
 
 export interface RequestHeaders {
@@ -61,7 +61,7 @@ type Relationships = Record<string, { data: { id: string } } | undefined>
 const longestKey = 255
 const longestInstanceId = 1024
 
-/** Reads the headers of commands (docs/service.md#headers). @throws 400 naming the header. */
+/** Reads Idempotency-Key and X-Instance-ID. @throws 400 if one is invalid, or is required but missing. */
 export function readHeaders(
   operation: OperationDefinition,
   headers: ReadableHeaders,
@@ -77,7 +77,7 @@ export function readHeaders(
   if (operation.idempotency === 'ignored') return { idempotencyKey: undefined, instanceId }
   const key = headers.get('idempotency-key') || undefined
   if (key === undefined)
-    failHeader('Idempotency-Key', `is required: 1 to ${longestKey} characters, new for each operation`)
+    failHeader('Idempotency-Key', `is required: 1 to ${longestKey} characters, different for each new request`)
   if (key.length > longestKey) {
     failHeader('Idempotency-Key', `must be at most ${longestKey} characters long, got ${key.length}`)
   }
@@ -86,18 +86,18 @@ export function readHeaders(
 
 const longestAgentId = 36
 
-/** Returns the agent that the X-Agent-ID header names, if the operation has that header. @throws 400 naming it. */
+/** Returns the id in X-Agent-ID; null if it is missing or the operation ignores it. @throws 400 if it is malformed. */
 export function readAgentHeader(operation: OperationDefinition, headers: ReadableHeaders): string | null {
   const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
   if (agentId !== null && (agentId.length > longestAgentId || !/^agt_[0-9a-f]{32}$/.test(agentId))) {
-    failHeader('X-Agent-ID', `must be an agent's id: agt_ and 32 digits 0-9a-f, at most ${longestAgentId} characters`)
+    failHeader('X-Agent-ID', "must be an agent's id: agt_ and 32 lowercase hexadecimal digits")
   }
   return agentId
 }
 
 /**
- * Parses path, query and body with the operation's schemas. The failure is 400 for a malformed request and 422 for an
- * attribute's value.
+ * Parses path, query and body with the operation's schemas. The failure is 422 for an invalid attribute and 400 for
+ * everything else.
  */
 export function parseRequest(operation: OperationDefinition, incoming: Incoming): Values {
   try {
@@ -116,7 +116,10 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/** Requires the same value for both of the customer's names if the operation has two. @throws 400. */
+/**
+ * Refuses different values of `customerPartyId` and `partyId` if the operation accepts both names for the customer.
+ * @throws 400 `invalid_value`.
+ */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,
@@ -128,7 +131,7 @@ function requireOneCustomer(
   fail('invalid_value', refusal({ path: ['partyId'], detail }))
 }
 
-/** Returns the customer that a request names, even if other values are wrong; undefined if it names none. */
+/** Returns the id of the customer in a request, even if other values are invalid; undefined if there is none. */
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
@@ -156,8 +159,8 @@ interface Named {
 }
 
 /**
- * Returns the digest that identifies repeats of a request. The order of keys and white space in the body do not matter.
- * An agent never gets the answer recorded for another agent of its party.
+ * Returns the digest that repeats of a request have in common. The order of keys and white space in the body do not
+ * matter. The digest includes the agent, so that no agent gets an answer recorded for another agent of its party.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
   const value = incoming.json
@@ -175,7 +178,10 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
     return parseAttributes(places.attributes, {})
   const contentType = incoming.headers.get('content-type')
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
-    failHeader('Content-Type', `must be application/json, got ${contentType ?? 'nothing'}`)
+    failHeader(
+      'Content-Type',
+      contentType === null ? 'is required: application/json' : `must be application/json, got ${contentType}`,
+    )
   }
   const value = bodyOf(operation, incoming)
   const form = places.relationships === undefined ? '' : ', "relationships": {…}'
@@ -188,12 +194,12 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   return { ...parseAttributes(places.attributes, attributes), ...relatedIds(places.relationships, relationships) }
 }
 
-/** Returns the body's value. A party that is named next to `data` becomes an attribute (docs/service.md#bodies). */
+/** Returns the parsed body. A `partyId` next to `data` is moved to the attributes (docs/service.md#bodies). */
 function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
   if (!acceptsPartyNextToData(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
   const attributes = isObject(body.data) ? body.data.attributes : undefined
-  // If the customer is named twice, the error names the member next to `data`.
+  // If the attributes have a `partyId` too, the one next to `data` stays there and is refused.
   if (!isObject(attributes) || Object.hasOwn(attributes, 'partyId')) return json
   return { ...body, data: { ...(body.data as object), attributes: { ...attributes, partyId } } }
 }
@@ -202,7 +208,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Returns the schema of a body. Only operations that name relationships accept them (docs/service.md#bodies). */
+/** Returns the schema of a body. Only operations that declare relationships accept them (docs/service.md#bodies). */
 function envelopeOf(related: z.ZodObject | undefined): z.ZodObject {
   if (related === undefined) return envelope
   const shape = Object.entries(related.shape).map(([field, id]) => {
@@ -233,20 +239,20 @@ function parsePart(
   refusal: (wrong: InvalidValue) => FailureOptions,
 ): Record<string, unknown> {
   const result = schema.safeParse(value)
-  // The schemas drop this key instead of refusing it like other unknown keys.
+  // Zod drops this key silently, although it refuses other unknown keys.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     const detail = '__proto__ is not a known property.'
     const nothingElse = { accepts: undefined, idPrefix: undefined, got: undefined }
     fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
   }
   if (result.success) return result.data
-  // The source points to the first wrong value; the message lists the others too.
+  // The source points to the first invalid value. The message also lists the others.
   const wrong = invalidValues(result.error, value, schema)
   const detail = wrong.slice(0, maxListed).map((found) => found.detail)
   return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))
 }
 
-/** The most wrong values to list. A caller with more should read the documentation. */
+/** The maximum number of invalid values that one error lists. */
 const maxListed = 8
 
 function asParameter(wrong: Pick<InvalidValue, 'path' | 'detail'>): FailureOptions {
@@ -261,7 +267,7 @@ function failBody(detail: string): never {
   return fail('invalid_value', { detail, source: { pointer: '' } })
 }
 
-/** Returns the query. A repeated key becomes an array, which no scalar parameter accepts. */
+/** Returns the query's values. A repeated parameter becomes an array, which no scalar parameter accepts. */
 function queryValues(query: URLSearchParams): Record<string, unknown> {
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {
@@ -271,15 +277,15 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
   )
 }
 
-/** The deepest nesting of a body. No operation needs more, and deeper bodies could exhaust the stack. */
-const deepestNesting = 32
+/** The maximum nesting depth of a body. No operation needs more, and deeper bodies could exhaust the stack. */
+const maxDepth = 32
 
-/** Parses a text; undefined if it is empty, not JSON or nested too deep. */
+/** Parses JSON; returns undefined if the string is empty, not JSON or nested too deeply. */
 function parseJson(text: string): unknown {
   if (text === '') return undefined
   try {
     const value = JSON.parse(text)
-    return isShallow(value, deepestNesting) ? value : undefined
+    return isShallow(value, maxDepth) ? value : undefined
   } catch {
     return undefined
   }

@@ -7,10 +7,10 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
 
-/** An entry of a run, without its place in the run. */
+/** An entry to add to a run. The run log adds the ids of the entry and the run. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
   keyHash?: string | null
-  /** The sandbox's epoch at `atMs`; undefined for the epoch in which the entry is written. */
+  /** The sandbox's epoch at `atMs`; undefined for the epoch in which the entry is stored. */
   epoch?: number | undefined
   instanceId: string | null
   /** The self-reported name of the acting program; null if unknown. */
@@ -19,7 +19,8 @@ export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' 
   spentCents: number
 }
 
-interface Happened extends Posted {
+/** A posting of a due effect that is to become an entry of a run. */
+interface DuePosting extends Posted {
   id: string
   epoch: number
 }
@@ -28,40 +29,40 @@ interface RunLogOptions {
   store: Store
   system: System
   log: Pick<Logger, 'warn'>
-  /** If false, nothing is stored. */
+  /** Whether entries are stored (default: true). */
   keeps?: boolean
 }
 
 /** A listener that is called with the stored entries. */
 export type RunListener = (entries: readonly NotedEntry[]) => void
 
-/** Entries are written together: soon after the first, or when there are many. */
+/** Entries are stored in batches: this long after the first entry, or earlier if a batch is full. */
 const gatherMs = 50
 const maxBatch = 256
-/** After this many refusals in a row, the database is assumed to be the problem, not an entry. */
+/** If the database refuses this many entries in a row, the database is assumed to be the problem, not the entries. */
 const maxRefused = 8
-/** How long to wait before a busy database is tried again. */
-const againAfterMs = 1000
+/** How long to wait before trying a busy database again. */
+const retryAfterMs = 1000
 const maxTries = 30
 /** If the database stays busy, entries beyond these limits are dropped, and a warning is logged. */
 const maxWaiting = 20_000
 const maxCharacters = 32 * 1024 * 1024
 
-/** Returns the id of the run with this instance id. The addresses of the run's pages contain the id. */
+/** Returns the id of the run with the given instance id. The URLs of the run's pages contain the run's id. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
   return `run_${sha256(JSON.stringify([partyId, instanceId])).slice(0, 32)}`
 }
 
 /**
- * Returns the name that links the entries of a tool call. It is derived from the credential, so nobody can add an entry
- * to another credential's tool call.
+ * Returns the name that links an entry to a tool call: a `call` name for the call itself, and a `read` name for its
+ * reads. It is derived from the credential, so nobody can add an entry to another credential's tool call.
  */
 export const toolCallName = (as: 'call' | 'read', keyId: string, id: string) =>
   `${as}_${sha256(JSON.stringify([keyId, id])).slice(0, 24)}`
 
 /**
- * Records the events of each run for the console (docs/console.md). Entries are written a moment after their requests,
- * so that no request waits for them. A killed process loses its last entries, but never the ledger or the activity.
+ * Records the events of each run for the console (docs/console.md). Entries are stored a moment after their requests,
+ * so that no request waits for them. If the process is killed, its last entries are lost, but nothing else is.
  */
 export class RunLog {
   readonly #store: Store
@@ -69,8 +70,8 @@ export class RunLog {
   readonly #log: Pick<Logger, 'warn'>
   readonly #listeners = new Set<RunListener>()
   #waiting: NotedEntry[] = []
-  /** Timed events whose run is not known yet. */
-  #happened: Happened[] = []
+  /** Postings of due effects whose run has not been looked up yet. */
+  #duePostings: DuePosting[] = []
   #characters = 0
   #isFull = false
   #tries = 0
@@ -79,7 +80,7 @@ export class RunLog {
   #last = { ms: 0, count: 0, epoch: 0 }
 
   readonly #keeps: boolean
-  /** Distinguishes the ids of this process from those of other processes. */
+  /** A random string that distinguishes the ids of this process from those of other processes. */
   #tag: string | undefined
 
   constructor({ store, system, log, keeps = true }: RunLogOptions) {
@@ -89,7 +90,7 @@ export class RunLog {
     this.#keeps = keeps
   }
 
-  /** Adds an entry. It returns at once and never fails. */
+  /** Adds an entry to the queue. It never fails. */
   note({ instanceId, host, epoch, spentCents: spent, keyHash = null, ...row }: Note): void {
     if (!this.#takesMore()) return
     const runId = runIdOf(row.partyId, instanceId)
@@ -106,14 +107,14 @@ export class RunLog {
   }
 
   /**
-   * Notes the postings of due effects after their transaction was committed. Each belongs to the run that created its
-   * record.
+   * Adds the postings of due effects to the queue after their transaction was committed. Each posting belongs to the
+   * run that created the record for which the money was moved.
    */
   posted(postings: readonly Posted[]): void {
     const { epoch } = this.#store.clock
     for (const posted of postings) {
       if (!posted.byItself || !this.#takesMore()) continue
-      this.#happened.push({ ...posted, id: this.#nextId(posted.nowMs, epoch), epoch })
+      this.#duePostings.push({ ...posted, id: this.#nextId(posted.nowMs, epoch), epoch })
       this.#writeSoon()
     }
   }
@@ -126,9 +127,9 @@ export class RunLog {
     return false
   }
 
-  /** Returns the number of waiting entries. */
+  /** The number of waiting entries. */
   get #length(): number {
-    return this.#waiting.length + this.#happened.length
+    return this.#waiting.length + this.#duePostings.length
   }
 
   #writeSoon(): void {
@@ -144,7 +145,7 @@ export class RunLog {
     return this.#writing
   }
 
-  /** Calls the listener whenever this process has stored entries. Returns a function that ends this. */
+  /** Calls the listener whenever this process has stored entries. Returns a function that removes the listener. */
   follow(listener: RunListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
@@ -154,29 +155,29 @@ export class RunLog {
     this.#timer ??= deadline(ms, () => void this.flush())
   }
 
-  /** Writes the waiting entries. Entries that arrive meanwhile are written now or soon after. */
+  /** Writes the entries that are waiting now. Entries that arrive meanwhile may have to wait for the next write. */
   async #writeAll(): Promise<void> {
     for (let left = this.#length; left > 0; ) {
-      let isPlaced = false
+      let isAssigned = false
       try {
-        await this.#placeHappened()
-        isPlaced = true
+        await this.#assignDuePostings()
+        isAssigned = true
         await this.#writeNext(Math.min(maxBatch, this.#waiting.length))
       } catch (error) {
         const isAgain = error instanceof StoreBusyError && ++this.#tries < maxTries
-        if (isAgain) return this.#writeIn(againAfterMs)
-        if (isPlaced) this.#drop(this.#waiting.slice(0, maxBatch), error)
-        else this.#dropHappened(error)
+        if (isAgain) return this.#writeIn(retryAfterMs)
+        if (isAssigned) this.#drop(this.#waiting.slice(0, maxBatch), error)
+        else this.#dropDuePostings(error)
       }
-      if (isPlaced) left -= maxBatch
+      if (isAssigned) left -= maxBatch
       this.#isFull = false
       this.#tries = 0
     }
   }
 
   /**
-   * Writes the next `count` waiting entries. If the database refuses an entry, retries in ever smaller parts, and drops
-   * only the refused entry.
+   * Writes the next `count` waiting entries. If the database refuses them, they are written in smaller and smaller
+   * parts, so that only the refused entries are dropped.
    */
   async #writeNext(count: number): Promise<void> {
     let [left, size, refusedCount] = [count, count, 0]
@@ -213,10 +214,10 @@ export class RunLog {
     this.#release(entries)
   }
 
-  #dropHappened(err: unknown): void {
-    const entries = Math.min(this.#happened.length, maxBatch)
+  #dropDuePostings(err: unknown): void {
+    const entries = Math.min(this.#duePostings.length, maxBatch)
     this.#log.warn({ err, entries }, 'run entries were lost')
-    this.#happened = this.#happened.slice(entries)
+    this.#duePostings = this.#duePostings.slice(entries)
   }
 
   /** Removes entries from the front of the queue. */
@@ -225,33 +226,33 @@ export class RunLog {
     this.#characters -= entries.reduce((sum, { row }) => sum + row.detail.length, 0)
   }
 
-  async #placeHappened(): Promise<void> {
-    const happened = this.#happened.slice(0, maxBatch)
-    if (happened.length === 0) return
-    const placed: NotedEntry[] = []
-    for (const [partyId, of] of Map.groupBy(happened, (one) => one.partyId)) {
-      const ids = [...new Set(of.flatMap(({ sourceId }) => sourceId ?? []))]
+  async #assignDuePostings(): Promise<void> {
+    const duePostings = this.#duePostings.slice(0, maxBatch)
+    if (duePostings.length === 0) return
+    const entries: NotedEntry[] = []
+    for (const [partyId, postings] of Map.groupBy(duePostings, (one) => one.partyId)) {
+      const ids = [...new Set(postings.flatMap(({ sourceId }) => sourceId ?? []))]
       const records = await this.#store.read((tx) => recordsOfRuns(tx, partyId, ids))
       const byId = new Map(records.map((record) => [record.id, record]))
-      placed.push(...of.flatMap((one) => entryOf(one, byId.get(one.sourceId ?? '')) ?? []))
+      entries.push(...postings.flatMap((posting) => entryOf(posting, byId.get(posting.sourceId ?? '')) ?? []))
     }
-    this.#waiting.push(...placed)
-    this.#happened = this.#happened.slice(happened.length)
+    this.#waiting.push(...entries)
+    this.#duePostings = this.#duePostings.slice(duePostings.length)
   }
 
   /**
-   * Returns an id that sorts after this process's earlier ids: by the service's time and, within a millisecond, by a
-   * count. Only a new epoch may begin at an earlier time.
+   * Returns an id that sorts after this process's earlier ids: by the time on the sandbox clock, then by a counter.
+   * Only a new epoch may set the time back.
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
     const { ms, count, epoch: before } = this.#last
-    // Entries noted before any epoch was known belong to the first known epoch.
-    const isAnew = before > 0 && epoch > before
-    const next = isAnew || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
+    // Entries added before any epoch was known belong to the first known epoch.
+    const isNewEpoch = before > 0 && epoch > before
+    const next = isNewEpoch || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
     this.#last = { ...next, epoch: Math.max(epoch, before) }
-    const place = next.count.toString(16).padStart(6, '0')
+    const counter = next.count.toString(16).padStart(6, '0')
     this.#tag ??= this.#system.randomBytes(7).toString('hex')
-    return `${entryIdFrom(next.ms)}${place}${this.#tag}`
+    return `${entryIdFrom(next.ms)}${counter}${this.#tag}`
   }
 }
 
@@ -259,17 +260,20 @@ function shownId(instanceId: string | null): string | null {
   return instanceId === null ? null : maskKeptText(instanceId)
 }
 
-/** Returns the entry of a due effect; undefined if it belongs to no run. */
-function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?: RecordOfRun): NotedEntry | undefined {
-  if (of === undefined) return undefined
-  const detail: RunDetail = { postings: [{ ...posting, sourceId }], resourceIds: [of.id] }
+/** Returns the entry for a due effect; undefined if no run created the record for which the money was moved. */
+function entryOf(
+  { partyId, posting, sourceId, nowMs, id, epoch }: DuePosting,
+  record?: RecordOfRun,
+): NotedEntry | undefined {
+  if (record === undefined) return undefined
+  const detail: RunDetail = { postings: [{ ...posting, sourceId }], resourceIds: [record.id] }
   const row: NotedEntry['row'] = {
     partyId,
     id,
-    runId: runIdOf(partyId, of.instanceId),
+    runId: runIdOf(partyId, record.instanceId),
     kind: 'happened',
     operation: posting.reason,
-    agentId: of.agentId,
+    agentId: record.agentId,
     outcome: 'happened',
     status: null,
     code: null,
@@ -283,5 +287,5 @@ function entryOf({ partyId, posting, sourceId, nowMs, id, epoch }: Happened, of?
     atMs: nowMs,
     amountCents: Math.max(...posting.entries.map(({ amountCents }) => amountCents)),
   }
-  return { row, instanceId: shownId(of.instanceId), host: null, epoch, spentCents: spentCents([posting]) }
+  return { row, instanceId: shownId(record.instanceId), host: null, epoch, spentCents: spentCents([posting]) }
 }

@@ -4,15 +4,15 @@ import { findWorld } from '../store/world.ts'
 import type { Actor } from './permission-checks.ts'
 
 /**
- * Refuses callers who do not manage the sandbox. The world's first party manages it, and so do that party's agents,
- * except in a rehearsal (docs/sandbox.md#who-manages-the-sandbox).
+ * Refuses callers who may not manage the sandbox. Only the world's first party may, and outside rehearsals that party's
+ * agents too (docs/sandbox.md#who-manages-the-sandbox).
  * @throws 403 `forbidden`.
  */
 export async function requireManager(tx: Transaction, { partyId, actorType }: Actor): Promise<void> {
   const world = await findWorld(tx)
   if (world?.firstPartyId !== partyId) {
     fail('forbidden', {
-      detail: "Only the first party of the sandbox's world can manage it. Use one of that party's keys.",
+      detail: "Only the first party of the sandbox's world can manage the sandbox. Use one of that party's keys.",
     })
   }
   if (world.isRehearsal === 1 && actorType === 'agent') {

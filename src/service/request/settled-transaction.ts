@@ -6,19 +6,16 @@ import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
-/**
- * A function that finds the party whose due effects must be applied first. It returns undefined if there is no such
- * party.
- */
+/** A function that finds the party whose due effects must be applied first; undefined if there is none. */
 export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
-/** The result of a change, and the acts to record for it. If nothing changed, there are no acts. */
+/** The result of a change, and the acts to record in the activity. If nothing changed, there are no acts. */
 export interface Changed<Result> {
   result: Result
   acts: readonly Act[]
 }
 
-/** Returns a result that changed nothing. */
+/** Returns the result of work that changed nothing. */
 export function unchanged<Result>(result: Result): Changed<Result> {
   return { result, acts: [] }
 }
@@ -50,8 +47,8 @@ export function runChange<Result>(
 }
 
 /**
- * Runs a transaction after all due effects of its party were applied. It serves reads, and changes to records that
- * belong to no party, such as the authorization server's.
+ * Runs a transaction after all due effects of the found party were applied. It is for reads, and for changes that need
+ * no activity because their records belong to no party, such as those of the authorization server.
  */
 export function runSettled<Result>(
   { store, system, log }: Dependencies,

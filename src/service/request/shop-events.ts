@@ -18,10 +18,13 @@ export interface Ordered extends Paid {
   card: AgentCardRow
 }
 
-/** Applies the due steps of shops. Each takes effect at its own due time, however late this runs. */
+/**
+ * Applies the due steps of a party's shop orders and returns how many it applied. Each step takes effect at its own due
+ * time, even if it is applied late.
+ */
 export async function applyShopEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
-  // All reads come before the first write.
+  // All orders are read before the first write.
   const all = await Promise.all(orders.map(async (order) => ({ order, ...(await paymentOf(tx, order)) })))
   let count = 0
   for (const ordered of all) {
@@ -48,7 +51,7 @@ export async function actUntil(
   return { ordered, count }
 }
 
-/** Returns the current payment of an order. */
+/** Returns the purchase that paid for an order, with its card and wallet as they are now. */
 export async function paymentOf(tx: Transaction, order: ShopOrderRecord) {
   const purchase = await purchaseOf(tx, order)
   const { partyId, cardId, walletId } = purchase
@@ -75,7 +78,7 @@ type Act = (
 const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'], Act>> = {
   shipsAtMs: async (on, { order, purchase: authorized, wallet }, atMs) => {
     const at = { ...on, atMs }
-    // A hold counts as expired once its expiry has passed, even if the expiry is not applied yet.
+    // A hold whose expiry time has passed counts as expired, even if the expiry has not been applied yet.
     const lapsedAtMs = authorized.holdExpiresAtMs
     const lapsed = lapsedAtMs !== null && lapsedAtMs <= atMs
     const purchase = lapsed
@@ -98,7 +101,7 @@ const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'],
   chargesAtMs: async (on, { order, purchase, card, wallet }, atMs) => {
     const amountCents = order.state.subscription?.amountCents ?? 0
     const declineCode = declineReason({ card, amountCents, availableCents: wallet.availableCents, nowMs: atMs })
-    if (declineCode === null) throw new Error(`Bug: the card ${card.id} was used, and can be used again.`)
+    if (declineCode === null) throw new Error(`Bug: the card ${card.id} was already used, but would pay again.`)
     const attempt = { merchantName: purchase.merchantName, amountCents, declineCode, ...causeOf(order) }
     await enterPurchase({ ...on, atMs }, { card, wallet }, attempt)
     return { order: await saveShopOrder(on.tx, order, leftUnpaid(order), atMs), purchase }
@@ -117,7 +120,7 @@ async function refundAll(
 
 const causeOf = ({ agentId, instanceId }: ShopOrderRecord) => ({ agentId, instanceId })
 
-/** Opens a checkout in which the buyer pays for the cart that still has to be paid. */
+/** Opens another checkout, in which the buyer can pay for the goods that are not paid for yet. */
 async function askAgain(
   { tx, system }: { tx: Transaction; system: System },
   { partyId, agentId, instanceId, shopId }: ShopOrderRecord,

@@ -33,19 +33,19 @@ const refusedOperations = [
 /** The names of the operations that a suspended or inactive party may not use (docs/service.md#suspended-parties). */
 export const refusedWhileStopped: ReadonlySet<string> = new Set(refusedOperations.map((key) => catalogue[key].name))
 
-/** Returns the status of a party. An unknown party counts as active, because its records are not found anyway. */
+/** Returns the status of a party. A party that does not exist counts as active; it has no records to act on. */
 export async function findPartyStatus(tx: Transaction, partyId: string): Promise<PartyStatus> {
   return (await findParty(tx, partyId))?.status ?? 'ACTIVE'
 }
 
 const words = {
-  SUSPENDED: 'suspended: its compliance case was rejected. Once the case is approved, this works again',
+  SUSPENDED: 'suspended: its compliance case was rejected. Once the case is approved, the operation is allowed again',
   INACTIVE: 'inactive: it was closed',
 } as const
 
 /**
- * Refuses an operation that would move money out of a stopped party or give authority over it. The party's records can
- * still be read and ended, and the party can receive money (docs/service.md#suspended-parties).
+ * Refuses an operation if the party is suspended or inactive. This is not called for the operations that such a party
+ * may still use to read or end its records or to receive money (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
 export function requireNotStopped(status: PartyStatus, partyId: string, act: string): void {
