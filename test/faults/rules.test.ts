@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type CountedRule, type Faulted, matchesGlob, outcomeOf } from '../../src/service/rules/faults.ts'
+import { type CountedRule, type FaultableRequest, matchesGlob, outcomeOf } from '../../src/service/rules/faults.ts'
 import type { FaultRule } from '../../tools/sandbox-faults.ts'
 
 const partyIds = ['pty_a', 'pty_b']
@@ -48,7 +48,7 @@ const rules: fc.Arbitrary<FaultRule> = fc
 const draw = (...parts: (string | number)[]) => ((parts.join(' ').length * 37) % 100) / 100
 
 /** Returns the index of the rule that hits each request, computed from the whole history. */
-function expectedHits(all: FaultRule[], history: Faulted[]): (number | undefined)[] {
+function expectedHits(all: FaultRule[], history: FaultableRequest[]): (number | undefined)[] {
   const hits = all.map(() => 0)
   const matched = all.map(() => 0)
   return history.map((request) => {

@@ -108,11 +108,11 @@ test('an order ends despite any interference, and its shop never charges more th
         else {
           if (purchase.holdExpiresAtMs !== null && purchase.holdExpiresAtMs <= next.atMs)
             purchase = release(purchase, 'expire')
-          const { money, asks, ...after } = dispatch(order, purchase, next.atMs)
+          const { money, unpaidCart, ...after } = dispatch(order, purchase, next.atMs)
           if (money?.do === 'capture') purchase = capture(purchase, money.cents)
           if (money?.do === 'reverse') purchase = release(purchase, 'reverse')
           // The captured amount plus the shop's new request is at most what was agreed, plus a capture by others.
-          expect((asks?.totalCents ?? 0) + purchase.capturedCents).toBeLessThanOrEqual(
+          expect((unpaidCart?.totalCents ?? 0) + purchase.capturedCents).toBeLessThanOrEqual(
             cart.totalCents + cart.otherOrderCents + (meddle === 'capture' ? cart.totalCents : 0),
           )
           order = after

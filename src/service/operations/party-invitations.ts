@@ -6,8 +6,8 @@ import { canGrant, grantedScopes, requireCanGrant } from '../request/grantable-s
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import {
-  answeredPartyInvitation,
   isPartyInvitationExpired,
+  nextPartyInvitationStatus,
   partyInvitationExpiryMs,
 } from '../rules/party-invitations.ts'
 import { findParty } from '../store/parties.ts'
@@ -67,7 +67,7 @@ export const partyInvitationHandlers = {
     const view = await viewsOf(context)
     const meta = { deleted: true } as const
     if (before.status === 'REVOKED') return { data: await view(before), meta }
-    const status = answeredPartyInvitation(before.status, 'revoke')
+    const status = nextPartyInvitationStatus(before.status, 'revoke')
     const after = await answerPartyInvitation(tx, before, { status, userId: null, updatedAtMs: nowMs })
     return { data: await view(after), meta }
   },

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorTable, fail, show } from '../../core/errors.ts'
 import { type Fault, type FaultKind, faultKinds, longestFaultMs } from '../../core/faults.ts'
-import { type FaultedOperation, isSuited } from '../rules/faults.ts'
+import { type FaultableOperation, isSuited } from '../rules/faults.ts'
 import type { FaultCounts } from '../store/clock.ts'
 
 /** The header that injects a fault into one request, such as `slow; afterMs=500`. */
@@ -10,7 +10,7 @@ export const faultHeader = 'X-Sandbox-Fault'
  * Parses the fault header (docs/sandbox.md#one-request).
  * @throws 400 `invalid_value` if the header is malformed, or if its fault does not apply to the request.
  */
-export function faultInHeader(text: string, operation: FaultedOperation | undefined, faults: FaultCounts): Fault {
+export function faultInHeader(text: string, operation: FaultableOperation | undefined, faults: FaultCounts): Fault {
   const [kind = '', ...parameters] = text.split(';').map((part) => part.trim())
   if (!isKind(kind)) refuse(`must begin with one of ${faultKinds.join(', ')}, got ${show(kind)}`)
   const fault: Fault = { kind }

@@ -4,7 +4,7 @@ import { Failure } from '../../core/errors.ts'
 import { ConnectionCutError, defaultFaultMs, type Fault, faultRefusal } from '../../core/faults.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { type System, sha256 } from '../../core/system.ts'
-import { type Draw, type Faulted, isCounted, outcomeOf } from '../rules/faults.ts'
+import { type Draw, type FaultableRequest, isCounted, outcomeOf } from '../rules/faults.ts'
 import { faultEntry } from '../store/activity.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { allFaults, countRequest, lockFaults, type StoredRule } from '../store/faults.ts'
@@ -29,7 +29,7 @@ export interface FaultDependencies {
 type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
 /** A request that a fault may apply to. */
-export interface FaultSubject extends Omit<Faulted, 'partyId'> {
+export interface FaultSubject extends Omit<FaultableRequest, 'partyId'> {
   actor: Affected
   /** The fault that the header requests; undefined if there is no header, so that the rules decide. */
   requestedFault: Fault | undefined
@@ -146,7 +146,7 @@ async function findHit(
 }
 
 /** Returns whether any current rule matches the request. */
-async function matchesAnyRule(tx: Transaction, request: Faulted): Promise<boolean> {
+async function matchesAnyRule(tx: Transaction, request: FaultableRequest): Promise<boolean> {
   return isCounted(await withOwners(tx, await allFaults(tx)), request)
 }
 

@@ -84,12 +84,12 @@ const acts: Readonly<Record<NonNullable<ReturnType<typeof nextOfOrder>>['what'],
     const purchase = lapsed
       ? await releasePurchase({ ...on, atMs: lapsedAtMs }, { purchase: authorized, wallet }, 'expire')
       : authorized
-    const { money, asks, status, state } = dispatch(order, purchase, atMs)
+    const { money, unpaidCart, status, state } = dispatch(order, purchase, atMs)
     let after = purchase
     if (money?.do === 'capture') after = await capturePurchase(at, { purchase, wallet }, money.cents)
     if (money?.do === 'reverse') after = await releasePurchase(at, { purchase, wallet }, 'reverse')
     if (money?.do === 'refund') after = await refundAll(on, { order, purchase, wallet }, atMs)
-    const next = asks === null ? null : await askAgain(on, order, asks, atMs)
+    const next = unpaidCart === null ? null : await askAgain(on, order, unpaidCart, atMs)
     return { order: await saveShopOrder(on.tx, order, { status, state: { ...state, next } }, atMs), purchase: after }
   },
 

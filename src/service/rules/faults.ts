@@ -3,14 +3,14 @@ import type { FaultKind } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
 /** The facts about an operation that rules use. For an operation outside the catalogue, only the name is known. */
-export type FaultedOperation = Pick<OperationDefinition, 'name'> &
+export type FaultableOperation = Pick<OperationDefinition, 'name'> &
   Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
 
 /** The facts about a request that rules use. */
-export interface Faulted {
+export interface FaultableRequest {
   path: string
   /** Undefined if the request names no operation. */
-  operation: FaultedOperation | undefined
+  operation: FaultableOperation | undefined
   /**
    * The entry point. A rule with a path applies to both entry points; a rule without a path applies only to the API.
    */
@@ -42,18 +42,18 @@ export interface Outcome {
 export type Draw = (...parts: (string | number)[]) => number
 
 /** Decides what happens to a request (docs/sandbox.md#which-requests-a-fault-hits). */
-export function outcomeOf(rules: readonly CountedRule[], request: Faulted, draw: Draw): Outcome {
+export function outcomeOf(rules: readonly CountedRule[], request: FaultableRequest, draw: Draw): Outcome {
   const fitting = rules.filter((one) => matchesRule(one, request))
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => isRuleActive(one, draw)) }
 }
 
 /** Returns whether any rule matches the request and so counts it. */
-export function isCounted(rules: readonly CountedRule[], request: Faulted): boolean {
+export function isCounted(rules: readonly CountedRule[], request: FaultableRequest): boolean {
   return rules.some((one) => matchesRule(one, request))
 }
 
 /** Returns whether the rule matches the request, regardless of its counts. */
-function matchesRule({ rule, partyId }: CountedRule, request: Faulted): boolean {
+function matchesRule({ rule, partyId }: CountedRule, request: FaultableRequest): boolean {
   const { operation, path, when, fault } = rule
   if (!mayApply(fault, request.operation)) return false
   if (path === undefined && request.door !== 'api') return false
@@ -79,12 +79,12 @@ function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boo
  * Returns whether the fault can apply to a request. No rule ever applies to operations that manage the sandbox, so that
  * every rule can be cleared.
  */
-function mayApply(fault: FaultKind, operation: Faulted['operation']): boolean {
+function mayApply(fault: FaultKind, operation: FaultableRequest['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
 /** Returns whether the fault suits the operation. Every fault suits a request without an operation. */
-export function isSuited(fault: FaultKind, operation: Faulted['operation']): boolean {
+export function isSuited(fault: FaultKind, operation: FaultableRequest['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'
   if (fault === 'empty_page') return operation.result === 'page'

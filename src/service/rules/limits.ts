@@ -41,14 +41,14 @@ interface Counted {
  * it failed or was undone, or while it is in review. Deposits from a linked bank account count like payments. Money
  * that the sandbox funds a wallet with does not count, because it comes from no account.
  */
-export function countedOfPayment({ kind, status, method, amountCents, externalAccountId }: Counted): number {
-  const isMoved = leaving.has(kind) || externalAccountId !== null
+export function paymentSpendingCents({ kind, status, method, amountCents, externalAccountId }: Counted): number {
+  const isMoved = outgoingKinds.has(kind) || externalAccountId !== null
   // A card payment takes nothing from a wallet, and anyone with the link of a request may pay it by card.
-  return isMoved && method !== 'card' && !uncounted.has(status) ? amountCents : 0
+  return isMoved && method !== 'card' && !uncountedStatuses.has(status) ? amountCents : 0
 }
 
-const leaving: ReadonlySet<string> = new Set(['payment', 'wire'])
-const uncounted: ReadonlySet<PaymentStatus> = new Set([
+const outgoingKinds: ReadonlySet<string> = new Set(['payment', 'wire'])
+const uncountedStatuses: ReadonlySet<PaymentStatus> = new Set([
   'FAILED',
   'CANCELED',
   'APPROVAL_DENIED',
@@ -60,7 +60,7 @@ const uncounted: ReadonlySet<PaymentStatus> = new Set([
  * Returns how much of the limits a card transaction uses: the held and captured amounts of a purchase, and nothing for
  * a refund.
  */
-export function countedOfPurchase(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
+export function purchaseSpendingCents(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
 }
 

@@ -3,7 +3,7 @@ import { fail } from '../../core/errors.ts'
 import { next, type Transitions } from './transitions.ts'
 
 export type PartyInvitationStatus = (typeof partyInvitationStatuses)[number]
-type PartyInvitationAnswer = 'accept' | 'decline' | 'revoke'
+type PartyInvitationEvent = 'accept' | 'decline' | 'revoke'
 
 /** How long an invitation can be accepted after its creation. */
 export const partyInvitationLifeMs = 30 * 24 * 60 * 60 * 1000
@@ -14,14 +14,14 @@ export const partyInvitationTransitions = {
   ACCEPTED: {},
   DECLINED: {},
   REVOKED: {},
-} as const satisfies Transitions<PartyInvitationStatus, PartyInvitationAnswer>
+} as const satisfies Transitions<PartyInvitationStatus, PartyInvitationEvent>
 
 /** Returns the status of an invitation after an answer. @throws 409 `conflict` if it is not pending. */
-export function answeredPartyInvitation(
+export function nextPartyInvitationStatus(
   before: PartyInvitationStatus,
-  answer: PartyInvitationAnswer,
+  answer: PartyInvitationEvent,
 ): PartyInvitationStatus {
-  const after = next<PartyInvitationStatus, PartyInvitationAnswer>(partyInvitationTransitions, before, answer)
+  const after = next<PartyInvitationStatus, PartyInvitationEvent>(partyInvitationTransitions, before, answer)
   return after ?? fail('conflict', { detail: `Only a pending invitation can change, and this one is ${before}.` })
 }
 

@@ -22,8 +22,8 @@ export interface RunReport {
   cards: ReportCard[]
   merchants: ReportMerchant[]
   declines: ReportDecline[]
-  payments: (ReportAsked & { kind: string })[]
-  requests: ReportAsked[]
+  payments: (ReportPayment & { kind: string })[]
+  requests: ReportPayment[]
   /** The subscriptions, each with the sum of its charges. */
   subscriptions: { id: string; status: string; chargedCents: number; isOwn: boolean }[]
   customers: ReportCustomer[]
@@ -40,7 +40,7 @@ export interface RunReport {
 }
 
 /** A payment, or a request to be paid. */
-export interface ReportAsked {
+export interface ReportPayment {
   id: string
   status: string
   amountCents: number

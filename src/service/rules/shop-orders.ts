@@ -92,12 +92,12 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
 }
 
 /**
- * The order after shipping. `money` is the shop's action on the purchase; `asks` is the cart that the buyer must pay
+ * The order after shipping. `money` is the shop's action on the purchase; `unpaidCart` is the cart that the buyer must pay
  * for in a new checkout.
  */
 export interface Dispatched extends ShopOrder {
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
-  asks: ShopCart | null
+  unpaidCart: ShopCart | null
 }
 
 /**
@@ -116,19 +116,19 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
     return cancelOrder(order, {
       message,
       money: isHeld ? { do: 'reverse' } : isCaptured ? { do: 'refund' } : null,
-      asks: null,
+      unpaidCart: null,
     })
   }
   if (!isHeld && !isCaptured) {
     const message =
       'The authorization of your card ended before we shipped, so the order is canceled and nothing is charged. You can pay again.'
-    return cancelOrder(order, { message, money: null, asks: cart })
+    return cancelOrder(order, { message, money: null, unpaidCart: cart })
   }
   const inParts = state.firstOnly && cart.lines.length > 1
-  const asks = inParts ? restOf(cart) : cart.half === 'first' ? otherHalfOf(cart) : null
+  const unpaidCart = inParts ? restOf(cart) : cart.half === 'first' ? otherHalfOf(cart) : null
   const cents = inParts ? firstParcelCents(cart) : cart.totalCents
   const shippedLines = inParts ? 1 : cart.half === 'first' ? 0 : cart.lines.length
-  const part = asks !== null
+  const part = unpaidCart !== null
   // The shop's message about the first of two orders does not apply to the second.
   const message =
     (cart.half === 'second' ? null : words.shipped) ??
@@ -146,16 +146,16 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
       returnableUntilMs: returns === null ? null : atMs + returns.withinMs,
     },
     money: isHeld ? { do: 'capture', cents } : null,
-    asks,
+    unpaidCart,
   }
 }
 
 function cancelOrder(
   order: ShopOrder,
-  { message, money, asks }: { message: string } & Pick<Dispatched, 'money' | 'asks'>,
+  { message, money, unpaidCart }: { message: string } & Pick<Dispatched, 'money' | 'unpaidCart'>,
 ): Dispatched {
   const state = { ...order.state, message, shipsAtMs: null, subscription: null }
-  return { status: statusAfter(order, 'cancel'), state, money, asks }
+  return { status: statusAfter(order, 'cancel'), state, money, unpaidCart }
 }
 
 /** Records that returned goods arrived. The caller refunds the rest of the charge. */

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { cardTransactionStatuses } from '../../../tools/card-transactions.ts'
 import { holdLifetimeMs, type PurchaseStatus } from '../rules/card-purchases.ts'
 import { purchaseEvent } from '../rules/events.ts'
-import { countedOfPurchase } from '../rules/limits.ts'
+import { purchaseSpendingCents } from '../rules/limits.ts'
 import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
@@ -97,7 +97,7 @@ export async function insertCardTransaction(tx: Transaction, row: CardTransactio
   await insert(tx, row)
   recordEvents(tx, ofCardOwner(row), [purchaseEvent(undefined, row)], row.createdAtMs)
   await addSpending(tx, ofCardOwner(row), {
-    cents: countedOfPurchase(row),
+    cents: purchaseSpendingCents(row),
     atMs: row.createdAtMs,
     nowMs: row.createdAtMs,
   })
@@ -121,7 +121,7 @@ export async function replaceCardTransaction(
 ): Promise<CardTransactionRow> {
   await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
   recordEvents(tx, ofCardOwner(after), [purchaseEvent(before, after)], after.updatedAtMs)
-  const cents = countedOfPurchase(after) - countedOfPurchase(before)
+  const cents = purchaseSpendingCents(after) - purchaseSpendingCents(before)
   await addSpending(tx, ofCardOwner(before), { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { paymentEvents } from '../rules/events.ts'
-import { countedOfPayment } from '../rules/limits.ts'
+import { paymentSpendingCents } from '../rules/limits.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
@@ -68,7 +68,7 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
   await insert(tx, row)
   recordForBoth(tx, undefined, row)
   await followPayment(tx, row)
-  await addSpending(tx, row, { cents: countedOfPayment(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
+  await addSpending(tx, row, { cents: paymentSpendingCents(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
 }
 
 const insert = inserting('payments')
@@ -111,7 +111,7 @@ export async function replacePayment(tx: Transaction, before: PaymentRow, after:
   await update(tx, { ...change, partyId, id, version: before.version, next: version })
   recordForBoth(tx, before, after)
   if (before.status !== after.status) await followPayment(tx, after)
-  const cents = countedOfPayment(after) - countedOfPayment(before)
+  const cents = paymentSpendingCents(after) - paymentSpendingCents(before)
   await addSpending(tx, before, { cents, atMs: before.createdAtMs, nowMs: updatedAtMs })
   return { ...after, version }
 }

@@ -2,7 +2,7 @@ import { fail } from '../../../core/errors.ts'
 import { newId, sha256 } from '../../../core/system.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
 import { findPartyStatus, requireNotStopped } from '../../request/stopped-parties.ts'
-import { answeredPartyInvitation, isPartyInvitationExpired } from '../../rules/party-invitations.ts'
+import { isPartyInvitationExpired, nextPartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { answerPartyInvitation, type PartyInvitationRecord } from '../../store/party-invitations.ts'
 import { savePassword } from '../../store/passwords.ts'
@@ -48,7 +48,7 @@ export async function acceptPartyInvitation(
   { name, passwordHash }: NewMember,
 ): Promise<UserRow> {
   const { partyId, email, role } = before
-  const status = answeredPartyInvitation(before.status, 'accept')
+  const status = nextPartyInvitationStatus(before.status, 'accept')
   if (isPartyInvitationExpired(before, nowMs)) {
     fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
   }
@@ -74,6 +74,6 @@ export async function declinePartyInvitation(
   { tx, nowMs }: ChangeContext,
   before: PartyInvitationRecord,
 ): Promise<PartyInvitationRecord> {
-  const status = answeredPartyInvitation(before.status, 'decline')
+  const status = nextPartyInvitationStatus(before.status, 'decline')
   return answerPartyInvitation(tx, before, { status, userId: null, updatedAtMs: nowMs })
 }
