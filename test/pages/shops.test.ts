@@ -227,7 +227,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(other).toMatchObject({ status: 409, text: expect.stringContaining('sent before with other values') })
     const unknown = await site.send(other, 'Update the total', { extra: ['no-such-extra'] })
     expect(unknown.status).toBe(422)
-    expect(unknown.text).toContain('extras must name extras')
+    expect(unknown.text).toContain('extras must be extras of')
   })
 
   test('the order page shows when an order is placed, shipped, sent back and refunded', async () => {

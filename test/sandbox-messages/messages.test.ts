@@ -132,7 +132,7 @@ onEachDatabase('messages that the sandbox stores instead of sending', (database)
     for (const id of [active, active, pending]) await shop.cancel(id)
     const mails = await messagesTo('payer')
     expect(mails.map(({ attributes }: Message) => attributes.resourceId)).toEqual([active])
-    expect(mails[0].attributes.text).toContain('No future payment will be charged')
+    expect(mails[0].attributes.text).toContain('Your card will not be charged again.')
   })
 
   test('an agent can list only the messages that it caused; a list is newest first and has pages', async () => {

@@ -2,43 +2,44 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { FaultKind } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 
-/** The facts about an operation that rules use. For an operation outside the catalogue, only the name is known. */
+/** The parts of an operation that fault rules use. If an operation is not in the catalogue, only its name is known. */
 export type FaultableOperation = Pick<OperationDefinition, 'name'> &
   Partial<Pick<OperationDefinition, 'effect' | 'result' | 'permission'>>
 
-/** The facts about a request that rules use. */
+/** The parts of a request that fault rules use. */
 export interface FaultableRequest {
   path: string
-  /** Undefined if the request names no operation. */
+  /** Undefined if the request calls no operation. */
   operation: FaultableOperation | undefined
   /**
-   * The entry point. A rule with a path applies to both entry points; a rule without a path applies only to the API.
+   * The entry point of the request. A rule with a path applies to both entry points, a rule without a path only to
+   * the API.
    */
   door: 'api' | 'mcp'
   partyId: string
   instanceId: string | null
 }
 
-/** A rule with its counts and its party. */
+/** A rule, its party and its counts of requests. */
 export interface CountedRule {
   id: string
   rule: FaultRule
   /** If the rule names a run, the party whose requests it applies to. */
   partyId: string | null
+  /** The number of requests that matched the rule. */
   matched: number
+  /** The number of requests to which the rule was applied. */
   hits: number
 }
 
-/**
- * The ids of all rules that match and count a request, and the first rule among them whose conditions hold. Only this
- * rule is applied.
- */
 export interface Outcome {
+  /** The ids of all rules that match the request. Each of them counts it. */
   matched: readonly string[]
+  /** The rule to apply: the first of the matching rules whose conditions hold. */
   hit: CountedRule | undefined
 }
 
-/** Returns a pseudo-random number from 0 up to 1. The same parts always give the same number. */
+/** A function that returns a pseudo-random number from 0 to below 1, always the same for the same parts. */
 export type Draw = (...parts: (string | number)[]) => number
 
 /** Decides what happens to a request (docs/sandbox.md#which-requests-a-fault-hits). */
@@ -47,7 +48,7 @@ export function outcomeOf(rules: readonly CountedRule[], request: FaultableReque
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => isRuleActive(one, draw)) }
 }
 
-/** Returns whether any rule matches the request and so counts it. */
+/** Returns whether any rule matches the request and therefore has to count it. */
 export function isCounted(rules: readonly CountedRule[], request: FaultableRequest): boolean {
   return rules.some((one) => matchesRule(one, request))
 }
@@ -65,7 +66,7 @@ function matchesRule({ rule, partyId }: CountedRule, request: FaultableRequest):
   return path === undefined || matchesGlob(path, request.path)
 }
 
-/** Returns whether the rule's conditions hold for this request, which is the next one to be counted. */
+/** Returns whether the rule's conditions hold for the next request that matches it. */
 function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
@@ -76,14 +77,14 @@ function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boo
 }
 
 /**
- * Returns whether the fault can apply to a request. No rule ever applies to operations that manage the sandbox, so that
- * every rule can be cleared.
+ * Returns whether the fault can apply to a request. No rule applies to operations that manage the sandbox, because a
+ * fault in them could prevent the rules from being cleared.
  */
 function mayApply(fault: FaultKind, operation: FaultableRequest['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
-/** Returns whether the fault suits the operation. Every fault suits a request without an operation. */
+/** Returns whether the fault makes sense for the operation. Every fault does for a request that calls no operation. */
 export function isSuited(fault: FaultKind, operation: FaultableRequest['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'
@@ -96,8 +97,8 @@ export function isSuited(fault: FaultKind, operation: FaultableRequest['operatio
  */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
-  // The positions in the pattern that the characters read so far can reach. Because all positions are tracked, each
-  // character is read only once, even if the pattern has many stars.
+  // The positions in the pattern that can be reached after the characters read so far. All of them are tracked at once,
+  // so each character is read only once, even if the pattern has many stars.
   let reached = closed(new Set([0]), parts)
   for (const character of path) {
     const next = new Set<number>()
@@ -132,7 +133,7 @@ export const builtInRules = [
   },
 ] as const satisfies readonly (FaultRule & { merchant: string })[]
 
-/** Returns whether an authorization at this merchant stays unresolved on the first try. */
+/** Returns whether the first attempt at an authorization stays unresolved at this merchant. */
 export function staysUnresolved(merchantName: string): boolean {
   return builtInRules.some(({ merchant }) => merchant === merchantName)
 }

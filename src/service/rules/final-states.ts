@@ -7,12 +7,12 @@ import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
-/** Returns a function that returns whether a state has no transition to another state. */
+/** Returns a function that checks whether a state is final: it has no transition to another state. */
 function isFinalIn(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
-/** Returns whether the money has moved. A bank may still return it much later, but no caller waits for that. */
+/** Returns whether the money has arrived. A bank may still return it much later, but no caller waits for that. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
 /** For each type of resource that a caller can wait for, a function that returns whether a status is final. */
@@ -23,9 +23,9 @@ const finals: Readonly<Record<string, (status: string) => boolean>> = {
   cardTransaction: isFinalIn(purchaseTransitions),
   agentCard: isFinalIn(cardTransitions),
   subscription: hasEnded,
-  // A bank may still return the payment much later, but no caller waits for that.
+  // COMPLETED counts as final here too, although a bank may still return the payment.
   paymentRequest: (status) => status !== 'OPEN' && status !== 'PROCESSING',
-  // A shipped order counts as final, because only the buyer could still change it, by returning it.
+  // A shipped order counts as final, because only a return by the buyer could still change it.
   shopOrder: isFinalIn(shopMoves),
 }
 

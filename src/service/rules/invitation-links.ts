@@ -10,7 +10,7 @@ export const linkTransitions = {
   REVOKED: {},
 } as const satisfies Transitions<LinkStatus, LinkEvent>
 
-/** Returns the status of a revoked link. @throws 409 `conflict` if it was revoked before. */
+/** Returns the status that a link has after it is revoked. @throws 409 `conflict` if it is already revoked. */
 export function revokedLink(status: LinkStatus): LinkStatus {
   const after = next<LinkStatus, LinkEvent>(linkTransitions, status, 'revoke')
   return after ?? fail('conflict', { detail: `Only an active link can be revoked, and this one is ${status}.` })

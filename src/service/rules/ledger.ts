@@ -31,17 +31,17 @@ export interface Posting {
   entries: readonly Entry[]
 }
 
-/** Posts money that comes into a wallet from outside the service. */
+/** Creates the posting for money that enters a wallet from outside the service. */
 export function funded(walletId: string, amountCents: number): Posting {
   return move('funded', outsideAccount('funding'), availableOf(walletId), amountCents)
 }
 
-/** Places a hold. */
+/** Creates the posting that places a hold. */
 export function authorized(walletId: string, amountCents: number): Posting {
   return move('authorized', availableOf(walletId), heldOf(walletId), amountCents)
 }
 
-/** Ends a hold. The captured part goes to the card network, and the rest becomes available again. */
+/** Creates the posting that ends a hold: the captured part goes to the card network, the rest becomes available. */
 export function captured(walletId: string, heldCents: number, capturedCents: number): Posting {
   return {
     reason: 'captured',
@@ -53,72 +53,72 @@ export function captured(walletId: string, heldCents: number, capturedCents: num
   }
 }
 
-/** Ends a hold from which nothing was captured. */
+/** Creates the posting that ends a hold from which nothing was captured. */
 export function released(walletId: string, heldCents: number): Posting {
   return move('released', heldOf(walletId), availableOf(walletId), heldCents)
 }
 
-/** Posts a refund, which returns captured money to the wallet. */
+/** Creates the posting for a refund, which returns captured money to the wallet. */
 export function refunded(walletId: string, amountCents: number): Posting {
   return move('refunded', outsideAccount('card_network'), availableOf(walletId), amountCents)
 }
 
-/** Posts a payer's card payment for a subscription to the merchant's wallet. */
+/** Creates the posting for a payer's card payment of a subscription, into the merchant's wallet. */
 export function subscriptionPaid(walletId: string, amountCents: number): Posting {
   return move('subscription_paid', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }
 
-/** Posts a card payment of a payment request. */
+/** Creates the posting for a card payment of a payment request, into the requester's wallet. */
 export function paidByCard(walletId: string, amountCents: number): Posting {
   return move('paid_by_card', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }
 
-/** Moves money from one wallet to another. */
+/** Creates the posting for a payment from one wallet to another. */
 export function paid(walletId: string, toWalletId: string, amountCents: number): Posting {
   return move('paid', availableOf(walletId), availableOf(toWalletId), amountCents)
 }
 
-/** Reserves the money of a payment to a bank, or to a recipient who is not known yet. */
+/** Creates the posting that reserves money for a payment to a bank, or to a recipient who is not known yet. */
 export function reserved(walletId: string, amountCents: number): Posting {
   return move('reserved', availableOf(walletId), heldOf(walletId), amountCents)
 }
 
-/** Moves the reserved money of a claimed payment to its recipient. */
+/** Creates the posting that moves the reserved money of a claimed payment to its recipient. */
 export function claimed(walletId: string, toWalletId: string, amountCents: number): Posting {
   return move('claimed', heldOf(walletId), availableOf(toWalletId), amountCents)
 }
 
-/** Posts a wire to a bank account. */
+/** Creates the posting for a wire to a bank account. */
 export function wired(walletId: string, amountCents: number): Posting {
   return move('wired', availableOf(walletId), outsideAccount('wire_network'), amountCents)
 }
 
-/** Posts a wire that comes back from a bank account. */
+/** Creates the posting for a wire that the bank returned. */
 export function returned(walletId: string, amountCents: number): Posting {
   return move('returned', outsideAccount('wire_network'), availableOf(walletId), amountCents)
 }
 
-/** Posts a deposit from a linked bank account. */
+/** Creates the posting for a deposit from a linked bank account. */
 export function deposited(walletId: string, amountCents: number): Posting {
   return move('deposited', outsideAccount('bank_network'), availableOf(walletId), amountCents)
 }
 
-/** Posts a returned deposit. The wallet may become negative. */
+/** Creates the posting for a deposit that the bank returned. The wallet's balance may become negative. */
 export function depositReturned(walletId: string, amountCents: number): Posting {
   return move('deposit_returned', availableOf(walletId), outsideAccount('bank_network'), amountCents)
 }
 
-/** Moves reserved money out of the wallet when it has arrived at a linked bank account. */
+/** Creates the posting for a withdrawal that has arrived at the linked bank account. Its money was reserved before. */
 export function withdrawn(walletId: string, amountCents: number): Posting {
   return move('withdrawn', heldOf(walletId), outsideAccount('bank_network'), amountCents)
 }
 
-/** Posts a returned withdrawal. */
+/** Creates the posting for a withdrawal that the bank returned. */
 export function withdrawalReturned(walletId: string, amountCents: number): Posting {
   return move('withdrawal_returned', outsideAccount('bank_network'), availableOf(walletId), amountCents)
 }
 
-/** Moves money between two wallets of one party. */
+/** Creates the posting for a transfer between two wallets of one party. */
 export function transferred(walletId: string, toWalletId: string, amountCents: number): Posting {
   return move('transferred', availableOf(walletId), availableOf(toWalletId), amountCents)
 }
@@ -132,7 +132,7 @@ export function balanceChange(posting: Posting, walletId: string): { availableCe
   return { availableCents: sum('available'), heldCents: sum('held') }
 }
 
-/** Throws if the posting creates or loses money. */
+/** Throws if the entries of the posting do not sum to zero. */
 export function assertBalanced(posting: Posting): void {
   const sum = posting.entries.reduce((total, entry) => total + entry.amountCents, 0)
   if (sum !== 0 || posting.entries.length < 2) throw new Error(`Bug: the posting ${posting.reason} sums to ${sum}.`)

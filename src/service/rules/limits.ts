@@ -1,6 +1,6 @@
 import type { PaymentStatus } from './payments.ts'
 
-/** Caps on spending without an approval, in cents. Null or absent means no cap. Days and months are in UTC. */
+/** The most that can be spent without approval, in cents. Null or absent means no limit. Days and months are in UTC. */
 export interface Limits {
   perTransaction?: number | null | undefined
   perDay?: number | null | undefined
@@ -20,15 +20,15 @@ interface Spending {
 }
 
 /**
- * Returns whose limits cap the spending. An agent's own limits apply only at its own party
- * (docs/service.md#spending-limits).
+ * Returns the owners of the limits that apply. An agent's own limits apply only to its own party's money. If it spends
+ * a customer's money, the limits of the customer's grant apply instead (docs/service.md#spending-limits).
  */
 export function limitsOf({ agentId, agentPartyId, partyId }: Spending): readonly LimitOwner[] {
   if (agentId === null) return ['account']
   return [agentPartyId === partyId ? 'agent' : 'grant', 'account']
 }
 
-interface Counted {
+interface PaymentFacts {
   kind: string
   status: PaymentStatus
   method: string | null
@@ -37,14 +37,14 @@ interface Counted {
 }
 
 /**
- * Returns how much of the limits a payment uses, in cents. A payment uses nothing if its money stays with the party, if
- * it failed or was undone, or while it is in review. Deposits from a linked bank account count like payments. Money
- * that the sandbox funds a wallet with does not count, because it comes from no account.
+ * Returns how much a payment counts toward the limits, in cents. A payment counts nothing if its money stays with the
+ * party, if it failed or was undone, or while it is in review. Deposits from a linked bank account count like payments.
+ * Money that the sandbox adds to a wallet does not count, because it comes from no account.
  */
-export function paymentSpendingCents({ kind, status, method, amountCents, externalAccountId }: Counted): number {
-  const isMoved = outgoingKinds.has(kind) || externalAccountId !== null
-  // A card payment takes nothing from a wallet, and anyone with the link of a request may pay it by card.
-  return isMoved && method !== 'card' && !uncountedStatuses.has(status) ? amountCents : 0
+export function paymentSpendingCents({ kind, status, method, amountCents, externalAccountId }: PaymentFacts): number {
+  const isSpending = outgoingKinds.has(kind) || externalAccountId !== null
+  // A payment request that is paid by card takes nothing from a wallet.
+  return isSpending && method !== 'card' && !uncountedStatuses.has(status) ? amountCents : 0
 }
 
 const outgoingKinds: ReadonlySet<string> = new Set(['payment', 'wire'])
@@ -57,8 +57,8 @@ const uncountedStatuses: ReadonlySet<PaymentStatus> = new Set([
 ])
 
 /**
- * Returns how much of the limits a card transaction uses: the held and captured amounts of a purchase, and nothing for
- * a refund.
+ * Returns how much a card transaction counts toward the limits, in cents: the held and captured amounts of a purchase,
+ * and nothing for a refund.
  */
 export function purchaseSpendingCents(purchase: { kind: string; heldCents: number; capturedCents: number }): number {
   return purchase.kind === 'purchase' ? purchase.heldCents + purchase.capturedCents : 0
@@ -79,7 +79,7 @@ export interface LimitReason {
   currency: 'USD'
 }
 
-/** The names of limits in texts for people. */
+/** The names of the limits in messages for people. */
 export const limitWords = {
   perTransactionAmount: 'per transaction',
   dailyAmount: 'per day (UTC)',
@@ -100,7 +100,7 @@ export function limitsHit(limits: Limits, amountCents: number, spent: Spent): Li
   )
 }
 
-/** Returns limits in the form of their database column; null if there are none. */
+/** Returns the limits as the JSON that the database stores; null if there are none. */
 export function limitsColumn(limits: Limits | null | undefined): string | null {
   const { perTransaction = null, perDay = null, perMonth = null } = limits ?? {}
   if (perTransaction === null && perDay === null && perMonth === null) return null

@@ -31,7 +31,7 @@ const wordsOf: Readonly<Record<MessageKind, (facts: MessageParts) => Words>> = {
     text: `${from} asks you to pay ${amount}. To pay or decline, open this link: [link]`,
   }),
   approval_required: ({ from, amount, agent }) => ({
-    subject: `Decide on ${amount}`,
+    subject: `Approve or deny a payment of ${amount}`,
     text: `${agent === '' ? 'A payment' : `A payment by ${agent}`} of ${amount} from ${from} is over a limit. To approve or deny it, sign in: [link]`,
   }),
   customer_invitation: ({ from, agent }) => ({
@@ -44,7 +44,7 @@ const wordsOf: Readonly<Record<MessageKind, (facts: MessageParts) => Words>> = {
   }),
   subscription_canceled: ({ from }) => ({
     subject: `Your payments to ${from} have ended`,
-    text: `Your agreement with ${from} was canceled. No future payment will be charged to your card.`,
+    text: `Your agreement with ${from} was canceled. Your card will not be charged again.`,
   }),
 }
 
@@ -55,7 +55,7 @@ interface MessageParts {
   role: string
 }
 
-/** Returns the subject and text of a message. Names appear in them unchanged. */
+/** Returns the subject and text of a message, with the given names unchanged. */
 export function messageWords(kind: MessageKind, { from, amountCents = 0, agent = '', role = '' }: MessageFacts): Words {
   return wordsOf[kind]({
     from,

@@ -1,15 +1,15 @@
 /**
  * The proof of identity that a route requires before it acts for a person.
- * - `nothing`: no proof, because the route acts for nobody in particular.
- * - `secret`: a secret in the address or form identifies the person, such as a link sent to them or a card number.
+ * - `nothing`: no proof, because the route does not act for a particular person.
+ * - `secret`: a secret identifies the person, for example a token in the address or a card number in the form.
  * - `session`: somebody is signed in, even if only with one click.
  * - `proven`: the person signed in with a password or a one-time link, or used a second factor in this session.
  */
 export type Level = 'nothing' | 'secret' | 'session' | 'proven'
 
 /**
- * The levels that a form's answers require. `answers` has the levels for some values of `field`; `otherwise` is the
- * level for all other values.
+ * The levels that the answers of a form require: `answers` maps some values of the form field `field` to their levels,
+ * and `otherwise` is the level of all other values.
  */
 export interface ByAnswer {
   field: string
@@ -17,14 +17,14 @@ export interface ByAnswer {
   otherwise: Level
 }
 
-/** Returns the levels of a form in which every answer except `no` requires proof. */
+/** Returns the levels of a decision form in which every answer except `no` requires the level `proven`. */
 const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
 /**
  * The level that each route for people requires (docs/service.md#who-may-say-yes). Approvals, consents, enrolments,
  * payments and pages that show a card or a secret require proof, because an agent on the same machine can sign in with
- * one click. Saying no never requires proof. Routes can be mounted only by their keys in this table, so no route lacks
+ * one click. Saying no never requires proof. A route can be mounted only by its key in this table, so every route has
  * a level.
  */
 export const pageNeeds = {
@@ -34,7 +34,7 @@ export const pageNeeds = {
   'GET /sign-in/once/:code': 'secret',
   'POST /sign-in/once/:code': 'secret',
   'POST /sign-out': 'nothing',
-  // To pay, the payer only needs to type a card number.
+  // A payer needs no account: the card number is the secret.
   'GET /checkout/form': 'nothing',
   'POST /checkout/session': 'secret',
   'POST /checkout/pay': 'secret',
@@ -42,14 +42,14 @@ export const pageNeeds = {
   'GET /checkout/manage/:manageToken': 'secret',
   'GET /checkout/:subscriptionId/:pageToken': 'secret',
   'GET /checkout/:subscriptionId': 'nothing',
-  // A person without an account has only the link. A party with an account must also sign in and answer.
+  // A recipient without an account has only the link. If the recipient has an account, its user must also sign in.
   'GET /connect/:token': 'secret',
   'POST /connect/:token': 'secret',
   'GET /connect/links/:token': 'secret',
   'POST /connect/links/:token': 'secret',
   'GET /claim/:token': 'secret',
   'POST /claim/:token': 'secret',
-  // No agent gets this link, because only users and API keys invite members.
+  // No agent gets this link, because only users and API keys can invite members.
   'GET /join/:token': 'secret',
   'POST /join/:token': 'secret',
   'GET /request/:token': 'secret',
@@ -62,7 +62,7 @@ export const pageNeeds = {
   'POST /shops/checkouts/:token': 'secret',
   'GET /shops/orders/:token': 'secret',
   'POST /shops/orders/:token': 'secret',
-  // The code from the user's authenticator app is the proof. Only the user gets the address.
+  // The person gives the proof on this page: the code from the authenticator app. Only the user gets the address.
   'GET /verify/:challenge': 'session',
   'POST /verify/:challenge': 'session',
   'GET /second-factor': 'proven',
@@ -79,7 +79,7 @@ export const pageNeeds = {
   'GET /connections': 'session',
   // The form can only remove permissions.
   'POST /connections/:grantId': 'session',
-  // An application that is registered here acts as an agent without a person. Its secret is shown only once.
+  // An application that is registered here can act as an agent without a person, and the page shows its secret.
   'GET /connections/new/application': 'proven',
   'POST /connections/new/application': 'proven',
   'GET /connections/new/identity-provider': 'proven',
@@ -95,7 +95,7 @@ export const pageNeeds = {
   'GET /console/money': 'session',
   'GET /console/money/wallets/:walletId': 'session',
   'GET /console/sandbox': 'session',
-  // In a world with `rehearsal: true`, the buttons of this page need proof as well (mayManage).
+  // In a world with `rehearsal: true`, the buttons require proof (mayManage).
   'POST /console/sandbox/:action': 'session',
   'GET /console/stream': 'session',
   'GET /console/*': 'session',
@@ -103,15 +103,15 @@ export const pageNeeds = {
 
 export type PageRoute = keyof typeof pageNeeds
 
-/** Returns the level that a route requires for the submitted answer. `sent` returns the value of a form field. */
-export function levelFor(route: PageRoute, sent: (field: string) => string | null): Level {
+/** Returns the level that a route requires for the submitted answer. `fieldValue` returns the value of a form field. */
+export function levelFor(route: PageRoute, fieldValue: (field: string) => string | null): Level {
   const need: Level | ByAnswer = pageNeeds[route]
   if (typeof need === 'string') return need
-  const answer = sent(need.field) ?? ''
+  const answer = fieldValue(need.field) ?? ''
   return Object.hasOwn(need.answers, answer) ? (need.answers[answer] ?? need.otherwise) : need.otherwise
 }
 
-/** Returns the GET route that a path of this site belongs to. */
+/** Returns the GET route that serves a path of this site; undefined if there is none. */
 export function pageAt(path: string): PageRoute | undefined {
   const parts = path.split('?')[0]?.split('/') ?? []
   return (Object.keys(pageNeeds) as PageRoute[]).find((route) => {

@@ -6,7 +6,7 @@ import { next, type Transitions } from './transitions.ts'
 export type PartyStatus = (typeof partyStatuses)[number]
 export type ComplianceStatus = z.output<typeof ComplianceCase>['attributes']['status']
 
-/** A party's profile, without the fields by which parties are looked up. */
+/** A party's profile, without the fields by which parties are found, such as the email address. */
 export interface PartyProfile {
   legalName?: string
   firstName?: string
@@ -18,18 +18,18 @@ export interface PartyProfile {
   addressState?: string
   addressPostalCode?: string
   addressCountry?: string
-  /** True if the party removed its display name. Others then see its legal name. */
+  /** True if the party removed its display name. Other parties then see the name that `nameOf` returns. */
   isUnnamed?: true
 }
 
-/** Returns the name that others see for a party without a display name. */
+/** Returns the name that other parties see if a party has no display name. */
 export function nameOf(profile: PartyProfile, address: { email: string | null; handle: string | null }): string {
   const { legalName, firstName, lastName } = profile
   const person = [firstName, lastName].filter((name) => name !== undefined).join(' ')
   return legalName ?? (person || (address.email ?? (address.handle === null ? 'Without a name' : `@${address.handle}`)))
 }
 
-/** The transitions of a compliance case, which may start in any status (docs/service.md#compliance). */
+/** The transitions of a compliance case (docs/service.md#compliance). A new case can have any status. */
 export const complianceTransitions = {
   none: {
     preparingSubmission: 'preparingSubmission',
@@ -45,12 +45,12 @@ export const complianceTransitions = {
   rejected: { submitted: 'submitted', actionRequired: 'actionRequired', approved: 'approved' },
 } as const satisfies Transitions<'none' | ComplianceStatus, ComplianceStatus>
 
-/** Requires that the case can be decided this way. @throws 409 `conflict` naming the possible decisions. */
+/** Refuses a decision that the status of the case rules out. @throws 409 `conflict` with the possible decisions. */
 export function requireDecidable(before: ComplianceStatus, decision: ComplianceStatus): void {
-  const leads: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
+  const possible: Readonly<Partial<Record<ComplianceStatus, ComplianceStatus>>> = complianceTransitions[before]
   if (next<'none' | ComplianceStatus, ComplianceStatus>(complianceTransitions, before, decision) !== undefined) return
   fail('conflict', {
-    detail: `A compliance case that is ${before} cannot become ${decision}; it can become ${Object.keys(leads).join(' or ')}.`,
+    detail: `A compliance case that is ${before} cannot become ${decision}; it can become ${Object.keys(possible).join(' or ')}.`,
   })
 }
 
@@ -60,11 +60,11 @@ export function partyAfter(
   decision: ComplianceStatus,
 ): { status: PartyStatus; issuedCardsEnabled: 0 | 1 } {
   if (decision === 'approved') return { status: 'ACTIVE', issuedCardsEnabled: 1 }
-  const isStopped = decision === 'rejected' || before === 'SUSPENDED'
-  return { status: isStopped ? 'SUSPENDED' : 'PROVISIONAL', issuedCardsEnabled: 0 }
+  const isSuspended = decision === 'rejected' || before === 'SUSPENDED'
+  return { status: isSuspended ? 'SUSPENDED' : 'PROVISIONAL', issuedCardsEnabled: 0 }
 }
 
-/** Returns whether the party is stopped: no money may leave it, and it may grant nothing. */
+/** Returns whether the party is stopped: it cannot move money out of its wallets or give anyone authority over them. */
 export function isStopped(status: PartyStatus): status is 'SUSPENDED' | 'INACTIVE' {
   return status === 'SUSPENDED' || status === 'INACTIVE'
 }

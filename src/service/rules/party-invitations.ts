@@ -16,12 +16,12 @@ export const partyInvitationTransitions = {
   REVOKED: {},
 } as const satisfies Transitions<PartyInvitationStatus, PartyInvitationEvent>
 
-/** Returns the status of an invitation after an answer. @throws 409 `conflict` if it is not pending. */
+/** Returns the status of an invitation after an event. @throws 409 `conflict` if the invitation is not pending. */
 export function nextPartyInvitationStatus(
   before: PartyInvitationStatus,
-  answer: PartyInvitationEvent,
+  event: PartyInvitationEvent,
 ): PartyInvitationStatus {
-  const after = next<PartyInvitationStatus, PartyInvitationEvent>(partyInvitationTransitions, before, answer)
+  const after = next<PartyInvitationStatus, PartyInvitationEvent>(partyInvitationTransitions, before, event)
   return after ?? fail('conflict', { detail: `Only a pending invitation can change, and this one is ${before}.` })
 }
 
@@ -35,8 +35,8 @@ export function partyInvitationExpiryMs({ createdAtMs }: Pick<Dated, 'createdAtM
 }
 
 /**
- * Returns whether the invitation has expired. Its status stays PENDING, because the published interface has no status
- * for expired invitations.
+ * Returns whether the invitation has expired. Its status stays PENDING, because the published API has no status for
+ * expired invitations.
  */
 export function isPartyInvitationExpired(invitation: Dated, nowMs: number): boolean {
   return invitation.status === 'PENDING' && nowMs >= partyInvitationExpiryMs(invitation)

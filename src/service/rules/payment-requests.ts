@@ -6,14 +6,14 @@ import { next, type Transitions } from './transitions.ts'
 export type PaymentRequestStatus = (typeof paymentRequestStatuses)[number]
 
 /**
- * The events of a payment request. `begin` means that its payment is in review or at a bank. `reopen` means that this
- * payment ended before any money moved.
+ * The events of a payment request. `begin` means that its payment is now in review or at a bank. `reopen` means that
+ * the payment ended before any money moved.
  */
 export type PaymentRequestEvent = 'begin' | 'pay' | 'fail' | 'return' | 'reopen' | 'decline' | 'cancel' | 'expire'
 
 /**
- * The transitions of a payment request (docs/service.md#payment-requests). Nobody can end a request while it is being
- * paid.
+ * The transitions of a payment request (docs/service.md#payment-requests). Nobody can decline or cancel a request while
+ * its payment is in progress.
  */
 export const paymentRequestTransitions = {
   OPEN: { begin: 'PROCESSING', pay: 'COMPLETED', decline: 'DECLINED', cancel: 'CANCELED', expire: 'EXPIRED' },
@@ -26,22 +26,22 @@ export const paymentRequestTransitions = {
   EXPIRED: {},
 } as const satisfies Transitions<PaymentRequestStatus, PaymentRequestEvent>
 
-/** Returns the state of a request after an event. @throws 409 `conflict` if the table does not allow the event. */
+/** Returns the status of a request after an event. @throws 409 `conflict` if its current status does not allow it. */
 export function nextRequestStatus(status: PaymentRequestStatus, event: PaymentRequestEvent): PaymentRequestStatus {
   const after = next<PaymentRequestStatus, PaymentRequestEvent>(paymentRequestTransitions, status, event)
   return after ?? fail('conflict', { detail: `The payment request is ${status}: ${statusReasons[status]}` })
 }
 
-/** The reason why a request in this status cannot change, and an alternative. */
+/** The reasons why a request cannot change, by its status, and what to do instead. */
 const statusReasons: Readonly<Record<PaymentRequestStatus, string>> = {
   OPEN: 'it has not been paid yet.',
-  PROCESSING: 'a payment of it is in progress. Read it again once that payment has completed or ended.',
-  COMPLETED: 'it was paid, which cannot be undone here.',
-  FAILED: 'the bank refused its payment. The requester can send a new one with create_payment_request.',
-  RETURNED: 'the bank sent its payment back. The requester can send a new one with create_payment_request.',
+  PROCESSING: 'its payment is in progress. Read the request again once the payment has succeeded or failed.',
+  COMPLETED: 'it was paid, and the payment cannot be undone here.',
+  FAILED: 'the bank refused its payment. The requester can send a new request with create_payment_request.',
+  RETURNED: 'the bank returned its payment. The requester can send a new request with create_payment_request.',
   CANCELED: 'the requester canceled it.',
-  DECLINED: 'its payer declined it.',
-  EXPIRED: 'it was open for 30 days. The requester can send a new one with create_payment_request.',
+  DECLINED: 'the payer declined it.',
+  EXPIRED: 'it was not paid within 30 days. The requester can send a new request with create_payment_request.',
 }
 
 const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null>> = {
@@ -57,18 +57,17 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
   APPROVAL_DENIED: 'reopen',
 }
 
-/** Returns the event that a payment's status causes in its request; null if there is none. */
+/** Returns the event that the payment's status causes for the payment request; null if there is none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
-  // The payment was approved and is now at the bank, so the request has already begun.
+  // The request became PROCESSING when its payment went to review. The payment was approved and is now at the bank.
   return event === 'begin' && status === 'PROCESSING' ? null : event
 }
 
 /**
- * Refuses a second payment of a request. Two payments may start at the same time, on the page, with another credential
- * or in a simulation. This check detects the second payment, because the request is read again just before it is
- * written.
- * @throws 409 `conflict`.
+ * Refuses a second payment of a request. Two payments may start at the same time, for example one on the page and one
+ * through the API. The caller reads the request again just before it writes it, so this check sees the first payment.
+ * @throws 409 `conflict` if the request has another payment.
  */
 export function requireOnlyPayment(
   { status, paymentId }: { status: PaymentRequestStatus; paymentId: string | null },
@@ -78,7 +77,7 @@ export function requireOnlyPayment(
   fail('conflict', { detail: `The payment request is ${status}: ${statusReasons[status]}` })
 }
 
-/** How long a request can be paid. */
+/** How long a request can be paid after its creation. */
 export const requestOpenMs = 30 * 24 * 60 * 60_000
 
 interface Expiring {
@@ -88,9 +87,9 @@ interface Expiring {
 }
 
 /**
- * Returns a payment request as it is at `nowMs`. It counts as expired once its time is over, even if the expiry is not
- * stored yet. Only the payer can meet an unstored expiry, because the requester's due effects are applied before each
- * of the requester's API requests.
+ * Returns a payment request as it is at `nowMs`. A request expires at `openUntilMs`, even if the expiry is not stored
+ * yet. Only the payer can encounter an expiry that is not stored: each API request of the requester first applies the
+ * requester's due effects, which stores the expiry.
  */
 export function asOf<Row extends Expiring>(row: Row, nowMs: number): Row {
   const { openUntilMs } = row

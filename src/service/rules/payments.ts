@@ -6,8 +6,8 @@ import { next, type Transitions } from './transitions.ts'
 export type PaymentStatus = (typeof paymentStatuses)[number]
 
 /**
- * The events of a payment. `pay` means that a known recipient gets the money at once. `reserve` means that the money
- * waits to be claimed. `review` means that a person must approve.
+ * The events of a payment. `pay` means that a known recipient gets the money at once. `reserve` means that the money is
+ * held until the recipient claims it. `review` means that a person must approve the payment.
  */
 export type PaymentEvent = 'pay' | 'reserve' | 'review' | 'claim' | 'cancel' | 'deny'
 
@@ -27,17 +27,17 @@ export const paymentTransitions = {
   APPROVAL_DENIED: {},
 } as const satisfies Transitions<PaymentStatus, PaymentEvent>
 
-/** Returns the state of a payment after an event. @throws 409 `conflict` if the table does not allow the event. */
+/** Returns the status of a payment after an event. @throws 409 `conflict` if its current status does not allow it. */
 export function nextPaymentStatus(status: PaymentStatus, event: PaymentEvent): PaymentStatus {
   const after = next<PaymentStatus, PaymentEvent>(paymentTransitions, status, event)
   return after ?? fail('conflict', { detail: `A payment that is ${status} does not allow ${event}. ${hints[event]}` })
 }
 
 const hints: Readonly<Record<PaymentEvent, string>> = {
-  pay: 'It was already decided.',
-  reserve: 'It was already decided.',
-  review: 'It was already decided.',
-  deny: 'It was already decided.',
+  pay: 'The payment was already made, denied or canceled.',
+  reserve: 'The payment was already made, denied or canceled.',
+  review: 'Only a payment that is CREATED can go to review.',
+  deny: 'Only a payment that is IN_REVIEW can be denied.',
   claim: 'Only a payment that is PENDING_CLAIM can be claimed.',
   cancel: 'Only a payment that is IN_REVIEW or PENDING_CLAIM can be canceled.',
 }
@@ -49,8 +49,8 @@ interface Funds {
 }
 
 /**
- * Refuses to take an amount from a wallet that is not active or has too little money. The answer is 409, because the
- * same request may succeed once the wallet is funded.
+ * Refuses to take an amount from a wallet that is not active or has too little money.
+ * @throws 409 `conflict`, because the same request may succeed later, for example once the wallet is funded.
  */
 export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/data/attributes/amount'): void {
   if (wallet.status !== 'active') {
@@ -63,7 +63,7 @@ export function requireFunds(wallet: Funds, amountCents: number, pointer?: '/dat
     })
   }
   fail('conflict', {
-    detail: `Insufficient funds: the wallet ${wallet.id} has ${withMoney(wallet.availableCents)} available, ${withMoney(amountCents)} is needed.`,
+    detail: `Insufficient funds: the wallet ${wallet.id} has ${withMoney(wallet.availableCents)} available, but ${withMoney(amountCents)} is needed.`,
     ...(pointer === undefined ? {} : { source: { pointer }, accepts: { maximum: wallet.availableCents } }),
   })
 }

@@ -5,24 +5,24 @@ import { maxDeclines, pausedUntilMs, requireNotPaused, tooManyDeclines } from '.
 type Outcome = (typeof cardBehaviors)[CardBehavior]['first' | 'retry']
 export type CardDecline = Exclude<Outcome, 'approved'>
 
-/** The number of cards that were declined for a payment request, and the pause that follows. */
+/** The declined attempts to pay a payment request by card, and the pause after too many of them. */
 export interface CardTries {
   declines: number
-  /** The time until which no card is accepted. */
+  /** The end of the pause, during which no card is accepted. */
   waitsUntilMs: number | null
   /** The reason for the last decline. */
   last: CardDecline
 }
 
 /**
- * Tries a card for a payment request. Returns the new tries if the card is declined; null if it is charged. Some test
- * cards fail only the agreement on later payments. They are declined here too, although a single payment needs no
- * agreement.
- * @throws 409 `conflict` after too many declined cards; 429 `rate_limited` during the pause after half as many.
+ * Returns the updated tries if the card is declined for a payment request; null if it can be charged. A test card that
+ * only fails to agree to later payments is declined too, although a single payment needs no such agreement.
+ * @throws 409 `conflict` if the maximum number of attempts was declined; 429 `rate_limited` during the pause, which
+ * begins after half of that number.
  */
 export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: number): CardTries | null {
   if (!takesCards(tries)) {
-    fail('conflict', { detail: `${tooManyDeclines} It can still be paid from a wallet.` })
+    fail('conflict', { detail: `${tooManyDeclines} The request can still be paid from a wallet.` })
   }
   requireNotPaused(tries?.waitsUntilMs, nowMs)
   const outcome: Outcome = cardBehaviors[card][tries === null ? 'first' : 'retry']
@@ -31,7 +31,7 @@ export function tryCard(tries: CardTries | null, card: CardBehavior, nowMs: numb
   return { declines, waitsUntilMs: pausedUntilMs(declines, nowMs), last: outcome }
 }
 
-/** Returns whether any card may still be tried. */
+/** Returns whether the payer may still try cards, now or after the pause. */
 export function takesCards(tries: CardTries | null): boolean {
   return tries === null || tries.declines < maxDeclines
 }

@@ -32,14 +32,14 @@ export interface RunReport {
   repeats: Counted[]
   faults: Counted[]
   refusals: Counted[]
-  /** The amounts that the run's records have moved in the party's wallets. */
+  /** The changes that the run's records made to the balances of the party's wallets. */
   wallets: BalanceEffect[]
   /** The postings in the run's stored entries. Deleted entries are not counted. */
   postings: { count: number; sumCents: number; unbalanced: number }
   chain: { rows: number; first: ChainPlace | null; last: ChainPlace | null }
 }
 
-/** A payment, or a request to be paid. */
+/** A payment or a payment request. */
 export interface ReportPayment {
   id: string
   status: string
@@ -49,7 +49,7 @@ export interface ReportPayment {
   isOwn: boolean
 }
 
-/** The requests made for a customer. */
+/** The figures of the calls made for one customer. */
 export interface ReportCustomer {
   partyId: string
   done: number
@@ -105,7 +105,7 @@ export interface ReportDecline {
   merchant: string
   amountCents: number
   reason: string | null
-  /** The card's terms that the purchase violated. */
+  /** The card's terms that the declined purchase violated. */
   against: ('merchant' | 'maximum')[]
 }
 
@@ -114,12 +114,12 @@ export interface ReportApproval {
   paymentId: string
   status: string
   decidedBy: string | null
-  /** Whether the decision was made on a page or over the API. */
+  /** Whether the decision was made on a page or through the API. */
   by: 'page' | 'api' | null
   decidedAt: string | null
 }
 
-/** The number of calls of one operation that had the same outcome. */
+/** The number of calls of one operation with the same outcome, fault or error code. */
 export interface Counted {
   what: string
   operation: string
@@ -163,7 +163,7 @@ function sums(purchases: readonly Purchase[]) {
 const isApproved = ({ kind, status }: Purchase) => kind === 'purchase' && status !== 'declined'
 const isDeclined = ({ kind, status }: Purchase) => kind === 'purchase' && status === 'declined'
 
-/** Returns, for each card, the declared maximum, the authorized and captured amounts, and how they differ. */
+/** Returns the terms of each card, the sums of its purchases, and how the purchases differ from the terms. */
 export function cardsFigures(cards: readonly Declared[], purchases: readonly Purchase[]): ReportCard[] {
   const byCard = Map.groupBy(purchases.filter(isApproved), ({ cardId }) => cardId)
   return cards.map((card) => figuresOfCard(card, byCard.get(card.id) ?? []))
@@ -186,9 +186,9 @@ function figuresOfCard(card: Declared, approved: readonly Purchase[]): ReportCar
 export function merchantFigures(purchases: readonly Purchase[]): ReportMerchant[] {
   const bought = purchases.filter(({ kind }) => kind === 'purchase')
   return [...Map.groupBy(bought, ({ merchantName }) => merchantName)]
-    .map(([merchant, of]) => {
-      const approved = of.filter(isApproved)
-      return { merchant, purchases: approved.length, declined: of.length - approved.length, ...sums(approved) }
+    .map(([merchant, attempts]) => {
+      const approved = attempts.filter(isApproved)
+      return { merchant, purchases: approved.length, declined: attempts.length - approved.length, ...sums(approved) }
     })
     .sort((one, other) => other.capturedCents - one.capturedCents || (one.merchant < other.merchant ? -1 : 1))
 }

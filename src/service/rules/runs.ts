@@ -9,11 +9,11 @@ export type RunEntryKind = (typeof runEntryKinds)[number]
 
 /** The outcomes of entries. */
 export const runOutcomes = [
-  /** The request was carried out, or the read answered. */
+  /** The request succeeded. */
   'done',
   /** A card purchase was declined, which is not an error. */
   'declined',
-  /** A payment waits for a person. */
+  /** A payment waits for a person's approval. */
   'review',
   /** The request was refused with a status of 4xx. */
   'refused',
@@ -21,9 +21,9 @@ export const runOutcomes = [
   'failed',
   /** A fault of the sandbox left the request unanswered. */
   'unanswered',
-  /** The request got the answer recorded under its Idempotency-Key. */
+  /** The request got the answer that was recorded for its Idempotency-Key. */
   'replayed',
-  /** Over MCP, the call got the answer of an equal earlier call, and nothing was done. */
+  /** The MCP server answered the call with the answer to an identical earlier call, without carrying it out. */
   'repeated',
   /** A person was asked. */
   'asked',
@@ -36,25 +36,24 @@ export const runOutcomes = [
 export type RunOutcome = (typeof runOutcomes)[number]
 
 /**
- * Returns the lowest possible entry id for a time of the service's clock. Ids of entries from this time or later sort
- * after it.
+ * Returns the common start of all entry ids of a time. The ids of all entries from this time or later are greater.
  */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
 /** The outcomes that count as failures of a run. */
 export const refusedOutcomes: ReadonlySet<RunOutcome> = new Set(['declined', 'refused', 'failed', 'unanswered'])
 
-/** A posting, as stored with an entry of a run. */
+/** A posting, in the form stored with an entry of a run. */
 export interface RunPosting {
   reason: string
-  /** The record for which the money was moved. */
+  /** The id of the record for which the money was moved. */
   sourceId: string | null
   entries: readonly { account: string; walletId: string | null; amountCents: number }[]
 }
 
 /**
- * The reasons of postings that spend a wallet's money or return spent money. Neither income nor transfers within a
- * party are spending.
+ * The reasons of postings that spend a wallet's money or return spent money. Income and transfers within a party do not
+ * count as spending.
  */
 const spending: ReadonlySet<string> = new Set<Posting['reason']>([
   ...(['authorized', 'captured', 'released', 'refunded', 'paid', 'reserved', 'claimed', 'wired', 'returned'] as const),
@@ -75,15 +74,15 @@ export function spentCents(postings: readonly Pick<RunPosting, 'reason' | 'entri
 
 const callNameOf = (name: string) => name.replace(/^read_/, 'call_')
 
-/** Returns the names of a tool call and of its reads, given either name. */
+/** Returns the names under which a tool call (`call_…`) and its reads (`read_…`) are stored, given either name. */
 export const toolCallNames = (name: string) => [callNameOf(name), name.replace(/^call_/, 'read_')]
 
 /** The maximum number of reads shown within a tool call. Further reads have their own rows. */
 const maxReadsWithin = 20
 
 /**
- * Returns the entry ids of the reads within each tool call, by the id of the call's entry. Reads without a call are
- * left out. If a call has several entries, its reads belong to the last one.
+ * Returns a map from the entry id of each tool call to the entry ids of the reads within the call. Reads outside of a
+ * call are left out. If a call has several entries, its reads belong to the last entry.
  * @param entries Entries of one run, in the order of their ids.
  */
 export function readsWithinCalls(
@@ -109,7 +108,7 @@ export interface RunFault {
   ruleId: string
 }
 
-/** The details of an entry. JSON texts are masked, and long ones are cut. */
+/** The details of an entry. JSON strings are masked, and the end of long ones is cut off. */
 export interface RunDetail {
   method?: string
   /** The path with its query. */
@@ -139,7 +138,7 @@ export interface RunDetail {
   orderId?: string
   /** The facts that a person was asked to confirm, as sentences. */
   facts?: readonly string[]
-  /** A remark, such as the person who answered. */
+  /** A remark, for example who answered the question. */
   remark?: string
   host?: string
 }
@@ -168,7 +167,7 @@ export interface ReportedEntry {
   actorType?: string | undefined
   /** The id of the tool call that the event belongs to. */
   toolCall?: string | undefined
-  /** A name by which duplicates are dropped: of several events with the same name, only the first is recorded. */
+  /** A key that identifies duplicates: only the first of several events with the same key is recorded. */
   once?: string | undefined
   arguments?: Record<string, unknown> | undefined
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined } | undefined

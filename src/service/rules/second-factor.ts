@@ -1,15 +1,15 @@
-/** How many seconds a time-based code lasts. Authenticator apps assume this value (RFC 6238 section 5.2). */
+/** How many seconds each time-based code lasts. Authenticator apps assume this value (RFC 6238 section 5.2). */
 export const stepSeconds = 30
-/** How many steps before and after the current step are accepted. Typing takes time, and clocks differ. */
+/** How many steps before and after the current step are accepted, because typing takes time and clocks differ. */
 const tolerance = 1
 /**
- * The number of refused codes within `triesWindowMs` after which no more codes are checked. Otherwise six digits could
- * be guessed.
+ * The number of refused codes within `triesWindowMs` after which no more codes are checked. Without this limit, a
+ * six-digit code could be guessed.
  */
 export const maxRefused = 5
 export const triesWindowMs = 15 * 60_000
 
-/** The codes that a user has tried. Times are in real time. */
+/** The results of the codes that a user has tried. Times are from the real clock, not the sandbox clock. */
 export interface Tries {
   /** The step of the last accepted code; null if none was accepted yet. */
   lastStep: number | null
@@ -18,7 +18,7 @@ export interface Tries {
 
 export type Verdict = 'accepted' | 'wrong' | 'expired' | 'used' | 'too_many'
 
-interface Typed {
+interface TypedCode {
   /**
    * The time step that the code belongs to, even if the step is far outside the tolerance; null if no step has this
    * code.
@@ -28,8 +28,8 @@ interface Typed {
   nowMs: number
 }
 
-/** Judges a code. Returns the verdict and the tries to store. */
-export function judge(before: Tries, { step, presentStep, nowMs }: Typed): { verdict: Verdict; tries: Tries } {
+/** Returns the verdict on a code, and the tries to store. */
+export function judge(before: Tries, { step, presentStep, nowMs }: TypedCode): { verdict: Verdict; tries: Tries } {
   const lately = refusedLately(before, nowMs)
   if (lately.length >= maxRefused) return { verdict: 'too_many', tries: { ...before, refusedAtMs: lately } }
   const verdict = verdictOnStep(before, step, presentStep)
@@ -46,7 +46,7 @@ export function blockedUntilMs(tries: Tries, nowMs: number): number | null {
 function verdictOnStep({ lastStep }: Tries, step: number | null, presentStep: number): Exclude<Verdict, 'too_many'> {
   if (step === null || step > presentStep + tolerance) return 'wrong'
   if (step < presentStep - tolerance) return 'expired'
-  // RFC 6238 section 5.2: a code is accepted only once. Earlier codes are refused too, because they may have been seen.
+  // RFC 6238 section 5.2: a code is accepted only once. Codes of earlier steps are refused too: others may know them.
   return lastStep !== null && step <= lastStep ? 'used' : 'accepted'
 }
 

@@ -6,13 +6,13 @@ import { next, type Transitions } from './transitions.ts'
 
 export type ShopOrderStatus = (typeof shopOrderStatuses)[number]
 
-/** The actions of the shop, each at a planned time. */
+/** The shop's actions, each of which happens at a planned time. */
 type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
 /** The buyer's actions. */
 type BuyerMove = 'return'
 
 /**
- * The transitions that the shop causes. A caller can wait for an order as long as the shop may still change its status.
+ * The transitions that the shop causes. Callers can wait until the shop will no longer change the status of an order.
  */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
@@ -43,7 +43,7 @@ export interface ShopOrderState {
   message: string | null
   /** The shop's own messages; null for the default ones. */
   words: { shipped: string | null; canceled: string | null; returned: string | null }
-  /** Whether the shop ships only the first line and asks for another payment for the rest. */
+  /** Whether the shop ships only the first line of the cart, and asks for another payment for the rest. */
   firstOnly: boolean
   /** The names of products that turn out to be out of stock. */
   outOfStock: string[]
@@ -53,11 +53,12 @@ export interface ShopOrderState {
   shippedLines: number
   returns: { withinMs: number; refundAfterMs: number } | null
   returnableUntilMs: number | null
-  /** The time when the returned goods are refunded; null if nothing is to be refunded. */
+  /** The time when the shop refunds the returned goods; null if no refund is planned. */
   refundsAtMs: number | null
   /** The buyer's message with the return; secrets in it are masked. */
   returnReason: string | null
   subscription: ShopSubscription | null
+  /** The checkout in which the buyer pays for the rest of the cart, or pays again. */
   next: { checkoutId: string; totalCents: number } | null
 }
 
@@ -68,7 +69,7 @@ export interface ShopSubscription {
   chargesAtMs: number | null
 }
 
-/** The part of an order that the rules use. */
+/** The parts of an order that the rules use. */
 export interface ShopOrder {
   status: ShopOrderStatus
   state: ShopOrderState
@@ -77,7 +78,8 @@ export interface ShopOrder {
 type Moment = 'shipsAtMs' | 'refundsAtMs' | 'chargesAtMs'
 
 /**
- * Returns the next step of an order and its time. Steps that are due at the same time happen in the order of this list.
+ * Returns the next planned step of an order and its time; undefined if no step is planned. If several steps have the
+ * same time, the first in this list comes first.
  */
 export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment; atMs: number } | undefined {
   const moments: [Moment, number | null][] = [
@@ -91,18 +93,17 @@ export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment
   return first
 }
 
-/**
- * The order after shipping. `money` is the shop's action on the purchase; `unpaidCart` is the cart that the buyer must pay
- * for in a new checkout.
- */
+/** The order after the shop shipped or canceled it. */
 export interface Dispatched extends ShopOrder {
+  /** The shop's action on the card purchase. */
   money: { do: 'capture'; cents: number } | { do: 'reverse' } | { do: 'refund' } | null
+  /** The cart that the buyer still has to pay for, in a new checkout. */
   unpaidCart: ShopCart | null
 }
 
 /**
- * Ships an order and captures the price of the shipped goods. If the authorization has expired or was reversed, nothing
- * is shipped, and the shop asks to be paid again.
+ * Ships an order and captures the price of the shipped goods. If goods are out of stock, the order is canceled. If the
+ * authorization has expired or was reversed, the order is canceled too, and the buyer can pay again.
  */
 export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number): Dispatched {
   const { state } = order
@@ -128,16 +129,16 @@ export function dispatch(order: ShopOrder, purchase: CardMovement, atMs: number)
   const unpaidCart = inParts ? restOf(cart) : cart.half === 'first' ? otherHalfOf(cart) : null
   const cents = inParts ? firstParcelCents(cart) : cart.totalCents
   const shippedLines = inParts ? 1 : cart.half === 'first' ? 0 : cart.lines.length
-  const part = unpaidCart !== null
+  const isPart = unpaidCart !== null
   // The shop's message about the first of two orders does not apply to the second.
   const message =
     (cart.half === 'second' ? null : words.shipped) ??
     (inParts
-      ? 'The first parcel is on its way. The rest is charged when it ships: pay for it in the next checkout.'
+      ? 'The first parcel is on its way. Pay for the rest in the next checkout. Your card is charged when the rest ships.'
       : 'Your order is on its way.')
   const { returns } = state
   return {
-    status: statusAfter(order, part ? 'ship_part' : 'ship'),
+    status: statusAfter(order, isPart ? 'ship_part' : 'ship'),
     state: {
       ...state,
       message,
@@ -176,8 +177,8 @@ export function leftUnpaid({ status, state }: ShopOrder): ShopOrder {
 }
 
 /**
- * Sends an order back. An order that is already on its way back is left unchanged.
- * @throws 409 if the shop refuses returns.
+ * Starts the return of an order. An order that is being returned, or was returned, is left unchanged.
+ * @throws 409 `conflict` if the order is not shipped or was canceled, or if the shop does not accept its return.
  */
 export function sendBack(order: ShopOrder, reason: string | null, nowMs: number): ShopOrder {
   const { status, state } = order

@@ -39,14 +39,14 @@ export interface CartExtra {
   subscription: { amountCents: number; afterMs: number } | null
 }
 
-/** The purchased goods, and the price that the shop asks. */
+/** The chosen goods, and the price that the shop asks for them. */
 export interface ShopCart {
   lines: CartLine[]
   extras: CartExtra[]
   subtotalCents: number
   taxCents: number
   shippingCents: number
-  /** The part of the price that the shop charges in another order. */
+  /** The part of the price that the shop charges with the other of two orders. */
   otherOrderCents: number
   totalCents: number
   /** `first` or `second` if the shop split the cart into two orders; null if it is one order. */
@@ -55,10 +55,10 @@ export interface ShopCart {
 
 /** How long a checkout can be paid. */
 export const checkoutLifetimeMs = 24 * 60 * 60 * 1000
-/** How long a checkout for unshipped goods can be paid. It is long, because buyers may not notice it at once. */
+/** How long a checkout that the shop opens for an existing order can be paid. Buyers might not see it at once. */
 export const nextCheckoutLifetimeMs = 30 * 24 * 60 * 60 * 1000
 
-/** The largest charge of a card. */
+/** The largest amount that a card can be charged at once. */
 const maxCents = 99_999_999
 
 interface CartInput {
@@ -68,7 +68,8 @@ interface CartInput {
 }
 
 /**
- * Creates a cart with the shop's prices. @throws 422 for an unknown product or extra, or for a total that is too large.
+ * Creates a cart with the shop's prices.
+ * @throws 422 for a product that is unknown or listed twice, for an unknown extra, or for a total that is too large.
  */
 export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: CartInput): ShopCart {
   const lines = items.map(({ productId, quantity }, at): CartLine => {
@@ -79,7 +80,7 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
       failAttribute(path, `productId must be a product of ${shop.name}, got ${productId}. The shop sells: ${ids}.`)
     }
     if (items.findIndex((one) => one.productId === productId) < at) {
-      failAttribute(path, `items contains ${productId} twice. Send it once, with its quantity.`)
+      failAttribute(path, `items contains ${productId} twice. List it once, with the total quantity.`)
     }
     return { productId, name: product.name, quantity, priceCents: product.checkoutPrice ?? product.price }
   })
@@ -87,7 +88,7 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
     if (shop.extras.some((extra) => extra.id === id)) continue
     const ids = shop.extras.map((extra) => extra.id)
     const extrasText = ids.length === 0 ? 'The shop has none: send [].' : `The shop has: ${ids.join(', ')}.`
-    failAttribute(`extras/${at}`, `extras must name extras of ${shop.name}, got ${id}. ${extrasText}`)
+    failAttribute(`extras/${at}`, `extras must be extras of ${shop.name}, got ${id}. ${extrasText}`)
   }
   const extras = shop.extras.map(({ id, name, price, ticked, subscription }): CartExtra => {
     const renewal = subscription && { amountCents: subscription.amount, afterMs: 1000 * subscription.afterSeconds }
@@ -116,16 +117,16 @@ export function fillCart(shop: PricedShop, { items, extras: chosenExtras }: Cart
 }
 
 /**
- * Returns the price of the first parcel if the first line ships alone. It includes this line's tax, all extras and the
- * shipping costs.
+ * Returns the price of the first parcel if the first line of the cart ships alone. The price includes the tax of this
+ * line, all extras and the shipping costs.
  */
 export function firstParcelCents(cart: ShopCart): number {
   return cart.totalCents - restOf(cart).totalCents
 }
 
 /**
- * Returns the rest of the cart after the first line shipped alone. The extras and shipping costs were charged with the
- * first line.
+ * Returns the rest of the cart after its first line was shipped alone. The extras and shipping costs were charged with
+ * the first line.
  */
 export function restOf(cart: ShopCart): ShopCart {
   const lines = cart.lines.slice(1)
@@ -154,8 +155,8 @@ function withoutSubscriptions(extras: readonly CartExtra[]): CartExtra[] {
 }
 
 /**
- * Refuses a payment whose amount differs from the shop's total, because a buyer agrees to a total only by naming it.
- * @throws 422.
+ * Refuses a payment whose amount differs from the shop's total. Buyers agree to the total by sending it as `amount`.
+ * @throws 422 if the amounts differ.
  */
 export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amountCents: number): void {
   if (amountCents === totalCents) return
@@ -166,18 +167,18 @@ export function requireTotal({ totalCents }: Pick<ShopCart, 'totalCents'>, amoun
   )
 }
 
-/** Returns a note to a shop as it is stored. Keys, card numbers and security codes in it are masked. */
+/** Returns a buyer's message to a shop with its keys, card numbers and security codes masked. */
 export function maskedNote(text: string): string {
   return (
     maskSecrets(text)
-      // Matches digits in any script with any separators. Masking another long number by mistake does little harm.
+      // Matches digits in any script with any separators. It does little harm if another long number is masked.
       .replace(/\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){12,}/gu, '[masked number]')
       .replace(/\b(cv[vc]2?|security code|card code)\b([^\d\n]{0,12})\d{3,4}\b/gi, '$1$2[masked]')
       .replace(/(\[masked number\]\D{1,3})\d{3,4}\b(?!\/)/g, '$1[masked]')
   )
 }
 
-/** A card as the buyer typed it into the shop's form. */
+/** The card details that a shop's form asks for. */
 export interface TypedCard {
   number: string
   cvv: string
@@ -185,7 +186,7 @@ export interface TypedCard {
   expirationYear: number
 }
 
-/** Returns whether the typed details match this card. Spaces and hyphens between digits don't matter. */
+/** Returns whether the typed details match the card. Spaces and hyphens in the number are ignored. */
 export function isCard(typed: TypedCard, card: TypedCard): boolean {
   return (
     typed.number.replace(/[ -]/g, '') === card.number &&
@@ -207,12 +208,12 @@ export function checkoutStatus({ orderId, expiresAtMs }: CheckoutTerms, nowMs: n
   return nowMs >= expiresAtMs ? 'expired' : 'open'
 }
 
-/** Refuses a checkout that is paid or expired. @throws 409, which names the order if the checkout is paid. */
+/** Refuses a checkout that is paid or expired. @throws 409 `conflict`, with the order's id if it is paid. */
 export function requireOpen(checkout: CheckoutTerms, nowMs: number): void {
   const status = checkoutStatus(checkout, nowMs)
   if (status === 'paid') {
     fail('conflict', {
-      detail: `The checkout ${checkout.id} is already paid, and nothing was charged now. Read its order ${checkout.orderId}.`,
+      detail: `The checkout ${checkout.id} is already paid. This attempt charged nothing. Read its order ${checkout.orderId}.`,
     })
   }
   if (status === 'expired') {

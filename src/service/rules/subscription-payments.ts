@@ -3,14 +3,14 @@ import { type Billing, nextPayment } from './subscriptions.ts'
 
 export interface PaymentState extends PaymentAmount {
   paymentNumber: number
-  /** The time when the payment is due. Null until payment 1 is paid, because the other due dates depend on that day. */
+  /** The time when the payment is due. Null until payment 1 is paid, because all due dates depend on that day. */
   dueMs: number | null
   status: 'paid' | 'marked_paid' | 'missed' | 'scheduled'
 }
 
 /**
- * Returns the number of the last payment to list. Endless terms are listed up to the next payment, and an ended
- * subscription up to its last settled payment.
+ * Returns the number of the last payment to list. A subscription that never ends is listed up to its next payment, and
+ * one that has ended up to its last settled payment.
  */
 export function lastListedPayment(terms: Terms, billing: Billing): number {
   const next = nextPayment(terms, billing)
@@ -30,7 +30,7 @@ export function paymentState(terms: Terms, billing: Billing, paymentNumber: numb
   }
 }
 
-/** Returns the key of a charge. The database allows one transaction for each key. */
+/** Returns the key of a charge. The database allows only one transaction with each key. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {
   return `${subscriptionId}/${paymentNumber}`
 }

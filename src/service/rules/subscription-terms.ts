@@ -14,14 +14,14 @@ interface CommonTerms {
   taxAmount: number
 }
 
-/** Terms frozen when the subscription was created, in the form of the API (docs/service.md#subscription-terms). */
+/** The terms of a subscription, fixed at its creation, in the form of the API (docs/service.md#subscription-terms). */
 export type Terms =
   | (CommonTerms & { amount: number; paymentCount: null })
   | (CommonTerms & { totalAmount: number; paymentCount: number; payments: readonly PaymentAmount[] })
 
 /**
- * The terms that a merchant proposes: an amount for each payment without end, or a total split into a number of
- * payments.
+ * The terms that a merchant proposes: either `amount` for each payment, without an end, or `totalAmount`, split into
+ * `paymentCount` payments.
  */
 export interface ProposedTerms {
   description: string
@@ -34,11 +34,11 @@ export interface ProposedTerms {
 
 /** The smallest card payment (docs/service.md#subscription-terms). */
 const minPaymentCents = 50
-/** The largest card payment. Sums of payments up to this amount are exact numbers. */
+/** The largest card payment. */
 const maxPaymentCents = 99_999_999
 const longestCount = { week: 25, month: 5 } as const
 
-/** Freezes proposed terms. @throws 422 naming the wrong field. */
+/** Validates proposed terms, and returns the terms of the subscription. @throws 422 for an invalid field. */
 export function freezeTerms({
   description,
   every,
@@ -51,12 +51,12 @@ export function freezeTerms({
   if ((amount === undefined) === (totalAmount === undefined)) {
     failAttribute(
       'amount',
-      'Exactly one is required: amount (of each payment, without end) or totalAmount (with paymentCount).',
+      'Exactly one is required: amount (for each payment, without an end) or totalAmount (with paymentCount).',
     )
   }
   const taxedCents = amount ?? totalAmount ?? 0
   if (taxAmount > taxedCents) {
-    const detail = `taxAmount must be at most ${taxedCents}, because it is part of that amount, got ${taxAmount}.`
+    const detail = `taxAmount must be at most ${taxedCents}, got ${taxAmount}. The tax is part of the amount.`
     failAttribute('taxAmount', detail, { maximum: taxedCents })
   }
   if (totalAmount === undefined) {
@@ -78,7 +78,7 @@ export function freezeTerms({
   return { ...common, totalAmount, paymentCount, payments }
 }
 
-/** Returns the maximum number of payments. */
+/** Returns the number of the last payment; infinity if the subscription never ends. */
 export function lastPaymentNumber(terms: Terms): number {
   return terms.paymentCount ?? Number.POSITIVE_INFINITY
 }
@@ -90,15 +90,15 @@ export function paymentAmount(terms: Terms, paymentNumber: number): PaymentAmoun
   return payment
 }
 
-/** Returns the start, in ms, of the UTC day when payment n is due: n - 1 intervals after the day of payment 1. */
+/** Returns the start of the UTC day when payment n is due: n - 1 intervals after the day of payment 1. */
 export function dueAtMs(terms: Terms, anchorMs: number, paymentNumber: number): number {
   return startOfDayAfter(anchorMs, terms.every, paymentNumber - 1)
 }
 
-/** How long a payment can be charged, counted from the start of its due day: a week, the shortest interval. */
+/** How long a payment can be charged, from the start of its due day: one week, the shortest interval. */
 export const windowMs = 7 * dayMs
 
-/** The times of the attempts, counted from the start of the due day: on this day, and 1, 3 and 5 days later. */
+/** The times of the attempts, from the start of the due day: on this day, and 1, 3 and 5 days later. */
 export const attemptOffsetsMs = [0, dayMs, 3 * dayMs, 5 * dayMs] as const
 
 function interval({ unit, count }: ProposedTerms['every']): Interval {
@@ -126,7 +126,7 @@ function requireWithinLimits(field: string, cents: number, payments: number): vo
   failAttribute(field, detail, { minimum: minTotal, maximum: maxTotal })
 }
 
-/** Splits a total into equal parts. If cents remain, each of the first parts gets one more. */
+/** Splits a total into equal parts. Each remaining cent goes to one of the first parts. */
 function split(totalCents: number, parts: number): number[] {
   const smallest = Math.floor(totalCents / parts)
   return Array.from({ length: parts }, (_, index) => smallest + (index < totalCents % parts ? 1 : 0))
