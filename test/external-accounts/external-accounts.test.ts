@@ -223,8 +223,8 @@ test('docs/sandbox.md lists the tokens of the test bank and the accounts of each
   for (const [token, accounts] of processorTokens) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`${token}\` |`))
     for (const id of accounts) {
-      const { accountName, lastFour, rejected, deposit, withdrawal } = testAccounts[id]
-      expect(row).toContain(rejected === null ? `${accountName} ••••${lastFour}` : `\`${rejected}\``)
+      const { accountName, lastFour, rejection, deposit, withdrawal } = testAccounts[id]
+      expect(row).toContain(rejection === null ? `${accountName} ••••${lastFour}` : `\`${rejection}\``)
       for (const answer of [deposit, withdrawal]) if (answer.does !== 'settles') expect(row).toContain(answer.code)
     }
   }

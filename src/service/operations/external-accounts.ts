@@ -82,7 +82,7 @@ async function link(context: Context, chosen: readonly TestAccountId[], bankName
   const rejectedAccounts = []
   for (const accountId of chosen) {
     const account: TestAccount = testAccounts[accountId]
-    const { accountName, lastFour: accountMask, rejected: reason } = account
+    const { accountName, lastFour: accountMask, rejection: reason } = account
     if (reason === null) data.push(externalAccountView(await linkOne(context, accountId, { ...account, bankName })))
     else rejectedAccounts.push({ accountId, accountName, accountMask, reason })
   }

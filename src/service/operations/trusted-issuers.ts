@@ -7,7 +7,7 @@ import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { addressProblem, allowsLocalAddresses } from '../request/webhook-addresses.ts'
-import { type AgentClaim, claimRules } from '../rules/trusted-issuers.ts'
+import { type ClaimRule, claimRules } from '../rules/trusted-issuers.ts'
 import { saveApplicationClient } from '../store/applications.ts'
 import type { TrustedIssuerRow } from '../store/schema/trusted-issuers.ts'
 import {
@@ -107,7 +107,7 @@ function requireAddress(field: string, address: string, { environment, publicUrl
 }
 
 /** Requires that all agents exist. @throws 404 if the party has no such agent, 409 if the agent was deleted. */
-async function requireAgents(agents: readonly AgentClaim[], context: Context): Promise<void> {
+async function requireAgents(agents: readonly ClaimRule[], context: Context): Promise<void> {
   for (const { agentId } of agents) {
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: `The agent ${agentId} was deleted. Choose another.` })

@@ -2,7 +2,7 @@ import { bearerOf } from '../../core/bearer.ts'
 import { fail } from '../../core/errors.ts'
 import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { equalSecrets, sha256 } from '../../core/system.ts'
-import { findExchanged, findGrantToken } from '../store/access-tokens.ts'
+import { findExchangedKey, findGrantToken } from '../store/access-tokens.ts'
 import type { Times } from '../store/clock.ts'
 import { type CredentialBy, findCredential, type KnownCredential } from '../store/credentials.ts'
 import type { Transaction } from '../store/engine/store.ts'
@@ -160,7 +160,7 @@ async function findByKey(tx: Transaction, secretHash: string, { local, times, ah
  * deleted (docs/service.md#short-lived-tokens).
  */
 async function findByToken(tx: Transaction, tokenHash: string, { times }: Authority): Promise<Found> {
-  const row = await findExchanged(tx, tokenHash)
+  const row = await findExchangedKey(tx, tokenHash)
   if (row === undefined || !equalSecrets(row.tokenHash, tokenHash)) return undefined
   const { realNowMs } = await times
   return { ...row, valid: realNowMs < row.tokenExpiresAtMs && row.agentStatus !== 'REVOKED' }

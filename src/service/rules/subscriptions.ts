@@ -15,7 +15,7 @@ import {
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
 /** The states that allow each command; others answer 409 (docs/service.md#subscription-status). */
-export const possibleIn = {
+export const statesAllowing = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
   resume: ['needs_attention'],
@@ -134,7 +134,7 @@ export function payInCheckout(
     card: [{ fromPaymentNumber: 1, behavior: card }],
     updatedAtMs: nowMs,
   }
-  return { billing: settleCurrent(terms, active), charges: [charge], result: 'paid' }
+  return { billing: moveToNextPayment(terms, active), charges: [charge], result: 'paid' }
 }
 
 /** Cancels a subscription for good. Canceling it again changes nothing. @throws 409 if it is completed. */
@@ -173,7 +173,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
       detail: `Payment ${paymentNumber} ${problem}: only missed payments and the next one can be marked paid.`,
     })
   }
-  return { ...settleCurrent(terms, billing), updatedAtMs: nowMs }
+  return { ...moveToNextPayment(terms, billing), updatedAtMs: nowMs }
 }
 
 /** Changes how the payer's card behaves, from the given or, by default, the next payment on. @throws 409, 422. */
@@ -214,8 +214,8 @@ export function nextPayment(
   return { paymentNumber: current, dueMs: currentDueAtMs(terms, billing), ...paymentAmount(terms, current) }
 }
 
-function requirePossible({ status }: Billing, command: keyof typeof possibleIn): void {
-  const states: readonly SubscriptionStatus[] = possibleIn[command]
+function requirePossible({ status }: Billing, command: keyof typeof statesAllowing): void {
+  const states: readonly SubscriptionStatus[] = statesAllowing[command]
   if (states.includes(status)) return
   const commandText = command.replace('_', ' ')
   fail('conflict', {
@@ -231,7 +231,7 @@ function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
   const outcome = cardBehaviors[behaviorAt(billing, current)][attempts === 0 ? 'first' : 'retry']
   if (outcome === 'approved') {
     const charge = { paymentNumber: current, atMs, ...paymentAmount(terms, current) }
-    return { billing: settleCurrent(terms, billing), charges: [charge] }
+    return { billing: moveToNextPayment(terms, billing), charges: [charge] }
   }
   if (outcome === 'agreement_ended') return { billing: cancelBilling(billing, atMs), charges: [] }
   const tried = { ...billing, attempts: attempts + 1 }
@@ -245,7 +245,7 @@ function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
 function missPayment(terms: Terms, billing: Billing, outcome: 'declined' | 'not_processed', atMs: number): Billing {
   const inARow = billing.missed.includes(billing.current - 1)
   const missed = {
-    ...settleCurrent(terms, { ...billing, missed: [...billing.missed, billing.current], status: 'past_due' }),
+    ...moveToNextPayment(terms, { ...billing, missed: [...billing.missed, billing.current], status: 'past_due' }),
   }
   return inARow ? stop(missed, outcome === 'declined' ? 'missed_twice' : 'not_charged', atMs) : missed
 }
@@ -260,7 +260,7 @@ function skipPayment(billing: Billing): Billing {
 }
 
 /** Continues with the next payment, because the current one is settled. */
-function settleCurrent(terms: Terms, billing: Billing): Billing {
+function moveToNextPayment(terms: Terms, billing: Billing): Billing {
   const next = { ...billing, current: billing.current + 1, attempts: 0 }
   return completeWhenOver(terms, { ...next, nextAttemptAtMs: currentDueAtMs(terms, next) })
 }

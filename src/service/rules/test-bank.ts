@@ -21,18 +21,18 @@ export interface TestAccount {
   deposit: BankAnswer
   withdrawal: BankAnswer
   /** The reason why the account cannot be linked; null if it can. */
-  rejected: (typeof accountRejections)[number] | null
+  rejection: (typeof accountRejections)[number] | null
 }
 
 const settles = { does: 'settles' } as const
-const ordinary = { accountType: 'checking', deposit: settles, withdrawal: settles, rejected: null } as const
+const ordinary = { accountType: 'checking', deposit: settles, withdrawal: settles, rejection: null } as const
 
 function rejectedAccount(
   accountName: string,
   lastFour: string,
   reason: (typeof accountRejections)[number],
 ): TestAccount {
-  return { ...ordinary, accountName, lastFour, rejected: reason }
+  return { ...ordinary, accountName, lastFour, rejection: reason }
 }
 
 export const testBankName = 'Test Bank'

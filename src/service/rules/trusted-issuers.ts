@@ -1,5 +1,5 @@
 /** A rule that chooses an agent. It matches if a claim equals the value, or is a list that contains the value. */
-export interface AgentClaim {
+export interface ClaimRule {
   claim: string
   value: string
   agentId: string
@@ -16,6 +16,6 @@ export function agentFor(rules: string, claims: Readonly<Record<string, unknown>
   })?.agentId
 }
 
-export function claimRules(rules: string): AgentClaim[] {
-  return JSON.parse(rules) as AgentClaim[]
+export function claimRules(rules: string): ClaimRule[] {
+  return JSON.parse(rules) as ClaimRule[]
 }

@@ -28,7 +28,7 @@ export interface Answer {
 type DeliveryStatus = (typeof deliveryStatuses)[number]
 
 /** The state of a delivery after an attempt. */
-interface Attempted {
+interface DeliveryState {
   status: DeliveryStatus
   attempts: number
   dueAtMs: number | null
@@ -37,7 +37,7 @@ interface Attempted {
 /** Returns whether the receiver answered 410, which means that it wants no more events. */
 export const isGone = ({ status }: Answer) => status === 410
 
-export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: number): Attempted {
+export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: number): DeliveryState {
   const attempts = attemptsBefore + 1
   if (answer.error === null) return { status: 'delivered', attempts, dueAtMs: null }
   const pause = isGone(answer) ? undefined : pauseSeconds[attemptsBefore]
@@ -46,20 +46,20 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
 }
 
 /** How long all deliveries may fail before a webhook is disabled. It is as long as one delivery is retried. */
-const givesUpAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
+const disabledAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
 /** The health of a webhook after consecutive attempts. */
 export interface WebhookHealth {
   /** The time since which all attempts have failed; null if the last attempt succeeded. */
   failingSinceMs: number | null
   /** Whether the webhook is disabled until someone enables it again. */
-  isGivenUp: boolean
+  mustBeDisabled: boolean
 }
 
 export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs: number): WebhookHealth {
-  if (answer.error === null) return { failingSinceMs: null, isGivenUp: false }
+  if (answer.error === null) return { failingSinceMs: null, mustBeDisabled: false }
   const sinceMs = failingSinceMs ?? nowMs
-  return { failingSinceMs: sinceMs, isGivenUp: isGone(answer) || nowMs - sinceMs >= givesUpAfterMs }
+  return { failingSinceMs: sinceMs, mustBeDisabled: isGone(answer) || nowMs - sinceMs >= disabledAfterMs }
 }
 
 const longestRestMs = 60_000

@@ -7,13 +7,13 @@ import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
 /** The key that was exchanged for a token, with the token's hash and expiry. */
-export type Exchanged = CredentialRow & {
+export type ExchangedKey = CredentialRow & {
   agentStatus: AgentRow['status'] | null
   tokenHash: string
   tokenExpiresAtMs: number
 }
 
-export async function findExchanged(tx: Transaction, tokenHash: string): Promise<Exchanged | undefined> {
+export async function findExchangedKey(tx: Transaction, tokenHash: string): Promise<ExchangedKey | undefined> {
   return (await tokenByHash(tx, { tokenHash })).rows[0]
 }
 

@@ -102,10 +102,10 @@ export async function listActivity(
   let query = resourceId === null ? rows : withResource(rows, partyId, resourceId)
   const sequence = sql.ref<number>(resourceId === null ? 'activity.sequence' : 'activityResources.sequence')
   if (instanceId !== null) {
-    query = query.where(resourceId === null ? by('instanceId', instanceId) : within('instanceId', instanceId))
+    query = query.where(resourceId === null ? indexed('instanceId', instanceId) : noIndex('instanceId', instanceId))
   }
   if (agentId !== null) {
-    query = query.where((resourceId ?? instanceId) === null ? by('agentId', agentId) : within('agentId', agentId))
+    query = query.where((resourceId ?? instanceId) === null ? indexed('agentId', agentId) : noIndex('agentId', agentId))
   }
   if (page.beforeId !== null) {
     const before = tx.db.selectFrom('activity').select('sequence').where('partyId', '=', partyId)
@@ -121,13 +121,13 @@ export async function listActivity(
 type Narrowing = 'agentId' | 'instanceId'
 
 /** Filters by a column in a form that lets the database use the column's index. */
-const by = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
+const indexed = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
  * Filters by a column after another index has found the few rows of a resource or run. The expression keeps the
  * database from using the column's index, which would read all rows of the agent.
  */
-const within = (column: Narrowing, value: string) =>
+const noIndex = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
 
 /** Restricts a party's rows to those that name a resource. */
@@ -204,8 +204,8 @@ export interface ChainEnd {
  * numbers of deleted ones and hide the deletion.
  */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
-  const left = deferredEnd(tx, partyId)
-  const [keys, sealedEnd] = await Promise.all([tx.shared(rootKeys), left ?? findPartyHead(tx, partyId)])
+  const deferred = deferredEnd(tx, partyId)
+  const [keys, sealedEnd] = await Promise.all([tx.shared(rootKeys), deferred ?? findPartyHead(tx, partyId)])
   return chainEndAt(tx, partyId, sealedEnd, keys)
 }
 

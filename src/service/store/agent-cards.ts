@@ -99,7 +99,7 @@ const insert = inserting('agentCards')
  */
 export async function expireUnusedCards(
   tx: Transaction,
-  of: {
+  cards: {
     agentId: string
     wallet?: { id: string; partyId: string }
     partyIds?: SelectQueryBuilder<Tables, 'delegations', { customerPartyId: string }>
@@ -109,12 +109,12 @@ export async function expireUnusedCards(
   let query = tx.db
     .updateTable('agentCards')
     .set((row) => ({ expiresAtMs: nowMs, updatedAtMs: nowMs, version: row('version', '+', 1) }))
-    .where('agentId', '=', of.agentId)
+    .where('agentId', '=', cards.agentId)
     .where('expiresAtMs', '>', nowMs)
     .where('usedAtMs', 'is', null)
-  if (of.wallet !== undefined)
-    query = query.where('partyId', '=', of.wallet.partyId).where('walletId', '=', of.wallet.id)
-  if (of.partyIds !== undefined) query = query.where('partyId', 'in', of.partyIds)
+  if (cards.wallet !== undefined)
+    query = query.where('partyId', '=', cards.wallet.partyId).where('walletId', '=', cards.wallet.id)
+  if (cards.partyIds !== undefined) query = query.where('partyId', 'in', cards.partyIds)
   const ended = await query.returningAll().execute()
   for (const card of ended) recordEvents(tx, card, ['agent_card.expired'], nowMs)
 }

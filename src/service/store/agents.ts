@@ -146,12 +146,12 @@ export async function insertAgent(
   tx: Transaction,
   agent: NewAgent & Pick<AgentRow, 'id' | 'createdAtMs'>,
 ): Promise<AgentRow> {
-  const row: AgentRow = { ...newAgent, ...agent }
+  const row: AgentRow = { ...agentDefaults, ...agent }
   await tx.db.insertInto('agents').values(row).execute()
   return row
 }
 
-const newAgent = {
+const agentDefaults = {
   description: null,
   tags: '{}',
   slug: null,

@@ -72,9 +72,9 @@ export async function listApprovals(
 const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
 
 /** The payment to approve. Its agent receives the approval's events. */
-type ApprovedPayment = Pick<PaymentRow, 'agentId'>
+type PaymentToApprove = Pick<PaymentRow, 'agentId'>
 
-export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: ApprovedPayment): Promise<void> {
+export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: PaymentToApprove): Promise<void> {
   await insert(tx, row)
   recordEvents(tx, { ...row, agentId }, [approvalEvent(row.status)], row.createdAtMs)
 }
@@ -93,7 +93,7 @@ interface Resolution {
 export async function resolveApproval(
   tx: Transaction,
   before: ApprovalRow,
-  { agentId }: ApprovedPayment,
+  { agentId }: PaymentToApprove,
   to: Resolution,
 ): Promise<ApprovalRow> {
   const { status, denialReason, nowMs } = to

@@ -15,14 +15,14 @@ import { recordArrival, returnTransaction } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
 /** The transaction and the time of a bank's step. */
-interface At {
+interface StepContext {
   tx: Transaction
   system: System
   nowMs: number
 }
 
 /** A transfer at a bank, with its external account and its wallet. */
-export interface AtBank {
+export interface TransferAtBank {
   row: PaymentRow
   account: ExternalAccountRow
   wallet: WalletRow
@@ -43,10 +43,10 @@ export async function applyBankEvents(tx: Transaction, system: System, due: DueO
 }
 
 const dueMs = ({ bankDueAtMs }: PaymentRow) => bankDueAtMs ?? Number.POSITIVE_INFINITY
-const byDue = ({ row: a }: AtBank, { row: b }: AtBank) => dueMs(a) - dueMs(b) || (a.id < b.id ? -1 : 1)
+const byDue = ({ row: a }: TransferAtBank, { row: b }: TransferAtBank) => dueMs(a) - dueMs(b) || (a.id < b.id ? -1 : 1)
 
 /** Loads the bank account and the wallet of a payment or transfer. */
-export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<AtBank> {
+export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<TransferAtBank> {
   const { id, partyId, externalAccountId } = row
   const account = await findExternalAccount(tx, partyId, externalAccountId ?? '')
   const wallet = await (row.kind === 'payment' ? walletOfRequest(tx, row) : findWallet(tx, partyId, row.walletId))
@@ -63,7 +63,7 @@ async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentReque
 }
 
 /** Applies a bank's step. @throws 409 `conflict` if the transfer's state does not allow the step. */
-export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep): Promise<PaymentRow> {
+export async function actAtBank(at: StepContext, { row, wallet }: TransferAtBank, step: BankStep): Promise<PaymentRow> {
   const status = nextBankStatus(row.status, step.does)
   const after = await acts[step.does](at, { row, wallet, step })
   return replacePayment(at.tx, row, {
@@ -74,13 +74,13 @@ export async function actAtBank(at: At, { row, wallet }: AtBank, step: BankStep)
   })
 }
 
-interface Acting {
+interface StepInput {
   row: PaymentRow
   wallet: WalletRow
   step: BankReason & { nextDueAtMs: number | null }
 }
 
-const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>> = {
+const acts: Record<BankStep['does'], (at: StepContext, input: StepInput) => Promise<PaymentRow>> = {
   settle: async (at, { row, wallet }) => {
     const { amountCents, kind } = row
     const moved = directionOf(kind) === 'deposit' ? deposited : withdrawn
@@ -106,7 +106,7 @@ const acts: Record<BankStep['does'], (at: At, of: Acting) => Promise<PaymentRow>
   },
 }
 
-function enter({ tx, system, nowMs }: At, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
+function enter({ tx, system, nowMs }: StepContext, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
   // If the payment and the wallet belong to different parties, this transaction writes rows of both.
   if (wallet.partyId !== partyId) tx.runAlone()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })

@@ -95,8 +95,8 @@ export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransacti
 /** Adds a purchase or refund, and counts it toward the limits. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
   await insert(tx, row)
-  recordEvents(tx, ofCardOwner(row), [purchaseEvent(undefined, row)], row.createdAtMs)
-  await addSpending(tx, ofCardOwner(row), {
+  recordEvents(tx, withCardAgent(row), [purchaseEvent(undefined, row)], row.createdAtMs)
+  await addSpending(tx, withCardAgent(row), {
     cents: purchaseSpendingCents(row),
     atMs: row.createdAtMs,
     nowMs: row.createdAtMs,
@@ -107,7 +107,7 @@ export async function insertCardTransaction(tx: Transaction, row: CardTransactio
  * Returns the transaction with `agentId` set to the card's agent. Events and limits concern this agent, even if another
  * agent caused the transaction.
  */
-function ofCardOwner(row: CardTransactionRow): CardTransactionRow & { agentId: string } {
+function withCardAgent(row: CardTransactionRow): CardTransactionRow & { agentId: string } {
   return { ...row, agentId: row.cardAgentId }
 }
 
@@ -120,9 +120,9 @@ export async function replaceCardTransaction(
   after: CardTransactionRow,
 ): Promise<CardTransactionRow> {
   await replace(tx, { ...after, version: before.version, nextVersion: before.version + 1 })
-  recordEvents(tx, ofCardOwner(after), [purchaseEvent(before, after)], after.updatedAtMs)
+  recordEvents(tx, withCardAgent(after), [purchaseEvent(before, after)], after.updatedAtMs)
   const cents = purchaseSpendingCents(after) - purchaseSpendingCents(before)
-  await addSpending(tx, ofCardOwner(before), { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
+  await addSpending(tx, withCardAgent(before), { cents, atMs: before.createdAtMs, nowMs: after.updatedAtMs })
   return { ...after, version: before.version + 1 }
 }
 

@@ -13,7 +13,7 @@ const secretsOfText = prepared((db, by: { textHash: string }) =>
 )
 
 /** Stores secrets, but does not overwrite existing ones. */
-export async function keepSecretsOfRetiredKeys(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
+export async function storeSecretsOfRetiredKeys(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
   if (rows.length === 0) return
   const insert = tx.db.insertInto('carriedSecrets').values([...rows])
   await insert.onConflict((conflict) => conflict.columns(['textHash', 'keyId']).doNothing()).execute()

@@ -22,7 +22,7 @@ interface FeedRows<Row, Change> {
  * How many row numbers are reserved for each world. No party has this many rows in one world, and the numbers of two
  * million worlds fit into a safe integer.
  */
-const rowsOfWorld = 2 ** 32
+const numbersPerEpoch = 2 ** 32
 
 /**
  * Makes a feed of changes from the parties' numbered rows, including the rows that other processes wrote. The result of
@@ -40,16 +40,16 @@ export function changeFeed<Row extends { sequence: number }, Change>(
       for (let first = 0; first < partyIds.length; first += maxParties) {
         const batch = partyIds.slice(first, first + maxParties)
         const found = await store.read((tx) => lastNumbers(tx, batch, head))
-        for (const { partyId, sequence, epoch } of found) ends.set(partyId, (epoch ?? 0) * rowsOfWorld + sequence)
+        for (const { partyId, sequence, epoch } of found) ends.set(partyId, (epoch ?? 0) * numbersPerEpoch + sequence)
       }
       return ends
     },
     after: async (partyId, from, upTo) => {
-      const [end, world] = [upTo % rowsOfWorld, Math.floor(upTo / rowsOfWorld)]
-      const isSame = from === 0 || Math.floor(from / rowsOfWorld) === world
-      const sequence = isSame ? from % rowsOfWorld : Math.max(0, end - maxRows)
+      const [end, epoch] = [upTo % numbersPerEpoch, Math.floor(upTo / numbersPerEpoch)]
+      const isSame = from === 0 || Math.floor(from / numbersPerEpoch) === epoch
+      const sequence = isSame ? from % numbersPerEpoch : Math.max(0, end - maxRows)
       const found = await store.read((tx) => rows(tx, { partyId, sequence, upTo: end, limit: maxRows }))
-      const last = found.length < maxRows ? upTo : world * rowsOfWorld + (found.at(-1)?.sequence ?? end)
+      const last = found.length < maxRows ? upTo : epoch * numbersPerEpoch + (found.at(-1)?.sequence ?? end)
       return { changes: found.map(changeOf), last }
     },
   }

@@ -1,5 +1,5 @@
 import { nextTurn, type System, seal, sha256 } from '../../core/system.ts'
-import { keepSecretsOfRetiredKeys, secretsSealedBefore, updateSealedSecret } from '../store/carried-secrets.ts'
+import { secretsSealedBefore, storeSecretsOfRetiredKeys, updateSealedSecret } from '../store/carried-secrets.ts'
 import { readTimes, realNow, type Times } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/table-rows.ts'
@@ -104,7 +104,7 @@ function createCarry(system: System, endsAtMs: number): Carry {
           return { textHash, keyId, sealedBy: newestId, sealed }
         })
     })
-    await keepSecretsOfRetiredKeys(tx, carried)
+    await storeSecretsOfRetiredKeys(tx, carried)
   }
 }
 

@@ -1,6 +1,6 @@
 import { publicKeyMembers } from '../../../../tools/applications.ts'
 import { isObject, parseJson } from '../../../core/json.ts'
-import type { AgentClaim } from '../../rules/trusted-issuers.ts'
+import type { ClaimRule } from '../../rules/trusted-issuers.ts'
 
 /** An agent that a person can choose in a form. */
 export interface Agent {
@@ -24,7 +24,7 @@ export interface ProviderEntry {
   name: string
   issuer: string
   jwksUri: string
-  rules: readonly AgentClaim[]
+  rules: readonly ClaimRule[]
   scopes: readonly string[]
 }
 

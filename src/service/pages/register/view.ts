@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { maxKeys } from '../../../../tools/applications.ts'
 import { applicationScopes, oauthScopes } from '../../../core/permissions.ts'
-import type { AgentClaim } from '../../rules/trusted-issuers.ts'
+import type { ClaimRule } from '../../rules/trusted-issuers.ts'
 import type { Html, PageForm } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import { type Agent, type ApplicationEntry, maxRules, type Problems, type ProviderEntry } from './entries.ts'
@@ -166,7 +166,7 @@ ${applicationScopes.map(
  * Returns the ids of a rule's fields that must still be filled in. If there are several rules, a rule without a claim
  * and a value is ignored.
  */
-function emptyFieldIds({ claim, value, agentId }: AgentClaim, at: number, rules: readonly AgentClaim[]): string[] {
+function emptyFieldIds({ claim, value, agentId }: ClaimRule, at: number, rules: readonly ClaimRule[]): string[] {
   if (claim === '' && value === '' && rules.length > 1) return []
   const fields = Object.entries({ claim, value, agent: agentId })
   return fields.flatMap(([name, text]) => (text === '' ? [`${name}-${at}`] : []))
@@ -179,7 +179,7 @@ interface RuleState {
   mark(id: string): Html
 }
 
-function ruleFields({ claim, value, agentId }: AgentClaim, { agents, at, mark }: RuleState): Html {
+function ruleFields({ claim, value, agentId }: ClaimRule, { agents, at, mark }: RuleState): Html {
   return html`<fieldset class="box">
 <legend class="unseen">Rule ${at + 1}</legend>
 <div class="row">

@@ -113,7 +113,7 @@ async function storeOutcomes(
   const { realNowMs, nowMs } = await readTimes(tx)
   const webhook = await findWebhook(tx, key)
   if (webhook === undefined) return
-  let health: WebhookHealth = { failingSinceMs: webhook.failingSinceMs, isGivenUp: false }
+  let health: WebhookHealth = { failingSinceMs: webhook.failingSinceMs, mustBeDisabled: false }
   for (const { delivery, answer } of attempts) {
     const after = afterAttempt(delivery.attempts, answer, realNowMs)
     const { partyId, id } = delivery
@@ -121,9 +121,9 @@ async function storeOutcomes(
     await saveAttempt(tx, { partyId, id, ...after, lastResponseStatus, lastError, updatedAtMs: realNowMs })
     health = healthAfter(health.failingSinceMs, answer, realNowMs)
   }
-  const { failingSinceMs, isGivenUp } = health
+  const { failingSinceMs, mustBeDisabled } = health
   await endTurn(tx, { ...key, failingSinceMs, restUntilMs: restUntilMs(failingSinceMs, realNowMs) })
-  if (!isGivenUp || webhook.status === 'DISABLED') return
+  if (!mustBeDisabled || webhook.status === 'DISABLED') return
   const disabled = await changeWebhook(tx, webhook, { status: 'DISABLED', nextDueAtMs: null, updatedAtMs: nowMs })
   recordEvents(tx, { ...disabled, agentId: null }, ['webhook.disabled'], nowMs)
   const failingSince = timestamp(failingSinceMs ?? realNowMs)
