@@ -89,7 +89,7 @@ describe('an impossible world', () => {
     ],
     [
       paidFor('history: [{ event: resumed, at: 2026-02-01 }]'),
-      'subscriptions.0.history.0 could not happen at 2026-02-01T00:00:00.000Z: A subscription that is active does not allow resume; one that is needs_attention does',
+      'subscriptions.0.history.0 could not happen at 2026-02-01T00:00:00.000Z: A subscription that is active does not allow resume: its status must be needs_attention',
     ],
     [
       paidFor('history: [{ event: canceled, at: 2026-02-02 }, { event: canceled, at: 2026-02-01 }]'),

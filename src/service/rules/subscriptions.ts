@@ -14,7 +14,7 @@ import {
 
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** The states that allow each command; others answer 409 (docs/service.md#subscription-status). */
+/** The states that allow each command. In other states it fails with 409 (docs/service.md#subscription-status). */
 export const statesAllowing = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
@@ -28,23 +28,23 @@ export interface Billing {
   status: SubscriptionStatus
   /** The time when the unpaid checkout expires; null if it never expires or has already ended. */
   checkoutExpiresAtMs: number | null
-  /** How many cards were declined for payment 1. */
+  /** How often a card was declined for payment 1. */
   checkoutDeclines: number
-  /** The time until which no card is accepted after too many declines. */
+  /** The end of the pause after too many declines. Until then, the checkout accepts no card. */
   checkoutWaitsUntilMs?: number | null
   /** The time when payment 1 was paid. The due dates of all other payments depend on it. */
   anchorMs: number | null
-  /** The card's behaviors, each from a given payment on. The last entry that applies to a payment counts. */
+  /** The card's behaviors, each from a payment number on. The last entry that applies to a payment counts. */
   card: readonly { fromPaymentNumber: number; behavior: CardBehavior }[]
   /** The number of the first payment that is neither paid, missed nor marked paid. */
   current: number
   /** How many attempts the current payment has had. */
   attempts: number
-  /** The time of the current payment's next attempt; null while nothing is collected. */
+  /** The time of the current payment's next attempt; null if there is none. Ignored in the status `needs_attention`. */
   nextAttemptAtMs: number | null
   missed: readonly number[]
   attention: { reason: AttentionReason; sinceMs: number } | null
-  /** The SHA-256 hash of a random value from the browser in which payment 1 was paid. */
+  /** The SHA-256 hash of a random value that identifies the browser in which payment 1 was paid. */
   payer?: string | null
   updatedAtMs: number
 }
@@ -55,6 +55,7 @@ export interface Charge extends PaymentAmount {
   atMs: number
 }
 
+/** The billing state after a change, and the payments that succeeded in the change. */
 export interface Billed {
   billing: Billing
   charges: readonly Charge[]
@@ -80,14 +81,14 @@ export function startBilling(nowMs: number, checkoutExpiresAtMs: number | null):
 export function nextEventAtMs(terms: Terms, billing: Billing): number | null {
   if (billing.status === 'pending') return billing.checkoutExpiresAtMs
   if (billing.status !== 'needs_attention') return billing.nextAttemptAtMs
-  // While nothing is collected, payment windows still close.
+  // Even while collection is stopped, the current payment is missed once its window closes.
   const dueMs = currentDueAtMs(terms, billing)
   return dueMs === null ? null : dueMs + windowMs
 }
 
 /**
- * Applies a subscription's events in time order, so that one long step has the same result as many short ones. Stops
- * after `maxEvents` events, even if the next event is already due.
+ * Applies a subscription's due events in time order, so that moving the clock once by a month has the same result as
+ * moving it day by day. Stops after `maxEvents` events, even if the next event is already due.
  */
 export function billUntil(
   terms: Terms,
@@ -106,7 +107,10 @@ export function billUntil(
   return { billing, charges, events }
 }
 
-/** Pays payment 1 in checkout. After a decline, another card may be tried. @throws 409 if checkout has ended, 429. */
+/**
+ * Pays payment 1 in checkout. After a decline, the payer can try another card.
+ * @throws 409 if checkout has ended, 429 during the pause after too many declines.
+ */
 export function payInCheckout(
   terms: Terms,
   billing: Billing,
@@ -144,7 +148,10 @@ export function cancel(billing: Billing, nowMs: number): Billing {
   return cancelBilling(billing, nowMs)
 }
 
-/** Resumes collection after `needs_attention`. A due payment within its window is charged at once. @throws 409. */
+/**
+ * Resumes collection after `needs_attention`. A due payment whose window is still open is attempted at once.
+ * @throws 409 if the subscription has another status.
+ */
 export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   requirePossible(billing, 'resume')
   const dueMs = currentDueAtMs(terms, billing)
@@ -158,7 +165,10 @@ export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   return billUntil(terms, completeWhenOver(terms, collecting), nowMs)
 }
 
-/** Records that a missed payment, or the next payment, was paid in another way. @throws 404, 409. */
+/**
+ * Records that a missed payment, or the next payment, was paid in another way.
+ * @throws 404 if there is no payment of this number, 409 if this payment or the status does not allow it.
+ */
 export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
   if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
   requirePossible(billing, 'mark_paid')
@@ -176,7 +186,10 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...moveToNextPayment(terms, billing), updatedAtMs: nowMs }
 }
 
-/** Changes how the payer's card behaves, from the given or, by default, the next payment on. @throws 409, 422. */
+/**
+ * Changes how the payer's card behaves, beginning with the given payment (by default the next one).
+ * @throws 409 if the status does not allow it, 422 if the given payment comes before the next one.
+ */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,
@@ -188,7 +201,7 @@ export function changeCard(
   if (from < billing.current) {
     failAttribute(
       'fromPaymentNumber',
-      `fromPaymentNumber must be at least ${billing.current}, the next payment, got ${from}.`,
+      `fromPaymentNumber must be at least ${billing.current}, the number of the next payment, got ${from}.`,
       { minimum: billing.current },
     )
   }
@@ -204,7 +217,7 @@ export function hasEnded(status: string): boolean {
   return status === 'canceled' || status === 'completed'
 }
 
-/** Returns the next payment to charge, now or once collection resumes; null if there is none. */
+/** Returns the next payment to charge, even if collection is stopped; null if there is none. */
 export function nextPayment(
   terms: Terms,
   billing: Billing,
@@ -217,13 +230,13 @@ export function nextPayment(
 function requirePossible({ status }: Billing, command: keyof typeof statesAllowing): void {
   const states: readonly SubscriptionStatus[] = statesAllowing[command]
   if (states.includes(status)) return
-  const commandText = command.replace('_', ' ')
+  const action = command.replace('_', ' ')
   fail('conflict', {
-    detail: `A subscription that is ${status} does not allow ${commandText}; one that is ${states.join(' or ')} does.`,
+    detail: `A subscription that is ${status} does not allow ${action}: its status must be ${states.join(' or ')}.`,
   })
 }
 
-/** Applies the next event as of its own time. */
+/** Applies the next event, which happens at `atMs`. */
 function applyEvent(terms: Terms, billing: Billing, atMs: number): Billed {
   if (billing.status === 'pending') return { billing: cancelBilling(billing, atMs), charges: [] }
   if (billing.status === 'needs_attention') return { billing: skipPayment(billing), charges: [] }
@@ -259,7 +272,6 @@ function skipPayment(billing: Billing): Billing {
   return { ...billing, missed: [...billing.missed, billing.current], current: billing.current + 1, attempts: 0 }
 }
 
-/** Continues with the next payment, because the current one is settled. */
 function moveToNextPayment(terms: Terms, billing: Billing): Billing {
   const next = { ...billing, current: billing.current + 1, attempts: 0 }
   return completeWhenOver(terms, { ...next, nextAttemptAtMs: currentDueAtMs(terms, next) })
@@ -289,12 +301,12 @@ function currentDueAtMs(terms: Terms, { anchorMs, current }: Billing): number | 
 
 function nextRetryAtMs(terms: Terms, billing: Billing, atMs: number): number | undefined {
   const dueMs = currentDueAtMs(terms, billing)
-  if (dueMs === null) throw new Error('Bug: a payment without a due day was tried.')
+  if (dueMs === null) throw new Error('Bug: a payment without a due day was attempted.')
   return attemptOffsetsMs.map((offsetMs) => dueMs + offsetMs).find((candidateMs) => candidateMs > atMs)
 }
 
 function behaviorAt(billing: Billing, paymentNumber: number): CardBehavior {
   const entry = billing.card.findLast(({ fromPaymentNumber }) => fromPaymentNumber <= paymentNumber)
-  if (entry === undefined) throw new Error('Bug: a payment was tried without a card.')
+  if (entry === undefined) throw new Error('Bug: a payment was attempted without a card.')
   return entry.behavior
 }

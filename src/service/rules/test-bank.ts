@@ -1,16 +1,16 @@
 import type { accountRejections } from '../../../tools/external-accounts.ts'
 
-/** The reason why a bank refuses or returns money, and its return code, such as R01. */
+/** The reason why a bank refuses or returns a transfer, with its return code, such as R01. */
 export interface BankReason {
   code: string
   reason: string
 }
 
-/** A bank's answer to a deposit from, or a withdrawal to, one of its accounts. */
+/** A bank's response to a transfer from one of its accounts (a deposit) or to one of its accounts (a withdrawal). */
 export type BankAnswer =
   | { does: 'settles' }
   | ({ does: 'fails' } & BankReason)
-  /** The bank settles the transfer first, and returns it this many banking days later. */
+  /** The bank settles the transfer, and returns it `afterBankingDays` banking days later. */
   | ({ does: 'returns'; afterBankingDays: number } & BankReason)
 
 /** An account that a person has at the test bank. */
@@ -76,8 +76,8 @@ export const testAccounts = {
 export type TestAccountId = keyof typeof testAccounts
 
 /**
- * The accounts for each of the sandbox's processor tokens. A token stands for the accounts that a person chose at the
- * test bank.
+ * The sandbox's processor tokens. Each token stands for the listed accounts, as if a person had chosen them at the test
+ * bank.
  */
 export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = new Map([
   ['processor-sandbox-accounts', ['checking', 'savings']],
@@ -94,10 +94,10 @@ export const processorTokens: ReadonlyMap<string, readonly TestAccountId[]> = ne
   ['processor-sandbox-bank-account-verification-failed', ['bank_account_verification_failed']],
 ])
 
-/** The account that is linked by default. */
+/** The accounts that `simulateBankAccountLink` links. */
 export const defaultAccounts: readonly TestAccountId[] = ['checking']
 
-/** Returns the test bank's answer to a deposit from, or a withdrawal to, one of its accounts. */
+/** Returns the test bank's response to a deposit from one of its accounts, or to a withdrawal to one of them. */
 export function bankAnswer(bankAccountId: string, direction: 'deposit' | 'withdrawal'): BankAnswer {
   const account = (testAccounts as Readonly<Record<string, TestAccount>>)[bankAccountId]
   if (account === undefined) throw new Error(`Bug: the test bank has no account ${bankAccountId}.`)

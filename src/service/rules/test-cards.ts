@@ -3,7 +3,7 @@ import type { CardBehavior } from './card-behaviors.ts'
 
 /**
  * The card numbers that a payer can use in the sandbox's checkout, and how each card behaves. No card network accepts
- * them.
+ * these numbers.
  */
 export const testCards = {
   '4242424242424242': 'approves',
@@ -17,9 +17,9 @@ export const testCards = {
 } as const satisfies Record<string, CardBehavior>
 
 /**
- * Returns the behavior of the test card that a payer typed. Spaces between digits don't matter. `expiry` is MM/YY or
- * MM/YYYY.
- * @throws 422 naming `number`, `expiry` or `cvv`. The error never repeats the typed values.
+ * Returns the behavior of the test card that a payer typed. The number may contain spaces and hyphens. `expiry` is
+ * MM/YY or MM/YYYY.
+ * @throws 422 for the field `number`, `expiry` or `cvv`. The error never repeats the typed values.
  */
 export function sandboxCard(entry: { number: string; expiry: string; cvv: string }, now: string): CardBehavior {
   const digits = entry.number.replace(/[ -]/g, '')
@@ -36,7 +36,7 @@ export function sandboxCard(entry: { number: string; expiry: string; cvv: string
   return card
 }
 
-/** Returns whether the check digit is right (ISO/IEC 7812). */
+/** Returns whether the number's check digit is correct (ISO/IEC 7812). */
 function passesLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, index) => {
     const value = Number(digit) * (index % 2 === 1 ? 2 : 1)

@@ -1,4 +1,4 @@
-/** A rule that chooses an agent. It matches if a claim equals the value, or is a list that contains the value. */
+/** A rule that maps a claim to an agent. It matches if the claim equals `value`, or is a list that contains it. */
 export interface ClaimRule {
   claim: string
   value: string
@@ -6,8 +6,8 @@ export interface ClaimRule {
 }
 
 /**
- * Returns the agent of the first rule that the claims match; undefined if they match no rule. @param rules A JSON
- * array.
+ * Returns the id of the agent from the first rule that matches the claims; undefined if no rule matches.
+ * @param rules A JSON array.
  */
 export function agentFor(rules: string, claims: Readonly<Record<string, unknown>>): string | undefined {
   return claimRules(rules).find(({ claim, value }) => {

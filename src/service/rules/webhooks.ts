@@ -2,8 +2,8 @@ import type { deliveryStatuses } from '../../../tools/webhooks.ts'
 import type { EventType } from './event-types.ts'
 
 /**
- * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds of real time. They add up to two
- * days.
+ * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds of real time. They add up to
+ * about two days.
  */
 export const pauseSeconds = [
   5,
@@ -17,11 +17,11 @@ export const pauseSeconds = [
   10 * 3600,
 ] as const
 
-/** The outcome of one attempt. */
+/** The receiver's answer to one attempt. */
 export interface Answer {
-  /** Null if there was no answer. */
+  /** The HTTP status; null if the receiver did not answer. */
   status: number | null
-  /** The reason why the event does not count as delivered; null if it does. */
+  /** The reason why the attempt failed; null if the event was delivered. */
   error: string | null
 }
 
@@ -45,14 +45,14 @@ export function afterAttempt(attemptsBefore: number, answer: Answer, nowMs: numb
   return { status: 'pending', attempts, dueAtMs: nowMs + pause * 1000 }
 }
 
-/** How long all deliveries may fail before a webhook is disabled. It is as long as one delivery is retried. */
+/** How long all attempts may fail before the webhook is disabled: as long as all retries of one delivery take. */
 const disabledAfterMs = pauseSeconds.reduce((sum, pause) => sum + pause, 0) * 1000
 
 /** The health of a webhook after consecutive attempts. */
 export interface WebhookHealth {
   /** The time since which all attempts have failed; null if the last attempt succeeded. */
   failingSinceMs: number | null
-  /** Whether the webhook is disabled until someone enables it again. */
+  /** Whether the webhook must be disabled, until someone enables it again. */
   mustBeDisabled: boolean
 }
 
@@ -65,16 +65,16 @@ export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs
 const longestRestMs = 60_000
 
 /**
- * Returns the end of a failing webhook's pause, during which nothing is sent to it. The longer it has been failing, the
- * longer the pause.
+ * Returns the time until which nothing is sent to a webhook. The longer the webhook has been failing, the longer this
+ * pause. If its last attempt succeeded, there is no pause.
  */
 export function restUntilMs(failingSinceMs: number | null, nowMs: number): number {
   return failingSinceMs === null ? nowMs : nowMs + Math.min(longestRestMs, (nowMs - failingSinceMs) / 10)
 }
 
 /**
- * Returns whether a webhook subscribes to a type. Nobody subscribes to test events, because they go only to the tested
- * webhook.
+ * Returns whether a webhook subscribes to an event type. Test events need no subscription: each is sent only to the
+ * webhook that is tested.
  */
 export function wants(enabledEvents: readonly string[], type: EventType): boolean {
   return type !== 'webhook.test' && (enabledEvents.includes('*') || enabledEvents.includes(type))

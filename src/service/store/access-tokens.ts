@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
-/** The key that was exchanged for a token, with the token's hash and expiry. */
+/** The API key that was exchanged for an access token, the status of its agent, and the token's hash and expiry. */
 export type ExchangedKey = CredentialRow & {
   agentStatus: AgentRow['status'] | null
   tokenHash: string
@@ -43,6 +43,8 @@ export const findGrantToken = finderOf('grantTokens', 'secretHash')
 
 export const insertGrantToken = inserting('grantTokens')
 
-/** The two functions below delete expired tokens, and return how many they deleted. */
+/** Deletes expired access tokens, and returns how many it deleted. */
 export const deleteAccessTokens = deletingOldest('accessTokens', ['id'], 'expiresAtMs')
+
+/** Deletes expired grant tokens, and returns how many it deleted. */
 export const deleteGrantTokens = deletingOldest('grantTokens', ['id'], 'expiresAtMs')

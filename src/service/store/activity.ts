@@ -12,12 +12,12 @@ import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The operation name in rows that record an injected sandbox fault. Such a row names no agent, so agents cannot read
+ * The operation name in rows that record an injected sandbox fault. Such a row has no agent id, so agents cannot read
  * it.
  */
 export const faultEntry = 'sandbox_fault'
 
-/** Returns the number of a party's last row; 0 if it has none. */
+/** Returns the number of a party's last activity row; 0 if there is none. */
 async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
   return (await last(tx, { partyId })).rows[0]?.sequence ?? 0
 }
@@ -28,7 +28,7 @@ const last = prepared((db, by: { partyId: string }) =>
 
 /**
  * Adds a row to its party's chain. Also adds the record of the request's idempotency key, if there is one.
- * @throws StaleWriteError if another row took its number since the head was read.
+ * @throws StaleWriteError if another row has taken this row's number since the head was read.
  */
 export async function insertActivity(tx: Transaction, row: ActivityRow, record?: IdempotencyRecordRow): Promise<void> {
   if (tx.dialect === 'postgres') {
@@ -37,7 +37,7 @@ export async function insertActivity(tx: Transaction, row: ActivityRow, record?:
     return insertWithRecord(tx, { ...row, ...rest, recordPartyId, recordStatus })
   }
   if (record !== undefined) await putIdempotencyRecord(tx, record)
-  // On SQLite, a trigger adds the resources.
+  // On SQLite, a trigger adds the rows of `activityResources`.
   await insert(tx, row)
 }
 
@@ -52,7 +52,7 @@ function insertQuery(db: Kysely<Tables>, row: ActivityRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'sequence']).doNothing())
 }
 
-/** Inserts a row and its resources in one statement. On SQLite, a trigger inserts the resources instead. */
+/** Inserts a row, and one row of `activityResources` for each of its resource ids, in one statement (Postgres only). */
 const insertWithResources = changingOne((db, row: ActivityRow) => resourcesInsertQuery(db, row), rowLabel)
 
 type WithRecord = ActivityRow &
@@ -86,7 +86,7 @@ export interface ActivityScope {
   agentId: string | null
   instanceId: string | null
   resourceId: string | null
-  /** The calling agent, which sees no other agent's activity; null if the caller is not an agent. */
+  /** The calling agent, which sees only its own activity; null if the caller is not an agent. */
   ownAgentId: string | null
 }
 
@@ -124,13 +124,13 @@ type Narrowing = 'agentId' | 'instanceId'
 const indexed = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Filters by a column after another index has found the few rows of a resource or run. The expression keeps the
- * database from using the column's index, which would read all rows of the agent.
+ * Filters by a column after another index has found the few rows of a resource or run. The expression prevents the
+ * database from using the column's own index, because that could read many more rows, such as all rows of an agent.
  */
 const noIndex = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
 
-/** Restricts a party's rows to those that name a resource. */
+/** Restricts a party's rows to those that refer to a resource. */
 function withResource<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
   return rows
     .innerJoin('activityResources', (join) =>
@@ -142,7 +142,7 @@ function withResource<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, pa
     .where('activityResources.resourceId', '=', resourceId)
 }
 
-/** Returns the rows of a party's chain after a sequence number, in order. */
+/** Returns the rows of a party's chain with numbers above `sequence`, in order. */
 export async function activityAfter(
   tx: Transaction,
   partyId: string,
@@ -159,7 +159,7 @@ export async function activityAfter(
     .execute()
 }
 
-/** Finds the first party with an id above `after` that has activity rows or a stored head. */
+/** Finds the first party id above `after` that has activity rows or a stored head. */
 export async function nextChain(tx: Transaction, after: string): Promise<string | undefined> {
   const activity = tx.db.selectFrom('activity').select('partyId').where('partyId', '>', after)
   const listed = await activity.orderBy('partyId').limit(1).executeTakeFirst()
@@ -209,7 +209,7 @@ export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainE
   return chainEndAt(tx, partyId, sealedEnd, keys)
 }
 
-/** Reads the end of a chain from the party's stored head. */
+/** Returns the end of a chain. Without a sealed end, the numbers continue from the party's last row. */
 export async function chainEndAt(
   tx: Transaction,
   partyId: string,
@@ -221,15 +221,15 @@ export async function chainEndAt(
 }
 
 /**
- * Seals the new end of a chain at the end of the transaction. If the root keys are wrapped, access to the database
- * alone is not enough to forge the seal.
+ * Signs the new end of a chain, and stores it at the end of the transaction. If the root keys are wrapped (encrypted),
+ * access to the database alone is not enough to forge the signature.
  */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head
   deferEnd(tx, { partyId, activitySequence: sequence, hash, seal: keys.sign(sealedText(head)) })
 }
 
-/** Returns whether the head matches its seal. */
+/** Returns whether the head's seal is a valid signature. */
 export async function headIsSealed(tx: Transaction, head: SealedHead): Promise<boolean> {
   return await isSignatureOf(tx, sealedText(head), head.seal)
 }
@@ -240,7 +240,7 @@ export interface RunOwner {
   instanceId: string | null
 }
 
-/** Returns the activity of a run with numbers above `after`, in order. */
+/** Returns a run's activity rows with numbers above `after`, in order. */
 export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: number): Promise<ActivityRow[]> {
   const { partyId, instanceId } = run
   return tx.db
@@ -254,7 +254,7 @@ export function actsOfRun(tx: Transaction, run: RunOwner, after: number, limit: 
     .execute()
 }
 
-/** Returns the rows of a party's activity that name a resource, in the order of the chain. */
+/** Returns the rows of a party's chain that refer to a resource, in order. */
 export function actsAbout(tx: Transaction, partyId: string, resourceId: string, limit: number): Promise<ActivityRow[]> {
   const rows = tx.db.selectFrom('activity').selectAll('activity').where('activity.partyId', '=', partyId)
   return withResource(rows, partyId, resourceId).orderBy('activityResources.sequence').limit(limit).execute()

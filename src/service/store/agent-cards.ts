@@ -14,7 +14,7 @@ import type { WalletRow } from './schema/wallets.ts'
 import type { Holder, ListScope } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
-/** The cards on a party's wallets; for an agent, only those issued to it. */
+/** The cards on a party's wallets. If `agentId` is set, only the cards that were issued to this agent. */
 export interface CardScope {
   partyId: string
   agentId: string | null
@@ -34,7 +34,7 @@ export interface PayableCard {
   isHeld: boolean
 }
 
-/** Finds a card in the scope. The same statement reads everything that decides whether the card may be used. */
+/** Finds a card in the scope, and reads everything that decides whether it may be used, in one statement. */
 export async function findPayableCard(
   tx: Transaction,
   scope: CardScope,
@@ -95,7 +95,8 @@ const insert = inserting('agentCards')
 
 /**
  * Expires the unused cards of an agent that loses its right to pay: on one wallet, on the wallets of the customers that
- * the query selects, or on all wallets. Authorized purchases continue, since the merchant was promised the money.
+ * the query `partyIds` selects, or on all wallets. Used cards are unaffected, since their merchants were promised the
+ * money.
  */
 export async function expireUnusedCards(
   tx: Transaction,
@@ -140,7 +141,7 @@ export async function expireUnusedCardsOfParty(
 }
 
 /**
- * Marks the card as used, because its only purchase was approved.
+ * Marks a card as used when a purchase is approved. A card allows only one purchase.
  * @throws StaleWriteError if the card has changed since it was read.
  */
 export async function markAgentCardUsed(tx: Transaction, card: AgentCardRow, nowMs: number): Promise<void> {
@@ -162,7 +163,7 @@ const markUsed = changingOne(
   ({ id }) => `card ${id}`,
 )
 
-/** Saves a card that was frozen or unfrozen. */
+/** Saves that a card was frozen or unfrozen. */
 export async function saveAgentCardFreeze(
   tx: Transaction,
   { id, partyId, version }: AgentCardRow,
@@ -187,8 +188,8 @@ const saveFreeze = changingOne(
 )
 
 /**
- * Selects the card that another table's column refers to, but only if the card was issued to the agent. This is for
- * filtering the other table.
+ * Selects the card that `column` refers to, but only if the card was issued to the agent. The selection filters the
+ * column's table.
  */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
@@ -207,8 +208,8 @@ interface Chargeable {
 }
 
 /**
- * Finds the card that a merchant charges: the newest usable card for the merchant's name. If none is usable, finds the
- * newest of all cards for that name.
+ * Finds the card that a merchant charges: the newest unused and unexpired card for the merchant's name. If there is
+ * none, finds the newest card of any state for that name.
  */
 export async function cardAtMerchant(
   tx: Transaction,
@@ -238,7 +239,7 @@ function newestAt(db: Kysely<Tables>, by: AtMerchant) {
     .limit(1)
 }
 
-/** Returns whether there is any usable card. */
+/** Returns whether there is any unused and unexpired card. */
 export async function hasUsableCard(tx: Transaction, { agentId, ...by }: Chargeable): Promise<boolean> {
   return (await (agentId === null ? usable(tx, by) : usableOfAgent(tx, { ...by, agentId }))).rows.length > 0
 }

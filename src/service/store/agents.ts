@@ -37,7 +37,7 @@ export function listAgents(
 
 const walk = walking('agents', (db) => db.selectFrom('agents').selectAll())
 
-/** Updates an agent. `noteAgentUse` updates the time of its last use. */
+/** Updates an agent, except the time of its last use, which `noteAgentUse` updates. */
 export async function updateAgent(
   tx: Transaction,
   { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
@@ -51,7 +51,7 @@ export function agentsOf(db: Kysely<Tables>, partyId: string) {
   return db.selectFrom('agents').select('agents.id').where('agents.partyId', '=', partyId)
 }
 
-/** Returns the slugs of a party's agents. A slug is the part of a handle that names the agent. */
+/** Returns the slugs of a party's agents. A slug is the part of a handle (`@party-slug`) that identifies the agent. */
 export async function slugsOf(tx: Transaction, partyId: string): Promise<string[]> {
   const agents = tx.db.selectFrom('agents').select('slug').where('partyId', '=', partyId)
   const rows = await agents.where('slug', 'is not', null).execute()
@@ -61,7 +61,7 @@ export async function slugsOf(tx: Transaction, partyId: string): Promise<string[
 /** The maximum number of handles in one statement, because databases limit the number of parameters. */
 const handlesAtOnce = 200
 
-/** Finds all agents that have one of these handles, regardless of their party. */
+/** Finds the agents of any party that have one of the given handles. */
 export async function agentsWithHandles(
   tx: Transaction,
   handles: readonly string[],
@@ -78,7 +78,7 @@ export async function agentsWithHandles(
 /** Changes the handles of a party's agents to match the party's new handle. */
 export async function renameAgents(tx: Transaction, partyId: string, handle: string): Promise<void> {
   const agents = tx.db.updateTable('agents').where('partyId', '=', partyId).where('slug', 'is not', null)
-  // An agent may get a handle that another agent has now, so all handles are removed first.
+  // One agent's new handle may be another agent's old handle, so all handles are removed first.
   await agents.set({ handle: null }).execute()
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
@@ -98,7 +98,7 @@ export async function namesOfAgents(
 /** The maximum number of agents in a list that a person chooses from. */
 const maxAgents = 100
 
-/** Returns a party's active agents, the most recently used first. */
+/** Returns a party's newest active agents, the most recently used first. */
 export async function activeAgents(tx: Transaction, partyId: string): Promise<AgentRow[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -111,7 +111,7 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-/** Returns up to two parties that have active agents. Two are enough to show that there are several. */
+/** Returns the ids of up to two parties that have active agents: enough to know whether there is more than one. */
 export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -141,7 +141,7 @@ export async function createAgent(
   return row
 }
 
-/** Adds an agent that may not use any wallet yet. */
+/** Adds an agent without access to any wallet. */
 export async function insertAgent(
   tx: Transaction,
   agent: NewAgent & Pick<AgentRow, 'id' | 'createdAtMs'>,
@@ -163,7 +163,7 @@ const agentDefaults = {
   lastActiveAtMs: null,
 } as const
 
-/** Records when one of the agent's credentials was used. Keeps the recorded time if it is later. */
+/** Records when one of the agent's credentials was used. Does nothing if a later use is already recorded. */
 export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

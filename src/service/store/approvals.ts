@@ -16,6 +16,7 @@ import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 export const findApproval = finderOf('approvals', 'partyId', 'id')
 
+/** Finds the approval of a payment. */
 export async function findApprovalOf(
   tx: Transaction,
   { id, partyId }: { id: string; partyId: string },
@@ -27,7 +28,7 @@ const approvalOfPayment = prepared((db, by: { paymentId: string; partyId: string
   db.selectFrom('approvals').selectAll().where('partyId', '=', by.partyId).where('paymentId', '=', by.paymentId),
 )
 
-/** Selects the ids of a party's pending approvals, for a query that also counts other decisions. */
+/** Selects the ids of a party's pending approvals, as a part of a larger query. */
 export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limit: number }) {
   return db
     .selectFrom('approvals')
@@ -37,7 +38,7 @@ export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limi
     .limit(by.limit)
 }
 
-/** Finds the approval of a payment that one of a party's agents requested for a customer. */
+/** Finds the approval of a payment that an agent of `agentPartyId` requested on behalf of a customer. */
 export async function findDelegatedApproval(
   tx: Transaction,
   by: { id: string; agentPartyId: string },
@@ -65,13 +66,13 @@ export async function listApprovals(
   page: PageRequest,
 ): Promise<PageOf<ApprovalRow>> {
   const walletId = await walletsHeld(tx, scope)
-  const of = { partyId: [scope.partyId], status: status === undefined ? approvalStatuses : [status] }
-  return walk(tx, walletId === undefined ? combinations(of) : combinations({ ...of, walletId }), page, scope.partyId)
+  const by = { partyId: [scope.partyId], status: status === undefined ? approvalStatuses : [status] }
+  return walk(tx, walletId === undefined ? combinations(by) : combinations({ ...by, walletId }), page, scope.partyId)
 }
 
 const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
 
-/** The payment to approve. Its agent receives the approval's events. */
+/** The payment to approve. The approval's events go to the payment's agent. */
 type PaymentToApprove = Pick<PaymentRow, 'agentId'>
 
 export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: PaymentToApprove): Promise<void> {
@@ -88,7 +89,8 @@ interface Resolution {
 }
 
 /**
- * Resolves an approval. @throws StaleWriteError if it has changed since it was read, so only one decision takes effect.
+ * Resolves an approval.
+ * @throws StaleWriteError if the approval has changed since it was read, so that only one decision takes effect.
  */
 export async function resolveApproval(
   tx: Transaction,

@@ -14,7 +14,7 @@ import type { WalletRow } from './schema/wallets.ts'
 import { recordArrival, returnTransaction } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
-/** The transaction and the time of a bank's step. */
+/** The database transaction that applies a bank's step, and the time of the step. */
 interface StepContext {
   tx: Transaction
   system: System
@@ -45,7 +45,7 @@ export async function applyBankEvents(tx: Transaction, system: System, due: DueO
 const dueMs = ({ bankDueAtMs }: PaymentRow) => bankDueAtMs ?? Number.POSITIVE_INFINITY
 const byDue = ({ row: a }: TransferAtBank, { row: b }: TransferAtBank) => dueMs(a) - dueMs(b) || (a.id < b.id ? -1 : 1)
 
-/** Loads the bank account and the wallet of a payment or transfer. */
+/** Loads the bank account and the wallet of a bank transfer, or of a payment from a bank account. */
 export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<TransferAtBank> {
   const { id, partyId, externalAccountId } = row
   const account = await findExternalAccount(tx, partyId, externalAccountId ?? '')
@@ -55,7 +55,7 @@ export async function loadAtBank(tx: Transaction, row: PaymentRow): Promise<Tran
   return { row, account, wallet }
 }
 
-/** Finds the wallet that receives the payment for a payment request. */
+/** Finds the wallet that a payment request is paid into. */
 async function walletOfRequest(tx: Transaction, { recipientPartyId, paymentRequestId }: PaymentRow) {
   const partyId = recipientPartyId ?? ''
   const request = await findPaymentRequest(tx, partyId, paymentRequestId ?? '')
@@ -90,8 +90,8 @@ const acts: Record<BankStep['does'], (at: StepContext, input: StepInput) => Prom
   },
 
   /**
-   * Marks a transfer as failed. For a deposit, nothing was posted yet; for a withdrawal, the held money becomes
-   * available again.
+   * Marks a transfer as failed, and makes the held money of a withdrawal available again. For a deposit, nothing is
+   * held, and nothing has been posted yet.
    */
   fail: async (at, { row, wallet, step: { code, reason } }) => {
     if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))
@@ -107,7 +107,7 @@ const acts: Record<BankStep['does'], (at: StepContext, input: StepInput) => Prom
 }
 
 function enter({ tx, system, nowMs }: StepContext, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
-  // If the payment and the wallet belong to different parties, this transaction writes rows of both.
+  // If the payment and the wallet belong to different parties, this transaction writes rows of both parties.
   if (wallet.partyId !== partyId) tx.runAlone()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })
 }

@@ -12,7 +12,7 @@ export async function insertSession(tx: Transaction, session: New<SignInSessionR
 /** Deletes expired sessions and returns how many it deleted. */
 export const deleteSessions = deletingOldest('signInSessions', ['idHash'], 'expiresAtMs')
 
-/** Deletes expired known browsers and returns how many it deleted. */
+/** Deletes expired records of known browsers and returns how many it deleted. */
 export const deleteKnownBrowsers = deletingOldest('knownBrowsers', ['idHash'], 'expiresAtMs')
 
 export async function findSession(tx: Transaction, idHash: string): Promise<SignInSessionRow | undefined> {
@@ -27,7 +27,7 @@ export async function deleteSessionsOf(tx: Transaction, userId: string): Promise
   await tx.db.deleteFrom('signInSessions').where('userId', '=', userId).execute()
 }
 
-/** Marks a session as one whose user has authenticated. */
+/** Marks that the user of a one-click session has now authenticated. */
 export async function markSessionProven(tx: Transaction, idHash: string): Promise<void> {
   await tx.db.updateTable('signInSessions').set({ oneClick: 0 }).where('idHash', '=', idHash).execute()
 }
@@ -41,7 +41,7 @@ export async function findSignInLink(tx: Transaction, codeHash: string): Promise
   return tx.db.selectFrom('signInLinks').selectAll().where('codeHash', '=', codeHash).executeTakeFirst()
 }
 
-/** Deletes a one-time link. Returns false if it was used already. */
+/** Uses up a one-time link by deleting it. Returns false if it was already deleted. */
 export async function takeSignInLink(tx: Transaction, codeHash: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom('signInLinks').where('codeHash', '=', codeHash).executeTakeFirst()
   return numDeletedRows === 1n
@@ -55,7 +55,7 @@ export async function findKnownBrowser(tx: Transaction, idHash: string): Promise
   return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
 }
 
-/** Stores a known browser, and deletes the record that its previous cookie identified. */
+/** Stores a known browser, and deletes its previous record, whose id hash is `before`. */
 export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
   if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
   await tx.db.insertInto('knownBrowsers').values(row).execute()

@@ -3,7 +3,7 @@ import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CardPageRow } from './schema/card-pages.ts'
 
-/** How long an expired page is kept, in service time, so that it can show that it has expired. */
+/** How long an expired page is stored, by the service's clock, so that it can still say that it has expired. */
 export const expiredPageKeptMs = 24 * 60 * 60_000
 
 export const insertCardPage = inserting('cardPages')
@@ -17,7 +17,7 @@ export async function findCardPage(tx: Transaction, tokenHash: string): Promise<
 
 /**
  * Marks that the page has shown the card's number. Returns false if the page was already marked, so only one of two
- * concurrent calls gets true.
+ * concurrent calls returns true.
  */
 export async function markCardPageShown(tx: Transaction, tokenHash: string, nowMs: number): Promise<boolean> {
   const { numUpdatedRows } = await tx.db

@@ -69,7 +69,7 @@ type Attempt = Pick<
   'id' | 'merchantName' | 'amountCents' | 'declineCode' | 'agentId' | 'instanceId' | 'createdAtMs'
 >
 
-/** Returns the row of a merchant's new attempt to charge a card: declined, or authorized with the whole amount held. */
+/** Returns the row for a merchant's attempt to charge a card: declined, or authorized with the whole amount held. */
 export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransactionRow {
   const { amountCents, declineCode, createdAtMs } = attempt
   const isApproved = declineCode === null
@@ -92,7 +92,7 @@ export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransacti
   }
 }
 
-/** Adds a purchase or refund, and counts it toward the limits. */
+/** Adds a purchase or refund. An authorized purchase counts toward the limits of the card's agent. */
 export async function insertCardTransaction(tx: Transaction, row: CardTransactionRow): Promise<void> {
   await insert(tx, row)
   recordEvents(tx, withCardAgent(row), [purchaseEvent(undefined, row)], row.createdAtMs)
@@ -113,7 +113,7 @@ function withCardAgent(row: CardTransactionRow): CardTransactionRow & { agentId:
 
 const insert = inserting('cardTransactions')
 
-/** Writes `after` over `before`, and returns the updated row. */
+/** Updates a transaction from `before` to `after`, and returns the updated row. */
 export async function replaceCardTransaction(
   tx: Transaction,
   before: CardTransactionRow,
@@ -154,7 +154,7 @@ export const holdLapses: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's authorizations whose holds have lapsed, oldest first. */
+/** Returns a party's authorizations whose holds have expired, the earliest expiration first. */
 export async function lapsedAuthorizations(tx: Transaction, due: DueOf): Promise<CardTransactionRow[]> {
   return (await lapsed(tx, due)).rows
 }
@@ -190,7 +190,7 @@ export function cardTransactionsById(
   )
 }
 
-/** Returns the purchases and refunds on these cards, oldest first. */
+/** Returns the purchases and refunds on the given cards, oldest first. */
 export async function transactionsOfCards(
   tx: Transaction,
   partyId: string,

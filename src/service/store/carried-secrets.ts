@@ -3,7 +3,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CarriedSecretRow } from './schema/carried-secrets.ts'
 
-/** Returns the secrets that were derived from a text with keys that are now retired. */
+/** Returns the secrets that retired root keys derived from a string, from the newest key to the oldest. */
 export async function secretsOfRetiredKeys(tx: Transaction, text: string): Promise<CarriedSecretRow[]> {
   return (await secretsOfText(tx, { textHash: sha256(text) })).rows
 }
@@ -12,14 +12,14 @@ const secretsOfText = prepared((db, by: { textHash: string }) =>
   db.selectFrom('carriedSecrets').selectAll().where('textHash', '=', by.textHash).orderBy('keyId', 'desc'),
 )
 
-/** Stores secrets, but does not overwrite existing ones. */
+/** Stores secrets, without overwriting secrets that are already stored. */
 export async function storeSecretsOfRetiredKeys(tx: Transaction, rows: readonly CarriedSecretRow[]): Promise<void> {
   if (rows.length === 0) return
   const insert = tx.db.insertInto('carriedSecrets').values([...rows])
   await insert.onConflict((conflict) => conflict.columns(['textHash', 'keyId']).doNothing()).execute()
 }
 
-/** Returns up to `limit` secrets that were sealed with a key older than `sealedBy`. */
+/** Returns up to `limit` secrets that are sealed with a root key older than the key `sealedBy`. */
 export async function secretsSealedBefore(
   tx: Transaction,
   sealedBy: number,

@@ -2,11 +2,9 @@ import type { Feed } from '../../core/change-watcher.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 
-/**
- * The limits of one read. `maxParties` limits a query's parameters; `maxRows` limits the rows that a process reads at
- * once.
- */
+/** The maximum number of parties in one query, because databases limit the number of parameters. */
 const maxParties = 500
+/** The maximum number of rows in one read. */
 const maxRows = 500
 
 interface FeedRows<Row, Change> {
@@ -19,16 +17,16 @@ interface FeedRows<Row, Change> {
 }
 
 /**
- * How many row numbers are reserved for each world. No party has this many rows in one world, and the numbers of two
- * million worlds fit into a safe integer.
+ * How many row numbers are reserved for each epoch, the time between two resets or restores of the sandbox. No party
+ * has this many rows in one epoch, and the numbers of two million epochs fit into a safe integer.
  */
 const numbersPerEpoch = 2 ** 32
 
 /**
  * Makes a feed of changes from the parties' numbered rows, including the rows that other processes wrote. The result of
- * `lastSequences` omits parties without rows. A reset or restore of the sandbox lowers the row numbers. The feed
- * therefore numbers the rows of each epoch after those of the previous epoch. A reader whose position is in an earlier epoch gets
- * only the latest rows.
+ * `lastSequences` omits parties without rows. A reset or restore of the sandbox begins a new epoch, in which row
+ * numbers can be lower than before. The feed therefore numbers the rows of each epoch after those of the previous
+ * epoch. A reader whose position is in an earlier epoch gets only the latest rows.
  */
 export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,
