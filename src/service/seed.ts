@@ -5,7 +5,7 @@ import { refuseWorld } from '../worlds/invalid-world.ts'
 import { seededSecretsOf } from '../worlds/names.ts'
 import type { World } from '../worlds/schema.ts'
 import type { PasswordHashes } from './fill/passwords.ts'
-import { replaceSecret, seededCredentials, unset } from './store/credentials.ts'
+import { replaceSecret, seededCredentials, unsetHashPrefix } from './store/credentials.ts'
 import type { Store, Transaction } from './store/engine/store.ts'
 import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
@@ -122,7 +122,7 @@ async function passwordsAhead({ store, system, world }: Seeding): Promise<Passwo
   return (await import('./fill/passwords.ts')).hashPasswords(world, system)
 }
 
-const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(unset) === true
+const isUnset = (key: CredentialRow | undefined) => key?.secretHash.startsWith(unsetHashPrefix) === true
 
 /**
  * Sets the fixed secret, or the first default secret if the key never had a secret. Otherwise the key keeps its secret.

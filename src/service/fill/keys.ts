@@ -2,7 +2,7 @@ import { scopes as allScopes } from '../../core/permissions.ts'
 import { sha256 } from '../../core/system.ts'
 import { refuseWorld } from '../../worlds/invalid-world.ts'
 import type { WorldParty } from '../../worlds/shape.ts'
-import { createCredential, unset } from '../store/credentials.ts'
+import { createCredential, unsetHashPrefix } from '../store/credentials.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 import { credentialPrefix, displayPrefix, wholeCredential } from '../tokens/secrets.ts'
 import type { Path } from './history.ts'
@@ -96,7 +96,7 @@ async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promis
     agentId,
     userId,
     name: key.name,
-    secretHash: credential === null ? `${unset} ${kind}` : sha256(credential),
+    secretHash: credential === null ? `${unsetHashPrefix} ${kind}` : sha256(credential),
     displayPrefix: credential === null ? '' : displayPrefix(credential),
     scopes: key.scopes === null ? null : JSON.stringify(key.scopes),
     tags: JSON.stringify(file.tags ?? {}),

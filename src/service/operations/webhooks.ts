@@ -9,7 +9,7 @@ import { eventKinds, eventTypes, wordOf } from '../rules/event-types.ts'
 import { mergedTags } from '../rules/tags.ts'
 import { wants } from '../rules/webhooks.ts'
 import { realNow } from '../store/clock.ts'
-import { lastEvent, recordEventNow } from '../store/events.ts'
+import { lastEventNumber, recordEventNow } from '../store/events.ts'
 import type { WebhookDeliveryRow } from '../store/schema/webhook-deliveries.ts'
 import type { WebhookRow } from '../store/schema/webhooks.ts'
 import { listDeliveries } from '../store/webhook-deliveries.ts'
@@ -46,7 +46,7 @@ export const webhookHandlers = {
       secretKeyId: secrets.newestKeyId,
       previousKeyId: null,
       previousSecretUntilMs: null,
-      toldUpTo: await lastEvent(tx, partyId),
+      toldUpTo: await lastEventNumber(tx, partyId),
       failingSinceMs: null,
       nextDueAtMs: null,
       version: 1,
@@ -75,7 +75,7 @@ export const webhookHandlers = {
     const before = await loadWebhook(context, webhookId)
     const isEnabled = status === 'ENABLED' && before.status === 'DISABLED'
     const restart = isEnabled && {
-      toldUpTo: await lastEvent(tx, before.partyId),
+      toldUpTo: await lastEventNumber(tx, before.partyId),
       nextDueAtMs: await realNow(tx),
       failingSinceMs: null,
     }

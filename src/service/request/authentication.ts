@@ -4,7 +4,7 @@ import { type Environment, environmentSegments } from '../../core/operation.ts'
 import { equalSecrets, sha256 } from '../../core/system.ts'
 import { findExchangedKey, findGrantToken } from '../store/access-tokens.ts'
 import type { Times } from '../store/clock.ts'
-import { type CredentialBy, findCredential, type KnownCredential } from '../store/credentials.ts'
+import { type CredentialLookup, type CredentialWithAgent, findCredential } from '../store/credentials.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
@@ -22,7 +22,7 @@ export interface Authority {
   /** The credential's claims if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
   /** The rows that were read in advance, including the key that `keyLookup` identifies. */
-  ahead?: Promise<{ credential: KnownCredential | undefined }> | undefined
+  ahead?: Promise<{ credential: CredentialWithAgent | undefined }> | undefined
 }
 
 /** Returns the hash or id by which to find the key in an Authorization header; undefined if it contains no key. */
@@ -36,7 +36,7 @@ export function keyLookup(
   return keyBy(sha256(credential), local)
 }
 
-function keyBy(secretHash: string, local: LocalCredentials): CredentialBy {
+function keyBy(secretHash: string, local: LocalCredentials): CredentialLookup {
   const id = local.get(secretHash)
   return id === undefined ? { secretHash } : { id }
 }

@@ -5,8 +5,8 @@ import type { PartyStatus } from '../rules/parties.ts'
 import { chainEndAt } from '../store/activity.ts'
 import { readTimes } from '../store/clock.ts'
 import { type CommandRows, commandRows } from '../store/command-rows.ts'
-import type { CredentialBy } from '../store/credentials.ts'
-import { keepingEarlier, readingEarlier } from '../store/earlier-states.ts'
+import type { CredentialLookup } from '../store/credentials.ts'
+import { runAndSaveEarlierRows, runOnEarlierRows } from '../store/earlier-states.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { type RootKeys, rootKeys } from '../store/root-keys.ts'
 import { recordActivity } from './activity.ts'
@@ -73,7 +73,7 @@ export interface EarlyReads {
  * Locks the party and reads the rows that every command needs. Because of the lock, no other request can meanwhile add
  * to the party's idempotency keys or activity.
  */
-export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialBy): EarlyReads {
+export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialLookup): EarlyReads {
   const { partyId, key } = expected
   const locked = tx.lockParty(partyId)
   const rows = commandRows(tx, { partyId, key: sha256(key), credential })
@@ -84,7 +84,7 @@ export function readAhead(tx: Transaction, expected: Expected, credential?: Cred
 export function readFirst(
   tx: Transaction,
   expected: Expected | undefined,
-  credential: CredentialBy | undefined,
+  credential: CredentialLookup | undefined,
 ): { reading: Promise<Moment>; early: EarlyReads | undefined } {
   if (expected === undefined || tx.dialect === 'postgres') {
     return { reading: tx.shared(readMoment), early: expected && readAhead(tx, expected, credential) }
@@ -163,10 +163,10 @@ async function handle(
   const { tx, partyId } = context
   if (refusedWhileStopped.has(operation.name)) await requireBothActive(context, status)
   const carriedOut = async () => success(operation, await carryOut(values.input as never, context))
-  if (plan.fault?.kind === 'stale') return readingEarlier(tx, partyId, carriedOut)
+  if (plan.fault?.kind === 'stale') return runOnEarlierRows(tx, partyId, carriedOut)
   // No earlier state is stored for requests that manage the sandbox, such as a reset.
   if (operation.effect === 'read' || operation.permission === 'sandbox.manage') return carriedOut()
-  return keepingEarlier(tx, () => partiesOf(values.input, context), carriedOut)
+  return runAndSaveEarlierRows(tx, () => partiesOf(values.input, context), carriedOut)
 }
 
 /** Requires that the acting party and the party acted on are both active. @throws 403 `forbidden` if one is not. */

@@ -2,10 +2,10 @@ import { nextTurn, type System } from '../../core/system.ts'
 import type { TimedKind } from '../rules/failed-effects.ts'
 import {
   type DueOf,
-  dueOwners,
   type FaultCounts,
   nextMoment,
   nextRecords,
+  partiesWithDueEffects,
   readTimes,
   type Times,
   type TimesAndNext,
@@ -170,7 +170,7 @@ export async function settleDue(opening: Opening, selection: Selection = {}): Pr
 /** Applies the next batch of due effects, in one transaction for each party. Returns how many effects the batch had. */
 async function settleBatch(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: maxBatchSize, ...(partyId === undefined ? {} : { partyId }) }
-  const { rows } = await opening.store.read((tx) => dueOwners(tx.db, allMoments, due).execute(tx.db))
+  const { rows } = await opening.store.read((tx) => partiesWithDueEffects(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {

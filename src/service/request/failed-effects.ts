@@ -5,7 +5,7 @@ import { type System, timestamp } from '../../core/system.ts'
 import { pauseAfter } from '../rules/failed-effects.ts'
 import { type DueOf, nextRecords, readTimes } from '../store/clock.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
-import { deleteFailedEffect, findFailedEffect, moveDue, saveFailedEffect } from '../store/failed-effects.ts'
+import { changeDueTime, deleteFailedEffect, findFailedEffect, saveFailedEffect } from '../store/failed-effects.ts'
 import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.ts'
 
 /** The dependencies that are needed to open a transaction. */
@@ -75,7 +75,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   const failed = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
   const isRetry = failed?.retryAtMs === atMs
   // The effect is applied as of its original time, not as of the retry.
-  if (isRetry) await moveDue(tx, effect.dueColumn, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
+  if (isRetry) await changeDueTime(tx, effect.dueColumn, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
   const count = await withDueEffects(tx, partyId, () => effect.apply(tx, system, { partyId, nowMs, limit: 1 }))
   if (count === 0 && (await isStillDue(tx, due, before)))
@@ -99,7 +99,7 @@ async function postpone(tx: Transaction, due: DueOf, first: DueEffect, error: un
   const { attempts, dueAtMs } = earlier?.retryAtMs === atMs ? earlier : { attempts: 0, dueAtMs: atMs }
   const retryAtMs = nowMs + pauseAfter(attempts + 1)
   const text = shortForeignText(maskForeignText(String(error)), longestError)
-  await moveDue(tx, effect.dueColumn, { partyId, recordId, fromMs: atMs, toMs: retryAtMs })
+  await changeDueTime(tx, effect.dueColumn, { partyId, recordId, fromMs: atMs, toMs: retryAtMs })
   await saveFailedEffect(tx, {
     partyId,
     kind: effect.kind,

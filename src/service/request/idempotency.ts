@@ -5,7 +5,7 @@ import type { Transaction } from '../store/engine/store.ts'
 import {
   deleteIdempotencyRecords,
   idempotencyRecord,
-  isOf,
+  isForRequest,
   putIdempotencyRecord,
   type RequestHashes,
 } from '../store/idempotency-records.ts'
@@ -64,7 +64,7 @@ export function claim(
   }
   if (record === undefined) return { attempt: 'first' }
   if (record.finishedAtMs !== null && earliestMs >= record.finishedAtMs + replayWindowMs) return { attempt: 'first' }
-  if (!isOf(record, fingerprint)) {
+  if (!isForRequest(record, fingerprint)) {
     fail('conflict', {
       detail: 'This Idempotency-Key was used for another request. Use a new key for a new operation.',
       source: { header: 'Idempotency-Key' },

@@ -1,4 +1,4 @@
-import { keepingEarlier } from '../store/earlier-states.ts'
+import { runAndSaveEarlierRows } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { type Act, recordAct } from './activity.ts'
 import { readMoment, requireSettled, type SettledContext, whenSettled } from './due-effects.ts'
@@ -34,7 +34,7 @@ export function runChange<Result>(
     async (context) => {
       const { tx } = context
       const partyId = tx.clock.sandbox.staleRules > 0 ? await findParty?.(tx) : undefined
-      const { result, acts } = await keepingEarlier(
+      const { result, acts } = await runAndSaveEarlierRows(
         tx,
         () => (partyId === undefined ? [] : [partyId]),
         () => work(context),

@@ -7,7 +7,7 @@ import { applyBankEvents } from '../store/bank-transfers.ts'
 import { holdLapses, lapsedAuthorizations, replaceCardTransaction } from '../store/card-transactions.ts'
 import type { DueOf, Moments } from '../store/clock.ts'
 import { changeInvitation, expiredInvitations, invitationExpiries } from '../store/customer-invitations.ts'
-import { keepingEarlier } from '../store/earlier-states.ts'
+import { runAndSaveEarlierRows } from '../store/earlier-states.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import type { DueColumn } from '../store/failed-effects.ts'
 import { postAll } from '../store/ledger.ts'
@@ -85,7 +85,7 @@ export async function withDueEffects<Result>(
 ): Promise<Result> {
   tx.journal.byItself = true
   try {
-    return await keepingEarlier(tx, () => [partyId], work)
+    return await runAndSaveEarlierRows(tx, () => [partyId], work)
   } finally {
     tx.journal.byItself = false
   }

@@ -3,10 +3,10 @@ import { deadline, type System } from '../../core/system.ts'
 import { deleteAccessTokens, deleteGrantTokens } from '../store/access-tokens.ts'
 import { deleteKnownBrowsers, deleteSessions, deleteSignInLinks } from '../store/browser-sessions.ts'
 import { deleteCardPages, expiredPageKeptMs } from '../store/card-pages.ts'
-import { keepHighest, readTimes, type Times } from '../store/clock.ts'
+import { readTimes, saveHighestTime, type Times } from '../store/clock.ts'
 import { type Store, StoreBusyError, type Transaction } from '../store/engine/store.ts'
 import { deleteEvents, eventKeptMs } from '../store/events.ts'
-import { deleteSettledEffects } from '../store/failed-effects.ts'
+import { deleteObsoleteFailures } from '../store/failed-effects.ts'
 import { deleteRecords, deleteUnusedClients, unusedClientKeptMs } from '../store/oauth-records.ts'
 import { deleteRefusedPasswords, refusalCountsMs } from '../store/passwords.ts'
 import { deletePendingDecisions, endedDecisionKeptMs } from '../store/pending-decisions.ts'
@@ -47,7 +47,7 @@ const maxBatches = 1000
 /** The deletions of expired rows. Each deletes at most `limit` rows and returns how many it deleted. */
 const deletions: readonly ((tx: Transaction, times: Times, limit: number) => Promise<number>)[] = [
   purgeAnswers,
-  (tx, { nowMs }, limit) => deleteSettledEffects(tx, dueColumns, { nowMs, limit }),
+  (tx, { nowMs }, limit) => deleteObsoleteFailures(tx, dueColumns, { nowMs, limit }),
   (tx, { nowMs }, limit) => deleteCardPages(tx, { byMs: nowMs - expiredPageKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteEvents(tx, { byMs: realNowMs - eventKeptMs, limit }),
   (tx, { realNowMs }, limit) => deleteDeliveries(tx, { byMs: realNowMs - deliveryKeptMs, limit }),
@@ -91,7 +91,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
 
   const storeTime = async () => {
     const highestMs = store.clock.unsavedMs
-    if (highestMs !== null) await store.transaction((tx) => keepHighest(tx, highestMs, store.clock.epoch))
+    if (highestMs !== null) await store.transaction((tx) => saveHighestTime(tx, highestMs, store.clock.epoch))
     warnOnce()
   }
 

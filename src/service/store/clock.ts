@@ -144,7 +144,7 @@ export function nextMoment(
  * Selects the parties with moments at or before `nowMs`, the most overdue first. A party appears once for each of its
  * moments.
  */
-export function dueOwners(
+export function partiesWithDueEffects(
   db: Kysely<Tables>,
   moments: readonly Moments[],
   { nowMs, limit, partyId }: Omit<DueOf, 'partyId'> & { partyId?: string },
@@ -180,7 +180,7 @@ const raiseRevision = writing((db, _none: object) =>
 /**
  * Records that a fault rule or a snapshot was added or removed. Every function that adds or removes one must call it.
  */
-export async function noteSettingChanged(tx: Transaction): Promise<void> {
+export async function raiseSettingsRevision(tx: Transaction): Promise<void> {
   await raiseRevision(tx, {})
 }
 
@@ -224,7 +224,7 @@ export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Pr
  * Stores the latest time that was seen, so that it is known after a restart. Does nothing if a new epoch has begun
  * since.
  */
-export async function keepHighest(tx: Transaction, highestMs: number, epoch: number): Promise<void> {
+export async function saveHighestTime(tx: Transaction, highestMs: number, epoch: number): Promise<void> {
   await tx.db
     .updateTable('clock')
     .set({ highestMs })

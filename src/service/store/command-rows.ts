@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { clockColumns, type Moments, type TimesAndNext, timesIn } from './clock.ts'
-import type { CredentialBy, KnownCredential } from './credentials.ts'
+import type { CredentialLookup, CredentialWithAgent } from './credentials.ts'
 import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -19,12 +19,12 @@ export interface CommandRows {
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
   /** The requested credential; undefined if it does not exist. */
-  credential: KnownCredential | undefined
+  credential: CredentialWithAgent | undefined
 }
 
 /** The party, the hash of the idempotency key, and the credential of a command. */
 export interface RowLookup extends Omit<RequestHashes, 'fingerprint'> {
-  credential: CredentialBy | undefined
+  credential: CredentialLookup | undefined
 }
 
 /** Reads the rows for a command in one statement. */

@@ -93,13 +93,13 @@ export async function revokeTokensOfUser(
 }
 
 /** The hash of a credential's secret, or its id. */
-export type CredentialBy = { secretHash: string } | { id: string }
+export type CredentialLookup = { secretHash: string } | { id: string }
 
 /** A credential with its agent's status. */
-export type KnownCredential = CredentialRow & { agentStatus: AgentRow['status'] | null }
+export type CredentialWithAgent = CredentialRow & { agentStatus: AgentRow['status'] | null }
 
 /** Finds the credential with that hash or id, and its agent's status. */
-export async function findCredential(tx: Transaction, by: CredentialBy): Promise<KnownCredential | undefined> {
+export async function findCredential(tx: Transaction, by: CredentialLookup): Promise<CredentialWithAgent | undefined> {
   return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
 }
 
@@ -134,7 +134,7 @@ export async function seededCredentials(tx: Transaction): Promise<CredentialRow[
 }
 
 /** A placeholder that is stored instead of the hash of a key whose secret was never shown. It matches no secret. */
-export const unset = 'unset'
+export const unsetHashPrefix = 'unset'
 
 /** Gives a credential a new secret. The previous secret stops working. */
 export async function replaceSecret(

@@ -93,7 +93,7 @@ const places = (Object.keys(visibleTo) as (keyof Tables)[]).flatMap((table) => {
  * Runs `change`. If a `stale` rule is set, also stores the previous rows of each party whose rows changed. A rollback
  * of the change removes these stored rows too.
  */
-export async function keepingEarlier<T>(
+export async function runAndSaveEarlierRows<T>(
   tx: Transaction,
   partiesOf: () => readonly string[],
   change: () => Promise<T>,
@@ -132,7 +132,7 @@ class ReadEarlier extends Error {
  * Runs `read` on the party's rows as they were before its last change. If no earlier rows are stored, `read` gets the
  * current rows.
  */
-export async function readingEarlier<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
+export async function runOnEarlierRows<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
   await tx.lockParty(partyId)
   tx.runAlone()
   const state = await tx.db.selectFrom('earlierStates').select('rows').where('partyId', '=', partyId).executeTakeFirst()

@@ -123,7 +123,7 @@ export type WordOf<Type extends EventType> = {
 export type EventState<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
 /** Returns a record's state for an event as JSON, without null values. */
-export function stateText(word: EventWord, record: object): string {
+export function stateJson(word: EventWord, record: object): string {
   const state: Record<string, unknown> = {}
   for (const column of states[word]) {
     const value = (record as Record<string, unknown>)[column]

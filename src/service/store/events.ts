@@ -7,7 +7,7 @@ import { inserting } from './engine/insert.ts'
 import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
-import { type EventState, stateText } from './event-states.ts'
+import { type EventState, stateJson } from './event-states.ts'
 import { deferEvent, findPartyHead, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
@@ -29,7 +29,7 @@ export function recordEvents<Type extends EventType>(
   const [first] = types
   if (first === undefined) return
   tx.journal.parties.add(partyId)
-  const state = stateText(wordOf(first), changed)
+  const state = stateJson(wordOf(first), changed)
   for (const type of types) deferEvent(tx, { partyId, type, resourceId, agentId, state, createdAtMs })
 }
 
@@ -86,7 +86,7 @@ const eventsAfter = prepared((db, by: { partyId: string; sequence: number; upTo:
 )
 
 /** Returns the first and the last number of a party's events; undefined if it has none. */
-export async function eventEnds(tx: Transaction, partyId: string) {
+export async function eventRange(tx: Transaction, partyId: string) {
   const [{ rows }, head] = await Promise.all([firstOfParty(tx, { partyId }), findPartyHead(tx, partyId)])
   const first = rows[0]?.first ?? null
   return first === null || head === undefined ? undefined : { first, last: head.eventSequence }
@@ -144,7 +144,7 @@ export async function nextEvents(
 }
 
 /** Returns the number of a party's last event; 0 if it has none. */
-export async function lastEvent(tx: Transaction, partyId: string): Promise<number> {
+export async function lastEventNumber(tx: Transaction, partyId: string): Promise<number> {
   return (await findPartyHead(tx, partyId))?.eventSequence ?? 0
 }
 
@@ -161,7 +161,7 @@ export async function recordEventNow<Type extends EventType>(
   const { partyId, id: resourceId, agentId } = changed
   tx.journal.parties.add(partyId)
   const sequence = await nextEventNumber(tx, partyId)
-  const of = { partyId, sequence, type, resourceId, agentId, state: stateText(wordOf(type), changed) }
+  const of = { partyId, sequence, type, resourceId, agentId, state: stateJson(wordOf(type), changed) }
   const event: EventRow = { ...of, createdAtMs, recordedAtMs: tx.clock.lastMs }
   await insertWhole(tx, event)
   return event
@@ -170,7 +170,7 @@ export async function recordEventNow<Type extends EventType>(
 const insertWhole = inserting('events')
 
 /** Returns a party's events with these numbers that are still kept. */
-export function eventsOfNumbers({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {
+export function eventsByNumber({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {
   return db.selectFrom('events').selectAll().where('partyId', '=', partyId).where('sequence', 'in', numbers).execute()
 }
 

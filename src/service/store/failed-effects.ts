@@ -78,7 +78,7 @@ export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key)
 )
 
 /** Changes only the time at which a record's effect is due. */
-export async function moveDue(
+export async function changeDueTime(
   tx: Transaction,
   { table, column }: DueColumn,
   { partyId, recordId, fromMs, toMs }: { partyId: string; recordId: string; fromMs: number; toMs: number },
@@ -91,7 +91,7 @@ export async function moveDue(
 /**
  * Deletes up to `limit` failed effects whose records have since been changed by a request. Returns how many it deleted.
  */
-export async function deleteSettledEffects(
+export async function deleteObsoleteFailures(
   tx: Transaction,
   places: Readonly<Record<TimedKind, DueColumn>>,
   { nowMs, limit }: { nowMs: number; limit: number },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { CountedRule } from '../rules/faults.ts'
-import { noteSettingChanged, setFaultCounts } from './clock.ts'
+import { raiseSettingsRevision, setFaultCounts } from './clock.ts'
 import { dropEarlierStates } from './earlier-states.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -98,7 +98,7 @@ async function change(tx: Transaction, { before, gone, put }: Change): Promise<v
   const after = [...before.filter(({ id }) => !gone.includes(id)), ...put]
   const staleRules = after.filter(isStale).length
   await setFaultCounts(tx, { faultRules: after.length, staleRules })
-  await noteSettingChanged(tx)
+  await raiseSettingsRevision(tx)
   if (staleRules === 0 && before.some(isStale)) await dropEarlierStates(tx)
 }
 

@@ -16,7 +16,7 @@ export interface RequestHashes {
 }
 
 /** Returns whether a record belongs to the request with that fingerprint. */
-export function isOf(record: IdempotencyRecordRow, fingerprint: string): boolean {
+export function isForRequest(record: IdempotencyRecordRow, fingerprint: string): boolean {
   return record.fingerprint === shortHash(fingerprint)
 }
 

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
-import { noteSettingChanged, realNow } from './clock.ts'
+import { raiseSettingsRevision, realNow } from './clock.ts'
 import { replaceSecret, seededCredentials } from './credentials.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { writing } from './engine/prepared.ts'
@@ -51,7 +51,7 @@ export async function saveSnapshot(
     .executeTakeFirstOrThrow()
   const row = { id, name, clockMs, characters: Number(characters), savedAtMs }
   await tx.db.insertInto('snapshots').values(row).execute()
-  await noteSettingChanged(tx)
+  await raiseSettingsRevision(tx)
   return row
 }
 
@@ -81,7 +81,7 @@ export function listSnapshots(tx: Transaction, page: PageRequest): Promise<PageO
 export async function deleteSnapshot(tx: Transaction, id: string): Promise<void> {
   await tx.db.deleteFrom('snapshotRows').where('snapshotId', '=', id).execute()
   await tx.db.deleteFrom('snapshots').where('id', '=', id).execute()
-  await noteSettingChanged(tx)
+  await raiseSettingsRevision(tx)
 }
 
 /** Returns the number of snapshots and their total size. */

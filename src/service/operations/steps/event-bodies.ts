@@ -1,5 +1,5 @@
 import type { Transaction } from '../../store/engine/store.ts'
-import { eventsOfNumbers } from '../../store/events.ts'
+import { eventsByNumber } from '../../store/events.ts'
 import { eventViews, loadEventRecords } from './event-views.ts'
 
 /** Returns a map from event numbers to webhook bodies. It has no entries for events that are no longer stored. */
@@ -9,7 +9,7 @@ export async function eventBodies(
   numbers: readonly number[],
 ): Promise<Map<number, string>> {
   if (numbers.length === 0) return new Map()
-  const events = await eventsOfNumbers(tx, partyId, numbers)
+  const events = await eventsByNumber(tx, partyId, numbers)
   const views = await eventViews(tx, await loadEventRecords(tx, events))
   return new Map(
     views.map(({ id, attributes }, at) => {

@@ -4,7 +4,7 @@ import { isAllowedOnWallet, requirePermission, resolveParty } from '../../reques
 import { type EventType, eventKinds, eventTypes, wordOf } from '../../rules/event-types.ts'
 import { findCardTransaction } from '../../store/card-transactions.ts'
 import type { PageOf, PageRequest } from '../../store/engine/page.ts'
-import { type EventFilter, eventEnds, findEvent, listEvents } from '../../store/events.ts'
+import { type EventFilter, eventRange, findEvent, listEvents } from '../../store/events.ts'
 import type { EventRow } from '../../store/schema/events.ts'
 import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
@@ -43,7 +43,7 @@ type EventQuery = Pick<EventFilter, 'types' | 'createdAfterMs' | 'createdBeforeM
 export async function readEvents(context: Context, query: EventQuery, page: PageRequest): Promise<PageOf<EventRecord>> {
   const { tx, actor, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
-  const ends = await eventEnds(tx, partyId)
+  const ends = await eventRange(tx, partyId)
   const rows: EventRecord[] = []
   if (ends === undefined) return { rows, lastId: null }
   const cursorSequence = page.beforeId === null ? undefined : sequenceIn(partyId, page.beforeId)

@@ -2,7 +2,7 @@ import type { System } from '../../../core/system.ts'
 import { wants } from '../../rules/webhooks.ts'
 import { realNow } from '../../store/clock.ts'
 import type { Transaction } from '../../store/engine/store.ts'
-import { lastEvent, nextEvents } from '../../store/events.ts'
+import { lastEventNumber, nextEvents } from '../../store/events.ts'
 import { insertDeliveries, newDelivery } from '../../store/webhook-deliveries.ts'
 import { findWebhook, markProcessed, type WebhookKey } from '../../store/webhooks.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
@@ -14,7 +14,7 @@ const maxEvents = 200
 export async function fanOut(tx: Transaction, system: System, key: WebhookKey): Promise<boolean> {
   const [webhook, last, ids, nowMs] = await Promise.all([
     findWebhook(tx, key),
-    lastEvent(tx, key.partyId),
+    lastEventNumber(tx, key.partyId),
     eventIds(tx),
     realNow(tx),
   ])
