@@ -6,52 +6,53 @@ import { lastFinished } from './idempotency-records.ts'
 import { keysVersionIn } from './root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The times of a request. Stored times are compared with these times, never with one machine's clock. */
+/** The times of a request. Code compares stored times only with these, never with the clock of one machine. */
 export interface Times {
-  /** The service's time, which the sandbox moves. The API's records use it. */
+  /** The time on the sandbox clock. The API's records use it. */
   nowMs: number
-  /** Real time, which the sandbox cannot move. Tokens, sessions, grants and codes use it. */
+  /** Real time, which is independent of the sandbox clock. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
-   * The service's time according to the slowest known clock. It decides when recorded answers expire, so a clock that
-   * runs ahead for a while cannot cause a request to be carried out twice.
+   * The time on the sandbox clock if the slowest available clock is right. Recorded answers expire by this time.
+   * Otherwise, a clock that runs ahead could make an answer expire early, and a retry would be carried out again.
    */
   earliestMs: number
-  /** Rises when the sandbox is reset or restored. The service's time may go back only then. */
+  /** Rises when the sandbox is reset or restored. Only then can `nowMs` go back. */
   epoch: number
 }
 
 /**
- * Returns the time without applying due effects. Use it only if due effects cannot change the records that you read.
+ * Returns the times without applying due effects. Use it only to read records that due effects cannot change.
  */
 export async function readTimes(tx: Transaction): Promise<Times> {
   return (await readClock(tx)).times
 }
 
 /**
- * Returns real time, from the database's clock if it has one. It is never earlier than any time that a process has
- * already seen.
+ * Returns the real time, from the database's clock if the database has one. The time is never earlier than the latest
+ * time stored in the clock's row.
  */
 export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
 /**
- * A query that selects a table's records with the time of their next automatic event (`atMs`), for one party or all.
+ * A function that creates a query for one table: it selects each record's id, party, and the time of its next automatic
+ * effect (`atMs`), for one party or for all.
  */
 export type Moments = (
   db: Kysely<Tables>,
   partyId?: string,
 ) => SelectQueryBuilder<Tables, keyof Tables, { id: string; partyId: string; atMs: number | null }>
 
-/** Limits a query for a party's due effects. The query returns the oldest effects first. */
+/** The parameters of a query for a party's due effects. The query returns at most `limit` effects, the oldest first. */
 export interface DueOf {
   partyId: string
   nowMs: number
   limit: number
 }
 
-/** The times from one reading of the clock, and the time of the earliest requested moment. */
+/** The result of one reading of the clock. `nextAtMs` is the time of the next automatic effect, or null. */
 export interface TimesAndNext {
   times: Times
   nextAtMs: number | null
@@ -60,18 +61,18 @@ export interface TimesAndNext {
 
 export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
 
-/** Makes a function that reads the time and, in the same query, the time of the earliest of these moments. */
+/** Makes a function that reads the clock and, in the same query, the time of the next automatic effect in `moments`. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
-  // `clock_timestamp` is the current time. The start of the transaction would be too early, since the transaction may
-  // have waited.
+  // `clock_timestamp()` returns the current time. `now()` would return the start of the transaction, which is too early
+  // if the transaction had to wait.
   const readShared = clockQuery(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = clockQuery(sql<null>`null`, moments)
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
 }
 
 /**
- * Returns the times from the row of a query that selects `clockColumns`. Also stores the version of the root keys in
- * the transaction's journal.
+ * Returns the times from the result of a query that selects `clockColumns`. Also stores the version of the root keys
+ * in the transaction's journal.
  */
 export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow[] }>): Promise<TimesAndNext> {
   tx.journal.keysVersion = reading.then(({ rows }) => rows[0]?.keysVersion)
@@ -79,7 +80,7 @@ export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow
   const [row] = (await reading).rows
   if (row === undefined) throw new Error('Bug: the clock has no row.')
   const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-  // The clock had already reached the time at which the last operation finished.
+  // The clock cannot be behind the time at which the last operation finished, even if `highestMs` is older.
   const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
   const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
   const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
@@ -99,21 +100,20 @@ interface ClockRow extends SandboxSeen {
 
 const readClock = timesAndNext([])
 
-/** Selects the clock's epoch within another query. The epoch rises with each reset and restore. */
+/** Creates a subquery for the clock's epoch, which rises with each reset and restore. */
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
 /**
  * Creates the query that reads the time.
- * @param databaseNow The database's time; null for a file, which has no clock.
+ * @param databaseNow The database's time; null for SQLite, which has no clock of its own.
  */
 function clockQuery(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }
 
-/** Returns the columns of a query that reads the time: the columns of the clock's row, and computed ones. */
+/** Returns the columns of a query that reads the time: stored columns of the clock's row, and computed columns. */
 export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return [
-    // How far the sandbox's clock is ahead of real time.
     'clock.offsetMs',
     'clock.highestMs',
     'clock.epoch',
@@ -127,7 +127,7 @@ export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number 
 }
 
 /**
- * Selects the time of the earliest of these moments, for one party or all. It costs one index lookup for each table.
+ * Selects the time of the next automatic effect, for one party or for all. This costs one index lookup for each table.
  */
 export function nextMoment(
   db: Kysely<Tables>,
@@ -135,14 +135,14 @@ export function nextMoment(
   partyId?: string,
 ): RawBuilder<number | null> {
   const first = sql`min(${sql.ref('atMs')})`
-  const firsts = moments.map((of) => sql`select ${first} as ${sql.ref('atMs')} from (${of(db, partyId)}) as one`)
+  const firsts = moments.map((find) => sql`select ${first} as ${sql.ref('atMs')} from (${find(db, partyId)}) as one`)
   if (firsts.length === 0) return sql`null`
   return sql`(select ${first} from (${sql.join(firsts, sql` union all `)}) as firsts)`
 }
 
 /**
- * Selects the parties with moments at or before `nowMs`, the most overdue first. A party appears once for each of its
- * moments.
+ * Selects the parties with effects that are due at `nowMs`, the most overdue first. A party appears once for each
+ * record with a due effect.
  */
 export function partiesWithDueEffects(
   db: Kysely<Tables>,
@@ -150,14 +150,14 @@ export function partiesWithDueEffects(
   { nowMs, limit, partyId }: Omit<DueOf, 'partyId'> & { partyId?: string },
 ): RawBuilder<{ partyId: string }> {
   const due = moments.map(
-    (of) =>
-      sql`select * from (${of(db, partyId).orderBy('atMs').limit(limit)}) as one where ${sql.ref('atMs')} <= ${nowMs}`,
+    (find) =>
+      sql`select * from (${find(db, partyId).orderBy('atMs').limit(limit)}) as one where ${sql.ref('atMs')} <= ${nowMs}`,
   )
   const all = sql.join(due, sql` union all `)
   return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
 }
 
-/** Selects up to `limit` records with the kind and the time of their next automatic event, soonest first. */
+/** Selects up to `limit` of a party's records, with the kind and time of each one's next effect, soonest first. */
 export function nextRecords<Kind extends string>(
   db: Kysely<Tables>,
   effects: readonly { kind: Kind; moments: Moments }[],
@@ -167,8 +167,8 @@ export function nextRecords<Kind extends string>(
     ({ kind, moments }) =>
       sql`select ${sql.lit(kind)} as ${sql.ref('kind')}, one.* from (${moments(db, partyId).orderBy('atMs').orderBy('id').limit(limit)}) as one`,
   )
-  const of = sql.join(['kind', 'id', 'atMs'].map((name) => sql.ref(name)))
-  return sql`select ${of} from (${sql.join(next, sql` union all `)}) as next order by ${sql.ref('atMs')}, ${sql.ref('id')} limit ${limit}`
+  const columns = sql.join(['kind', 'id', 'atMs'].map((name) => sql.ref(name)))
+  return sql`select ${columns} from (${sql.join(next, sql` union all `)}) as next order by ${sql.ref('atMs')}, ${sql.ref('id')} limit ${limit}`
 }
 
 const writeFaultCounts = writing((db, counts: FaultCounts) => db.updateTable('clock').set(counts))
@@ -178,7 +178,7 @@ const raiseRevision = writing((db, _none: object) =>
 )
 
 /**
- * Records that a fault rule or a snapshot was added or removed. Every function that adds or removes one must call it.
+ * Raises the revision of the sandbox settings. Every function that adds or removes a fault rule or a snapshot calls it.
  */
 export async function raiseSettingsRevision(tx: Transaction): Promise<void> {
   await raiseRevision(tx, {})
@@ -186,14 +186,14 @@ export async function raiseSettingsRevision(tx: Transaction): Promise<void> {
 
 const selectRevision = prepared((db, _none: object) => db.selectFrom('clock').select('settingsRevision'))
 
-/** Returns how many times a fault rule or a snapshot was added or removed. */
+/** Returns a number that rises whenever a fault rule or a snapshot is added or removed. */
 export async function settingsRevision(tx: Transaction): Promise<number> {
   return (await selectRevision(tx, {})).rows[0]?.settingsRevision ?? 0
 }
 
 /**
- * Publishes the number of fault rules to all requests. It also updates this process at once, because a call over stdio
- * checks the number before it reads the time.
+ * Stores the numbers of fault rules in the clock's row, which every request reads. Also updates this process's copy
+ * immediately, because a call over stdio checks the numbers before it reads the clock.
  */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)
@@ -207,22 +207,22 @@ export async function moveClock(tx: Transaction, byMs: number): Promise<void> {
     .execute()
 }
 
-/** Begins a new epoch. The service's time then starts at `startsAtMs`, or at real time if `startsAtMs` is null. */
+/** Begins a new epoch. The sandbox clock then starts at `startsAtMs`, or at real time if `startsAtMs` is null. */
 export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Promise<Times> {
-  const beginFields = (row: ExpressionBuilder<Tables, 'clock'>) => ({
+  const startValues = (row: ExpressionBuilder<Tables, 'clock'>) => ({
     epoch: row('epoch', '+', 1),
     highestMs: 0,
     offsetMs: 0,
   })
-  await tx.db.updateTable('clock').set(beginFields).execute()
+  await tx.db.updateTable('clock').set(startValues).execute()
   if (startsAtMs === null) return readTimes(tx)
   await moveClock(tx, startsAtMs - (await readTimes(tx)).realNowMs)
   return readTimes(tx)
 }
 
 /**
- * Stores the latest time that was seen, so that it is known after a restart. Does nothing if a new epoch has begun
- * since.
+ * Stores the latest real time that this process has read, so that time does not go back after a restart. Does nothing
+ * if a new epoch has begun since then.
  */
 export async function saveHighestTime(tx: Transaction, highestMs: number, epoch: number): Promise<void> {
   await tx.db

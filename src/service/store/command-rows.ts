@@ -11,18 +11,18 @@ import type { PartyRow } from './schema/parties.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The rows that every command on a party needs, in addition to the records that the command concerns. */
+/** The rows that every command on a party needs, whatever other records it reads or changes. */
 export interface CommandRows {
   /** The party's status; undefined if the party does not exist. */
   status: PartyRow['status'] | undefined
-  /** The record of the request's idempotency key, even if another request used the key. */
+  /** The record of the request's idempotency key, even if a different request has used the key. */
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
-  /** The requested credential; undefined if it does not exist. */
+  /** The credential that was looked up; undefined if it does not exist. */
   credential: CredentialWithAgent | undefined
 }
 
-/** The party, the hash of the idempotency key, and the credential of a command. */
+/** The values that select a command's rows: its party, the hash of its idempotency key, and its credential. */
 export interface RowLookup extends Omit<RequestHashes, 'fingerprint'> {
   credential: CredentialLookup | undefined
 }
@@ -35,7 +35,7 @@ export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<C
 
 /**
  * Makes a function that reads the time, as `timesAndNext` does, together with the rows for a command, in one statement.
- * Only SQLite uses it. On PostgreSQL, commands that share a transaction also share one reading of the clock.
+ * Only SQLite uses it. On PostgreSQL, several commands can share a transaction and one reading of the clock.
  */
 export function timesAndRows(moments: readonly Moments[]) {
   const rowsBy = (column: 'id' | 'secretHash') =>
@@ -59,7 +59,7 @@ function lookupValues({ partyId, key, credential }: RowLookup): LookupValues {
   return { partyId, key: shortHash(key), credential: by }
 }
 
-/** Creates the query for these rows. It joins the rows that exist to the single row of the clock. */
+/** Creates the query for a command's rows. It starts from the clock's single row, so it returns a row in every case. */
 function commandQuery(db: Kysely<Tables>, by: LookupValues, column: 'id' | 'secretHash') {
   return db
     .selectFrom('clock')

@@ -5,10 +5,10 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 
-/** Finds a party's case; undefined if no review was ever started. */
+/** Finds a party's compliance case; undefined if no review of the party was ever started. */
 export const findComplianceCase = finderOf('complianceCases', 'partyId')
 
-/** Opens a case, and writes an event for its party. */
+/** Opens a compliance case and records an event for its party. */
 export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {
   await insert(tx, row)
   recordEvents(tx, { ...row, agentId: null }, ['compliance_case.updated'], row.createdAtMs)
@@ -19,7 +19,7 @@ const insert = inserting('complianceCases')
 
 type Decision = Pick<ComplianceCaseRow, 'status' | 'updatedAtMs'>
 
-/** Writes the decision on a case, and an event for its party. */
+/** Stores the decision on a compliance case and records an event for its party. */
 export async function decideComplianceCase(
   tx: Transaction,
   before: ComplianceCaseRow,

@@ -11,7 +11,7 @@ import type { Tables } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
 
-/** Finds a party's key of that kind, revoked or not. */
+/** Finds a party's key by its kind and id, even if it is revoked. */
 export const findKey = finderOf('credentials', 'partyId', 'kind', 'id')
 
 export interface KeyScope {
@@ -24,32 +24,32 @@ export interface KeyScope {
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
   const { partyId, kind, agentId, revoked } = scope
   if (agentId !== undefined) {
-    // The query below selects by the agent's id alone, so this checks that the agent belongs to the party.
+    // The query selects only by the agent's id, so the agent must be found in the party first.
     const agent = await findAgent(tx, partyId, agentId)
-    const ofAgent = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
-    return agent === undefined ? { rows: [], lastId: null } : readPage(ofAgent, page)
+    const agentKeys = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
+    return agent === undefined ? { rows: [], lastId: null } : readPage(agentKeys, page)
   }
   const nullChecks = revoked === undefined ? (['is', 'is not'] as const) : ([revoked ? 'is not' : 'is'] as const)
   const more = { ...page, limit: page.limit + 1 }
-  const ofParty = tx.db.selectFrom('credentials').selectAll().where('partyId', '=', partyId).where('kind', '=', kind)
-  const found = await Promise.all(nullChecks.map((is) => readPage(ofParty.where('revokedAtMs', is, null), more)))
+  const partyKeys = tx.db.selectFrom('credentials').selectAll().where('partyId', '=', partyId).where('kind', '=', kind)
+  const found = await Promise.all(nullChecks.map((is) => readPage(partyKeys.where('revokedAtMs', is, null), more)))
   const rows = found.flatMap((part) => part.rows).sort((a, b) => (a.id < b.id ? 1 : -1))
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
-/** Returns whether a party has or ever had a key. If so, a program acts for the party. */
+/** Returns whether a party has or ever had a key or a user's token. Such a party is self-managed. */
 export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
-  return (await oneKeyOf(tx, { partyId })).rows.length > 0
+  return (await anyCredential(tx, { partyId })).rows.length > 0
 }
 
-const oneKeyOf = prepared((db, by: { partyId: string }) =>
+const anyCredential = prepared((db, by: { partyId: string }) =>
   db.selectFrom('credentials').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** When a key stops working: now, because it is revoked (`revokedAtMs`), or later, when it expires (`expiresAtMs`). */
+/** The end of a key: its revocation (`revokedAtMs`), or the time when it will expire (`expiresAtMs`). */
 type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 
-/** Revokes a key or sets its expiry. @throws StaleWriteError if another request has done so since the key was read. */
+/** Revokes a key or sets its expiry. @throws StaleWriteError if either has changed since the key was read. */
 export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending): Promise<void> {
   const result = await tx.db
     .updateTable('credentials')
@@ -62,7 +62,7 @@ export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending
   mustChangeOne(result, `key ${key.id}`)
 }
 
-/** Revokes every working key of an agent. */
+/** Revokes all keys of an agent. Keys that are already revoked stay unchanged. */
 export async function revokeKeysOfAgent(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -77,7 +77,7 @@ export async function revokeKeysOfAgent(
     .execute()
 }
 
-/** Revokes every token of a user. */
+/** Revokes all tokens of a user. Tokens that are already revoked stay unchanged. */
 export async function revokeTokensOfUser(
   tx: Transaction,
   user: { partyId: string; id: string },
@@ -92,13 +92,13 @@ export async function revokeTokensOfUser(
     .execute()
 }
 
-/** The hash of a credential's secret, or its id. */
+/** The value by which a credential is looked up: the hash of its secret, or its id. */
 export type CredentialLookup = { secretHash: string } | { id: string }
 
-/** A credential with its agent's status. */
+/** A credential with its agent's status; the status is null if the credential belongs to no agent. */
 export type CredentialWithAgent = CredentialRow & { agentStatus: AgentRow['status'] | null }
 
-/** Finds the credential with that hash or id, and its agent's status. */
+/** Finds a credential by its secret's hash or by its id, even if it is revoked. */
 export async function findCredential(tx: Transaction, by: CredentialLookup): Promise<CredentialWithAgent | undefined> {
   return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
 }
@@ -133,7 +133,7 @@ export async function seededCredentials(tx: Transaction): Promise<CredentialRow[
   return tx.db.selectFrom('credentials').selectAll().where(sql<SqlBool>`"seeded" = 1`).execute()
 }
 
-/** A placeholder that is stored instead of the hash of a key whose secret was never shown. It matches no secret. */
+/** The prefix of the placeholder that replaces the secret's hash if a key has no secret yet. It matches no secret. */
 export const unsetHashPrefix = 'unset'
 
 /** Gives a credential a new secret. The previous secret stops working. */
@@ -146,7 +146,7 @@ export async function replaceSecret(
   await keys.where('partyId', '=', partyId).where('id', '=', id).execute()
 }
 
-/** Records when a key was used. Keeps the recorded time if it is later. */
+/** Records when a key was used, unless a later time is already recorded. */
 export async function noteKeyUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

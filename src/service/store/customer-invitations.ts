@@ -20,7 +20,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** An invitation with the names of the inviting developer and agent. */
+/** An invitation with the developer's name, and the name, handle and status of the agent that it is for. */
 export interface InvitationRecord extends CustomerInvitationRow {
   developerName: string
   agentName: string
@@ -28,7 +28,7 @@ export interface InvitationRecord extends CustomerInvitationRow {
   agentStatus: 'ACTIVE' | 'REVOKED'
 }
 
-/** The invitations of a party; for an agent, only the invitations to delegate to this agent. */
+/** The invitations that a caller may see: all from the party, or, if `agentId` is set, only those for that agent. */
 export interface InvitationScope {
   partyId: string
   agentId: string | null
@@ -54,7 +54,7 @@ const invitationOf = prepared((db, by: { id: string; partyId: string }) =>
   records(db).where('customerInvitations.id', '=', by.id).where('customerInvitations.partyId', '=', by.partyId),
 )
 
-/** Finds invitations of a party by their ids. */
+/** Finds a party's invitations by their ids. */
 export function findInvitations(
   { db }: Transaction,
   { partyId, ids }: { partyId: string; ids: readonly string[] },
@@ -64,7 +64,7 @@ export function findInvitations(
 }
 
 /**
- * Finds the invitation by the hash of its page token, regardless of its party. Only the invited person has the token.
+ * Finds an invitation by the hash of its page token. It checks no party, because only the invited person has the token.
  */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]
@@ -92,7 +92,7 @@ function records(db: Kysely<Tables>) {
     ])
 }
 
-/** The agent and the run that caused an event. */
+/** The agent and the run that canceled an invitation. */
 export interface InvitationCause {
   agentId: string | null
   instanceId: string | null
@@ -138,7 +138,7 @@ const update = changingOne(
   ({ id }) => `invitation ${id}`,
 )
 
-/** Selects the time when each invitation expires. */
+/** Selects the pending invitations, with the times at which they expire. */
 export const invitationExpiries: Moments = (db, partyId) => {
   const all = db
     .selectFrom('customerInvitations')
@@ -174,13 +174,13 @@ export async function cancelInvitationsOfAgent(
   for (const row of rows) await changeInvitation(tx, row, 'agent_retired', nowMs, cause === undefined ? {} : { cause })
 }
 
-/** Cancels the pending invitations of all agents of a party, because the party may no longer invite anyone. */
+/** Cancels all pending invitations from a party that may no longer invite anyone. */
 export async function cancelInvitationsOfParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   const rows = await pendingOf(tx).where('partyId', '=', partyId).execute()
   for (const row of rows) await changeInvitation(tx, row, 'developer_retired', nowMs)
 }
 
-/** Cancels an agent's pending invitations to a customer that has just connected through another invitation. */
+/** Cancels an agent's pending invitations to a customer who has just connected with the agent in another way. */
 export async function cancelConnectedInvitations(
   tx: Transaction,
   agent: Pick<AgentRow, 'partyId' | 'id'>,
@@ -200,7 +200,7 @@ function pendingOf(tx: Transaction) {
   return tx.db.selectFrom('customerInvitations').selectAll().where('status', '=', 'PENDING').orderBy('id')
 }
 
-/** Returns the invitations in a scope, newest first. */
+/** Returns the invitations that are in the scope and match the filter, newest first. */
 export async function listInvitations(
   tx: Transaction,
   scope: InvitationScope,
@@ -210,16 +210,16 @@ export async function listInvitations(
   const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
   const [agentId, another] = [...new Set(agents)]
   if (another !== undefined) return { rows: [], lastId: null }
-  // The search below selects an agent's invitations by the agent's id alone, so the agent must belong to the party.
+  // The search below selects only by the agent's id, so the agent must be found in the party first.
   if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
     return { rows: [], lastId: null }
   }
   const branches = combinations({
     ...(agentId === undefined ? { partyId: [scope.partyId] } : { agentId: [agentId] }),
-    // The column also holds phone numbers and party ids, which never equal an e-mail address.
     ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
     status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
   })
+  // The filter finds email addresses only, although the column also contains phone numbers and party ids.
   return walk(
     tx,
     filter.recipient?.includes('@') === false ? [] : (branches as Partial<CustomerInvitationRow>[]),
@@ -240,12 +240,12 @@ export async function listUnacceptedInvitations(
   return walk(tx, combinations({ agentId: [agent.id], status: unaccepted }), page, agent.partyId)
 }
 
-/** The pending invitations of a recipient, oldest first. */
+/** The pending invitations to one recipient, oldest first. */
 export type InvitationGroup = InvitationRecord[]
 
 /**
- * Returns the pending invitations, grouped by recipient. Groups are sorted by the time of their oldest invitation, the
- * most recent first.
+ * Returns the pending invitations in the scope, grouped by recipient. Groups are sorted by the creation of their oldest
+ * invitation, latest first.
  */
 export async function listInvitationGroups(
   tx: Transaction,
@@ -260,8 +260,8 @@ export async function listInvitationGroups(
       .selectFrom(`customerInvitations as ${name}` as const)
       .where(sql.ref(`${name}.${sender.column}`), '=', sender.id)
       .where(sql.ref(`${name}.status`), '=', 'PENDING')
-  // Each recipient is listed once, at the position of the recipient's oldest invitation. This query skips newer
-  // invitations.
+  // Each recipient appears once, at the position of the recipient's oldest invitation. The query below skips every
+  // invitation that has an older one to the same recipient.
   const older = pendingOf('older')
     .select('older.id')
     .where(sql<boolean>`${sql.ref('older.recipient')} = ${sql.ref('one.recipient')}`)

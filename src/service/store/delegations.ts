@@ -9,7 +9,7 @@ import { findParties, partiesAt } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
 
-/** Creates a customer's grant to an agent, or changes the terms of an existing grant. */
+/** Creates a customer's grant to an agent. If a grant exists, it gets the new terms and becomes active again. */
 export async function grant(
   tx: Transaction,
   system: System,
@@ -51,19 +51,19 @@ export async function revokeDelegations(
   filter: { agentPartyId: string; customerPartyId?: string; agentId?: string },
   nowMs: number,
 ): Promise<void> {
-  const ending = tx.db.selectFrom('delegations').where((row) => {
+  const activeGrants = tx.db.selectFrom('delegations').where((row) => {
     const { agentPartyId, customerPartyId, agentId } = filter
-    const named = { agentPartyId, customerPartyId, agentId, status: 'ACTIVE' as const }
-    return row.and(Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)))
+    const conditions = { agentPartyId, customerPartyId, agentId, status: 'ACTIVE' as const }
+    return row.and(Object.fromEntries(Object.entries(conditions).filter(([, value]) => value !== undefined)))
   })
-  for (const { agentId } of await ending.select('agentId').distinct().execute()) {
-    const partyIds = ending.select('customerPartyId').where('agentId', '=', agentId)
+  for (const { agentId } of await activeGrants.select('agentId').distinct().execute()) {
+    const partyIds = activeGrants.select('customerPartyId').where('agentId', '=', agentId)
     await expireUnusedCards(tx, { agentId, partyIds }, nowMs)
   }
   const ended = await tx.db
     .updateTable('delegations')
     .set({ status: 'REVOKED', revokedAtMs: nowMs })
-    .where('id', 'in', ending.select('id'))
+    .where('id', 'in', activeGrants.select('id'))
     .returningAll()
     .execute()
   for (const grant of ended) {
@@ -73,8 +73,8 @@ export async function revokeDelegations(
 }
 
 /**
- * Returns the recipients' parties, but only those that are or were customers in the scope. A caller with this scope may
- * see their names.
+ * Returns the parties of those recipients that are or were customers in the scope. A caller with this scope may see the
+ * names of these parties, but not of other recipients.
  */
 export async function customersAmong(
   tx: Transaction,
@@ -90,7 +90,7 @@ export async function customersAmong(
   return parties.filter(({ id }) => found.has(id))
 }
 
-/** A grant to an agent, with the facts about the customer that the agent may know. */
+/** A grant to an agent, with the customer's name and email address, which the agent may see. */
 export interface AgentGrant extends DelegationRow {
   customerName: string
   customerEmail: string | null
@@ -166,14 +166,14 @@ export async function createDelegation(tx: Transaction, row: DelegationRow): Pro
 
 const insert = inserting('delegations')
 
-/** The customers of a party; for an agent, only those with a grant to it. */
+/** The customers that a caller may see: all of the party's, or, if `agentId` is set, only those of that agent. */
 export interface CustomerScope {
   partyId: string
   agentId: string | null
   status: 'active' | 'revoked' | 'all'
 }
 
-/** A customer with its grants to the agents in the scope, oldest first. */
+/** A customer, and the customer's grants to agents in the scope, oldest grant first. */
 export interface CustomerRecord {
   party: PartyRow
   delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
@@ -184,8 +184,8 @@ export async function listCustomers(
   scope: CustomerScope,
   { limit, beforeId }: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  // Reads each status separately, so that each read can use an index. A customer whose grants have different statuses
-  // is found several times.
+  // Reads each status separately, so that each read can use an index. If a customer's grants have different statuses,
+  // the customer is found several times, so duplicates are removed below.
   const found = await Promise.all(
     statusesOf(scope).map((status) => {
       const ids = delegationsInScope(tx, { ...scope, status })
@@ -200,7 +200,7 @@ export async function listCustomers(
   return { rows: customerIds.length === 0 ? [] : await customerRecords(tx, scope, customerIds), lastId }
 }
 
-/** Finds one customer; undefined if the party has no grant in the scope. */
+/** Finds one customer; undefined if this customer has made no grant in the scope. */
 export async function findCustomer(
   tx: Transaction,
   scope: CustomerScope,
@@ -224,12 +224,12 @@ async function customerRecords(
     .where('customerPartyId', 'in', customerIds)
   const [parties, delegations] = await Promise.all([findParties(tx, customerIds), grants.execute()])
   return customerIds.flatMap((id) => {
-    // If the database sorted, it would walk all grants in id order, instead of reading only the grants of these
-    // customers.
+    // The grants are sorted here, because an `order by` in the query would make the database scan all grants in id
+    // order instead of reading only the grants of these customers.
     const ofCustomer = delegations.filter((row) => row.customerPartyId === id).sort((a, b) => (a.id < b.id ? -1 : 1))
     if (ofCustomer.length === 0) return []
     const party = parties.find((row) => row.id === id)
-    if (party === undefined) throw new Error(`Bug: the customer ${id} is no party.`)
+    if (party === undefined) throw new Error(`Bug: there is no party for the customer ${id}.`)
     return [{ party, delegations: ofCustomer }]
   })
 }
@@ -246,6 +246,6 @@ function delegationsInScope(
   { partyId, agentId, status }: Omit<CustomerScope, 'status'> & { status: Status | readonly Status[] },
 ) {
   const all = tx.db.selectFrom('delegations').where('delegations.status', 'in', [status].flat())
-  // An agent belongs to one party, so the agent id alone selects its customers.
+  // An agent belongs to only one party, so filtering by the agent's id is enough.
   return agentId === null ? all.where('agentPartyId', '=', partyId) : all.where('agentId', '=', agentId)
 }

@@ -4,10 +4,10 @@ import type { EarlierStateRow } from './schema/earlier-states.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The columns that identify a party's rows in each table; null if no response to a read shows the table's rows. Rows
- * that two parties share belong to both.
+ * The columns of each table that contain the id of a row's party. If a table has two such columns, a row belongs to
+ * both parties. Null means that no response to a read shows rows of the table.
  */
-const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
+const partyColumns: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
   wallets: ['partyId'],
   walletAgents: ['partyId'],
   walletPermissions: ['partyId'],
@@ -36,9 +36,9 @@ const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Tabl
   agents: ['partyId'],
   credentials: ['partyId'],
 
-  // No read uses it, because a wallet's row contains the balances.
+  // No read uses the ledger entries, because a wallet's row contains its balances.
   ledgerEntries: null,
-  // No read shows it. It is only used to check new spending against limits.
+  // The service uses these rows only to check new spending against limits.
   spending: null,
   activityResources: null,
   events: null,
@@ -84,42 +84,42 @@ const visibleTo: { readonly [Table in keyof Tables]: readonly (keyof Tables[Tabl
 
 type Rows = Partial<Record<keyof Tables, Record<string, unknown>[]>>
 
-const places = (Object.keys(visibleTo) as (keyof Tables)[]).flatMap((table) => {
-  const columns: readonly string[] | null = visibleTo[table]
+const partyTables = (Object.keys(partyColumns) as (keyof Tables)[]).flatMap((table) => {
+  const columns: readonly string[] | null = partyColumns[table]
   return columns === null ? [] : [{ table, columns }]
 })
 
 /**
- * Runs `change`. If a `stale` rule is set, also stores the previous rows of each party whose rows changed. A rollback
- * of the change removes these stored rows too.
+ * Runs `change`. If a `stale` rule is set, also stores the previous rows of each party whose rows changed. If the
+ * transaction is rolled back, so are these stored rows.
  */
 export async function runAndSaveEarlierRows<T>(
   tx: Transaction,
-  partiesOf: () => readonly string[],
+  findPartyIds: () => readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  // Every change has already read the time, which includes the number of rules.
+  // The number of rules is current, because every change reads the clock first, and the number is in the clock's row.
   if (tx.clock.sandbox.staleRules === 0) return change()
-  const partyIds = partiesOf()
+  const partyIds = findPartyIds()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
   const before = await all()
   const result = await change()
   const after = await all()
   for (const [at, partyId] of partyIds.entries()) {
     const rows = before[at]
-    if (rows !== undefined && rows !== after[at]) await keep(tx, { partyId, rows })
+    if (rows !== undefined && rows !== after[at]) await saveRows(tx, { partyId, rows })
   }
   return result
 }
 
-const keep = writing((db, row: EarlierStateRow) =>
+const saveRows = writing((db, row: EarlierStateRow) =>
   db
     .insertInto('earlierStates')
     .values(row)
     .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows: row.rows })),
 )
 
-/** Carries the result out of the savepoint that is rolled back. */
+/** The error that rolls back the savepoint. It contains the result of the read. */
 class ReadEarlier extends Error {
   readonly result: unknown
   constructor(result: unknown) {
@@ -129,7 +129,7 @@ class ReadEarlier extends Error {
 }
 
 /**
- * Runs `read` on the party's rows as they were before its last change. If no earlier rows are stored, `read` gets the
+ * Runs `read` on the party's rows as they were before they last changed. If no earlier rows are stored, `read` gets the
  * current rows.
  */
 export async function runOnEarlierRows<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
@@ -149,7 +149,7 @@ export async function runOnEarlierRows<T>(tx: Transaction, partyId: string, read
 }
 
 async function rowsOf(tx: Transaction, partyId: string): Promise<Rows> {
-  const found = places.map(async ({ table, columns }) => {
+  const found = partyTables.map(async ({ table, columns }) => {
     const rows = await tx.db
       .selectFrom(table)
       .selectAll()
@@ -160,11 +160,11 @@ async function rowsOf(tx: Transaction, partyId: string): Promise<Rows> {
   return Object.fromEntries(await Promise.all(found)) as Rows
 }
 
-/** The maximum number of rows in one statement, because databases limit the number of parameters. */
+/** The maximum number of rows that one statement inserts. Databases limit the number of parameters. */
 const rowsAtOnce = 200
 
 async function restoreRows(tx: Transaction, partyId: string, rows: Rows): Promise<void> {
-  for (const { table, columns } of places) {
+  for (const { table, columns } of partyTables) {
     await tx.db
       .deleteFrom(table)
       .where((row) => row.or(columns.map((column) => row(column as never, '=', partyId as never))))

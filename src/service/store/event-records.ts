@@ -9,39 +9,39 @@ import type { WebhookRow } from './schema/webhooks.ts'
 import { findShopOrders } from './shop-orders.ts'
 import { findSubscriptions } from './subscriptions.ts'
 
-/** The ids of the records that a party's events concern. */
+/** A party, and the ids of the records that the party's events concern. */
 interface RecordIds {
   partyId: string
   ids: readonly string[]
 }
 
-type OfParties = {
+type PartyTable = {
   [Name in keyof Tables]: Tables[Name] extends { id: string; partyId: string } ? Name : never
 }[keyof Tables]
 
-/** Selects rows of a table by their ids. All of these tables have the columns used here. */
-function byIds<Name extends OfParties>({ db }: Transaction, table: Name, ids: readonly string[]) {
+/** Selects rows of a table by their ids. The type `payments` stands for any of these tables. */
+function byIds<Name extends PartyTable>({ db }: Transaction, table: Name, ids: readonly string[]) {
   return db
     .selectFrom(table as 'payments')
     .selectAll()
     .where('id', 'in', ids)
 }
 
-/** Makes a function that finds records in a table that belong to the party. */
-function ownedRecordsOf<Name extends OfParties>(table: Name) {
+/** Makes a function that finds the party's own records in a table. */
+function ownedRecordsOf<Name extends PartyTable>(table: Name) {
   return async (tx: Transaction, { partyId, ids }: RecordIds) =>
     (await byIds(tx, table, ids).where('partyId', '=', partyId).execute()) as unknown as Tables[Name][]
 }
 
 /**
- * Makes a function that finds records in a table even if they belong to another party. Events of these records go to
- * both parties.
+ * Makes a function that finds records in a table, including records that belong to another party. Events about a
+ * payment, for example, also go to the payee.
  */
-function sharedRecordsOf<Name extends OfParties>(table: Name) {
-  return async (tx: Transaction, those: RecordIds): Promise<Tables[Name][]> => {
-    const found = (await ownedRecordsOf(table)(tx, those)) as { id: string }[]
+function sharedRecordsOf<Name extends PartyTable>(table: Name) {
+  return async (tx: Transaction, lookup: RecordIds): Promise<Tables[Name][]> => {
+    const found = (await ownedRecordsOf(table)(tx, lookup)) as { id: string }[]
     const foundIds = new Set(found.map(({ id }) => id))
-    const others = those.ids.filter((id) => !foundIds.has(id))
+    const others = lookup.ids.filter((id) => !foundIds.has(id))
     const rest = others.length === 0 ? [] : await byIds(tx, table, others).execute()
     return [...found, ...rest] as unknown as Tables[Name][]
   }
@@ -60,14 +60,14 @@ const delegations = (partyColumn: 'customerPartyId' | 'agentPartyId') => {
     tx.db.selectFrom('delegations').selectAll().where(partyColumn, '=', partyId).where('id', 'in', ids).execute()
 }
 
-/** Returns the facts about webhooks that an event does not contain. A deleted webhook has no row to read. */
+/** Returns only ids, because the webhooks may already be deleted. Their events contain the other fields. */
 async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
   return ids.map((id) => ({ id, partyId }))
 }
 
 /**
- * Functions that find the current state of the records that a party's events concern. Deleted records are missing from
- * the results.
+ * The functions that find the current state of the records that a party's events concern, by the first word of the
+ * event type. Except for webhooks, deleted records are missing from the results.
  */
 const recordsOf = {
   party: parties,
@@ -90,17 +90,17 @@ const recordsOf = {
   subscription: findSubscriptions,
   shop_order: findShopOrders,
   webhook: webhooks,
-} as const satisfies { [Word in EventWord]: (tx: Transaction, those: RecordIds) => Promise<{ id: string }[]> }
+} as const satisfies { [Word in EventWord]: (tx: Transaction, lookup: RecordIds) => Promise<{ id: string }[]> }
 
 export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof recordsOf)[Word]>>[number]
 
-/** Finds the records that events concern, keyed by id. */
+/** Finds the records that a party's events concern, and returns them keyed by id. */
 export async function findRecords(
   tx: Transaction,
   word: EventWord,
   { partyId, ids }: RecordIds,
 ): Promise<ReadonlyMap<string, { id: string }>> {
-  const find: (tx: Transaction, those: RecordIds) => Promise<{ id: string }[]> = recordsOf[word]
+  const find: (tx: Transaction, lookup: RecordIds) => Promise<{ id: string }[]> = recordsOf[word]
   const records = await find(tx, { partyId, ids: [...new Set(ids)] })
   return new Map(records.map((record) => [record.id, record]))
 }

@@ -17,7 +17,7 @@ import type { SubscriptionRow } from './schema/subscriptions.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import type { WebhookRow } from './schema/webhooks.ts'
 
-/** The record type of each kind of event, with its JSON columns parsed. */
+/** The type of the record that each kind of event concerns. The JSON columns `billing` and `state` are parsed. */
 interface Records {
   party: PartyRow
   compliance_case: ComplianceCaseRow
@@ -57,9 +57,9 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * The columns of each kind of record that can change, except its version. An event stores the values that they had at
- * the time of the event. All other columns are read from the record itself, so no event contains secrets or their
- * hashes. A webhook is an exception, because it may already be deleted when the event is read.
+ * The columns that an event stores, with their values at the time of the event: for each kind of record, the columns
+ * that can change. Hashes of secrets are never stored. All other columns are read from the record itself. Events about
+ * a webhook also store columns that never change, because the webhook may already be deleted when they are read.
  */
 const states = {
   party: [
@@ -119,10 +119,10 @@ export type WordOf<Type extends EventType> = {
   [Word in EventWord]: Type extends `${Word}.${string}` ? Word : never
 }[EventWord]
 
-/** The columns of a record that an event of this type stores. */
+/** The record columns that an event of this type stores, with their values. */
 export type EventState<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
-/** Returns a record's state for an event as JSON, without null values. */
+/** Returns the values of a record that an event stores, as JSON without null values. */
 export function stateJson(word: EventWord, record: object): string {
   const state: Record<string, unknown> = {}
   for (const column of states[word]) {
@@ -132,7 +132,7 @@ export function stateJson(word: EventWord, record: object): string {
   return JSON.stringify(state)
 }
 
-/** Returns a record as it was at the time of an event, or as it is now if the event has no state. */
+/** Returns a record as it was at the time of an event, or as it is now if the event stores no values. */
 export function atEvent<Row extends object>(
   record: Row,
   { type, state }: { type: EventType; state: string | null },

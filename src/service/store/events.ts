@@ -11,13 +11,13 @@ import { type EventState, stateJson } from './event-states.ts'
 import { deferEvent, findPartyHead, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
-/** The current state of a changed record. Its events go to its party and to this agent. */
+/** The identity of a changed record. If `agentId` is not null, its events are hidden from the party's other agents. */
 type Changed = { partyId: string; id: string; agentId: string | null }
 
 /**
- * Adds events about a record to its party's outbox. Every function that writes the record calls this function. The
- * events are written with the transaction's last statements, because giving an event its number locks the party's head,
- * and other transactions wait for this lock.
+ * Adds events about a record to its party's outbox. Every function that writes the record calls this function. Events
+ * get their numbers at the end of the transaction, because numbering locks the party's head row, and other transactions
+ * must not wait long for this lock.
  */
 export function recordEvents<Type extends EventType>(
   tx: Transaction,
@@ -34,8 +34,8 @@ export function recordEvents<Type extends EventType>(
 }
 
 /**
- * Wraps the store. After each commit, it calls `onEvents` with the parties that got events, and `onPostings` with the
- * postings.
+ * Wraps the store so that each commit is announced: `onEvents` gets the parties that have new events, and `onPostings`
+ * gets the new postings.
  */
 export function withAnnouncements(
   store: Store,
@@ -65,7 +65,7 @@ export function withAnnouncements(
   }
 }
 
-/** Returns a feed of the outbox, with the events that all processes wrote. */
+/** Returns a feed of new events, including events that other processes recorded. */
 export function eventFeed(store: Store) {
   return changeFeed(store, {
     head: 'eventSequence',
@@ -85,7 +85,7 @@ const eventsAfter = prepared((db, by: { partyId: string; sequence: number; upTo:
     .limit(by.limit),
 )
 
-/** Returns the first and the last number of a party's events; undefined if it has none. */
+/** Returns the numbers of a party's first and last stored events; undefined if no events are stored. */
 export async function eventRange(tx: Transaction, partyId: string) {
   const [{ rows }, head] = await Promise.all([firstOfParty(tx, { partyId }), findPartyHead(tx, partyId)])
   const first = rows[0]?.first ?? null
@@ -102,8 +102,8 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
 export const findEvent = finderOf('events', 'partyId', 'sequence')
 
 /**
- * A filter for a party's events: the range of their numbers, from `from` up to but not including `before`, and further
- * conditions.
+ * A filter for a party's events. Their numbers must be at least `from` and less than `before`, and all other conditions
+ * must hold too.
  */
 export interface EventFilter {
   partyId: string
@@ -130,12 +130,12 @@ export function listEvents({ db }: Transaction, filter: EventFilter): Promise<Ev
   return query.orderBy('sequence', 'desc').limit(limit).execute()
 }
 
-/** How long an event is kept, in real time (docs/service.md#events). */
+/** The time after which an event is deleted, in real time (docs/service.md#events). */
 export const eventKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteEvents = deletingOldest('events', ['partyId', 'sequence'], 'recordedAtMs')
 
-/** Returns a party's events after one number and up to another, in order. */
+/** Returns up to `limit` of a party's events in order, with numbers above `sequence` and up to `upTo`. */
 export async function nextEvents(
   tx: Transaction,
   by: { partyId: string; sequence: number; upTo: number; limit: number },
@@ -143,14 +143,14 @@ export async function nextEvents(
   return (await eventsAfter(tx, by)).rows
 }
 
-/** Returns the number of a party's last event; 0 if it has none. */
+/** Returns the number of a party's last event; 0 if the party never had an event. */
 export async function lastEventNumber(tx: Transaction, partyId: string): Promise<number> {
   return (await findPartyHead(tx, partyId))?.eventSequence ?? 0
 }
 
 /**
- * Adds an event immediately, not at the end of the transaction, and returns it with its number. Other transactions that
- * add events for the party wait until this one ends.
+ * Adds an event immediately instead of at the end of the transaction, and returns it with its number. Other
+ * transactions that add events for the party then wait until this transaction ends.
  */
 export async function recordEventNow<Type extends EventType>(
   tx: Transaction,
@@ -161,25 +161,25 @@ export async function recordEventNow<Type extends EventType>(
   const { partyId, id: resourceId, agentId } = changed
   tx.journal.parties.add(partyId)
   const sequence = await nextEventNumber(tx, partyId)
-  const of = { partyId, sequence, type, resourceId, agentId, state: stateJson(wordOf(type), changed) }
-  const event: EventRow = { ...of, createdAtMs, recordedAtMs: tx.clock.lastMs }
-  await insertWhole(tx, event)
+  const values = { partyId, sequence, type, resourceId, agentId, state: stateJson(wordOf(type), changed) }
+  const event: EventRow = { ...values, createdAtMs, recordedAtMs: tx.clock.lastMs }
+  await insertEvent(tx, event)
   return event
 }
 
-const insertWhole = inserting('events')
+const insertEvent = inserting('events')
 
-/** Returns a party's events with these numbers that are still kept. */
+/** Finds a party's events by their numbers. Omits events that have been deleted. */
 export function eventsByNumber({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {
   return db.selectFrom('events').selectAll().where('partyId', '=', partyId).where('sequence', 'in', numbers).execute()
 }
 
-/** The maximum number of events that one search reads. */
+/** The maximum number of events that one call of `eventsOfRecord` searches. */
 export const maxEventsSearched = 10_000
 
 /**
- * Returns a party's events about one record with numbers below `before`, newest first. To continue, pass `lastSequence`
- * as `before`.
+ * Returns a party's events about one record, newest first. With `before`, only events with lower numbers are returned.
+ * To continue, pass `lastSequence` as `before`; if it is null, there are no more events to search.
  */
 export async function eventsOfRecord(
   tx: Transaction,

@@ -9,10 +9,10 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
-/** Finds an account of the party, even if it has been unlinked. */
+/** Finds a party's external account, even if it has been unlinked. */
 export const findExternalAccount = finderOf('externalAccounts', 'partyId', 'id')
 
-/** Finds the party's account by the bank's id for it, even if the account has been unlinked. */
+/** Finds a party's external account by the id that the bank uses, even if the account has been unlinked. */
 export async function findAccountAtBank(
   tx: Transaction,
   by: { partyId: string; bankAccountId: string },
@@ -30,7 +30,7 @@ const accountAtBank = prepared((db, by: { partyId: string; bankAccountId: string
 
 const linked = externalAccountStatuses.filter((status) => status !== 'deleted')
 
-/** Returns the party's linked accounts. */
+/** Returns a party's external accounts, without unlinked ones. */
 export function listExternalAccounts(
   tx: Transaction,
   partyId: string,
@@ -41,7 +41,7 @@ export function listExternalAccounts(
 
 const walk = walking('externalAccounts', (db) => db.selectFrom('externalAccounts').selectAll())
 
-/** Adds a linked account, and writes an event for its party. */
+/** Adds an external account and records an event for its party. */
 export async function insertExternalAccount(tx: Transaction, row: ExternalAccountRow): Promise<void> {
   await insert(tx, row)
   recordEvents(tx, row, externalAccountEvents(undefined, row), row.createdAtMs)
@@ -54,7 +54,7 @@ type Change = Pick<
   'status' | 'connectionStatus' | 'bankName' | 'agentId' | 'instanceId' | 'updatedAtMs'
 >
 
-/** Updates an account, and writes an event for its party. */
+/** Updates an external account, and records the resulting events for its party. */
 export async function updateExternalAccount(
   tx: Transaction,
   before: ExternalAccountRow,

@@ -6,7 +6,7 @@ import type { FailedEffectRow } from './schema/failed-effects.ts'
 
 type Key = Pick<FailedEffectRow, 'partyId' | 'kind' | 'recordId'>
 
-/** The column with the time at which a record's next effect is due. */
+/** The column that contains the time at which a record's next effect is due. */
 export type DueColumn =
   | { table: 'shopOrders' | 'subscriptions'; column: 'nextEventAtMs' }
   | { table: 'payments'; column: 'bankDueAtMs' }
@@ -27,12 +27,12 @@ const byKey = prepared((db, { partyId, kind, recordId }: Key) =>
     .where('recordId', '=', recordId),
 )
 
-/** Returns whether a party has a failed effect whose retry is due. */
+/** Returns whether the retry of any of a party's failed effects is due. */
 export async function isRetryDue(tx: Transaction, by: { partyId: string; nowMs: number }): Promise<boolean> {
-  return (await toRetry(tx, by)).rows.length > 0
+  return (await dueRetry(tx, by)).rows.length > 0
 }
 
-const toRetry = prepared((db, { partyId, nowMs }: { partyId: string; nowMs: number }) =>
+const dueRetry = prepared((db, { partyId, nowMs }: { partyId: string; nowMs: number }) =>
   db
     .selectFrom('failedEffects')
     .select('recordId')
@@ -41,7 +41,7 @@ const toRetry = prepared((db, { partyId, nowMs }: { partyId: string; nowMs: numb
     .limit(1),
 )
 
-/** Returns a party's failed effects in the order of their retries. */
+/** Returns up to `limit` of a party's failed effects, the earliest retry first. */
 export async function listFailedEffects(tx: Transaction, partyId: string, limit: number): Promise<FailedEffectRow[]> {
   return (await soonest(tx, { partyId, limit })).rows
 }
@@ -77,7 +77,7 @@ export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key)
     .where('recordId', '=', recordId),
 )
 
-/** Changes only the time at which a record's effect is due. */
+/** Changes only the due time of a record's effect, from `fromMs` to `toMs`. Does nothing if it is not `fromMs`. */
 export async function changeDueTime(
   tx: Transaction,
   { table, column }: DueColumn,
@@ -89,19 +89,20 @@ export async function changeDueTime(
 }
 
 /**
- * Deletes up to `limit` failed effects whose records have since been changed by a request. Returns how many it deleted.
+ * Deletes up to `limit` failed effects that need no retry, because the record's due time has since changed in another
+ * way. Returns how many it deleted.
  */
 export async function deleteObsoleteFailures(
   tx: Transaction,
-  places: Readonly<Record<TimedKind, DueColumn>>,
+  dueColumns: Readonly<Record<TimedKind, DueColumn>>,
   { nowMs, limit }: { nowMs: number; limit: number },
 ): Promise<number> {
-  const waits: RawBuilder<unknown>[] = Object.entries(places).map(
+  const retryIsPending: RawBuilder<unknown>[] = Object.entries(dueColumns).map(
     ([kind, { table, column }]) => sql`(f."kind" = ${sql.lit(kind)} and exists (select 1 from ${sql.table(table)} r
       where r."partyId" = f."partyId" and r."id" = f."recordId" and r.${sql.ref(column)} = f."retryAtMs"))`,
   )
   const { rows } = await sql<Key>`select f."partyId", f."kind", f."recordId" from "failedEffects" f
-    where f."retryAtMs" <= ${nowMs} and not (${sql.join(waits, sql` or `)}) limit ${limit}`.execute(tx.db)
+    where f."retryAtMs" <= ${nowMs} and not (${sql.join(retryIsPending, sql` or `)}) limit ${limit}`.execute(tx.db)
   for (const key of rows) await deleteFailedEffect(tx, key)
   return rows.length
 }

@@ -7,32 +7,32 @@ import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
-/** The maximum number of rules. There is a limit because each request is compared with all rules. */
+/** The maximum number of rules. Each request is compared with all of them, so more rules would make requests slow. */
 export const maxRules = 100
-/** The place of the first rule that an operation sets. The rules of a file have lower places. */
+/** The `place` of the first rule that an operation sets. Rules from a file have lower numbers, so they come first. */
 const firstSetPlace = 1_000
 
 /** A stored rule with its JSON parsed. */
 export interface StoredRule extends CountedRule, Pick<FaultRow, 'origin' | 'place'> {}
 
-/** Locks the rules and their counts until the transaction ends, and returns them in order. */
+/** Locks the rules and their counts until the transaction ends. Returns the rules in the order of checking. */
 export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
   await tx.lock('faults')
   return allFaults(tx)
 }
 
-/** The query that each request runs while there are rules. */
+/** The query for all rules. Each request runs it while any rule is set. */
 const selectAll = prepared((db) => db.selectFrom('faults').selectAll().orderBy('place'))
 
-/** Returns all rules in the order in which they are checked. */
+/** Returns all rules in the order of checking. */
 export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
   const { rows } = await selectAll(tx, {})
   return rows.map(({ rule, ...row }) => ({ ...row, rule: JSON.parse(rule) as FaultRule }))
 }
 
 /**
- * Sets a rule. It replaces the rule with the same name, or becomes the last rule. Its counts begin at zero.
- * @param rules The current rules, which the caller has locked.
+ * Sets a rule. The new rule replaces a rule with the same id, or becomes the last rule. Its counts start at zero.
+ * @param rules The current rules, from `lockFaults`.
  */
 export async function putFault(
   tx: Transaction,
@@ -43,59 +43,59 @@ export async function putFault(
   const { id } = rule
   const last = Math.max(firstSetPlace - 1, ...rules.map(({ place }) => place))
   const place = rules.find((one) => one.id === id)?.place ?? last + 1
-  const put: StoredRule = { id, place, origin: 'operation', rule, partyId, matched: 0, hits: 0 }
-  await change(tx, { before: rules, gone: [id], put: [put] })
+  const added: StoredRule = { id, place, origin: 'operation', rule, partyId, matched: 0, hits: 0 }
+  await change(tx, { before: rules, removed: [id], added: [added] })
 }
 
-/** Stores the rules of a file. They replace the rules of an earlier file, and all rules with the same names. */
+/** Stores the rules of a file. They replace the rules of an earlier file, and any other rules with the same ids. */
 export async function replaceFileFaults(
   tx: Transaction,
   rules: readonly StoredRule[],
   newRules: readonly (FaultRule & { id: string })[],
 ): Promise<void> {
-  const put = newRules.map((rule, place): StoredRule => {
+  const added = newRules.map((rule, place): StoredRule => {
     return { id: rule.id, place, origin: 'file', rule, partyId: null, matched: 0, hits: 0 }
   })
-  const ofFile = rules.filter(({ origin }) => origin === 'file').map(({ id }) => id)
-  await change(tx, { before: rules, gone: [...ofFile, ...put.map(({ id }) => id)], put })
+  const fromFile = rules.filter(({ origin }) => origin === 'file').map(({ id }) => id)
+  await change(tx, { before: rules, removed: [...fromFile, ...added.map(({ id }) => id)], added })
 }
 
-/** Removes rules by their names. */
+/** Removes rules by their ids. */
 export async function deleteFaults(
   tx: Transaction,
   rules: readonly StoredRule[],
-  gone: readonly string[],
+  removed: readonly string[],
 ): Promise<void> {
-  await change(tx, { before: rules, gone, put: [] })
+  await change(tx, { before: rules, removed, added: [] })
 }
 
 /**
- * Restores the rules that the service started with: resets the counts of the file's rules, and removes the rules that
- * operations set.
+ * Sets the counts of the file's rules to zero, and removes the rules that operations set. Also deletes the stored
+ * earlier rows of all parties.
  */
 export async function resetFaults(tx: Transaction): Promise<void> {
   const rules = await lockFaults(tx)
-  const put = rules
+  const added = rules
     .filter(({ origin }) => origin === 'file')
     .map((rule): StoredRule => ({ ...rule, matched: 0, hits: 0 }))
-  await change(tx, { before: rules, gone: rules.map(({ id }) => id), put })
+  await change(tx, { before: rules, removed: rules.map(({ id }) => id), added })
   await dropEarlierStates(tx)
 }
 
 interface Change {
   before: readonly StoredRule[]
-  gone: readonly string[]
-  put: readonly StoredRule[]
+  removed: readonly string[]
+  added: readonly StoredRule[]
 }
 
 /**
- * Changes the rules and stores their number in the clock's row. If no `stale` rule remains, it deletes the earlier
- * states.
+ * Changes the rules and stores their number in the clock's row. If the last `stale` rule is removed, also deletes the
+ * stored earlier rows of all parties.
  */
-async function change(tx: Transaction, { before, gone, put }: Change): Promise<void> {
-  if (gone.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', gone).execute()
-  for (const { rule, ...row } of put) await insert(tx, { ...row, rule: JSON.stringify(rule) })
-  const after = [...before.filter(({ id }) => !gone.includes(id)), ...put]
+async function change(tx: Transaction, { before, removed, added }: Change): Promise<void> {
+  if (removed.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', removed).execute()
+  for (const { rule, ...row } of added) await insert(tx, { ...row, rule: JSON.stringify(rule) })
+  const after = [...before.filter(({ id }) => !removed.includes(id)), ...added]
   const staleRules = after.filter(isStale).length
   await setFaultCounts(tx, { faultRules: after.length, staleRules })
   await raiseSettingsRevision(tx)

@@ -15,24 +15,24 @@ export interface RequestHashes {
   fingerprint: string
 }
 
-/** Returns whether a record belongs to the request with that fingerprint. */
+/** Returns whether a record was stored for the request with the given fingerprint. */
 export function isForRequest(record: IdempotencyRecordRow, fingerprint: string): boolean {
   return record.fingerprint === shortHash(fingerprint)
 }
 
 type Answered = Pick<IdempotencyRecordRow, 'state' | 'status' | 'answer' | 'finishedAtMs'>
 
-/** Returns the record of a key. */
-export function idempotencyRecord(of: RequestHashes & Answered): IdempotencyRecordRow {
-  return { ...of, key: shortHash(of.key), fingerprint: shortHash(of.fingerprint) }
+/** Builds the row to store for an idempotency key. The hashes are shortened. */
+export function idempotencyRecord(values: RequestHashes & Answered): IdempotencyRecordRow {
+  return { ...values, key: shortHash(values.key), fingerprint: shortHash(values.fingerprint) }
 }
 
-/** Writes the record of a key, replacing an earlier one. */
+/** Stores the record of an idempotency key. Replaces an earlier record of the same key. */
 export const putIdempotencyRecord: (tx: Transaction, row: IdempotencyRecordRow) => Promise<void> = writing(
   (db, row: IdempotencyRecordRow) => insertRecord(db, row),
 )
 
-/** Creates the statement that writes the record of a key. */
+/** Creates the statement that inserts the record of an idempotency key or replaces an earlier record. */
 export function insertRecord(db: Kysely<Tables>, row: IdempotencyRecordRow) {
   const { partyId: _partyId, key: _key, ...rest } = row
   return db
@@ -41,17 +41,17 @@ export function insertRecord(db: Kysely<Tables>, row: IdempotencyRecordRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
 }
 
-/** Returns the first 128 bits of a SHA-256 in base64url. This is long enough that one party's keys do not collide. */
+/** Shortens a hexadecimal SHA-256 to 128 bits, in base64url. Collisions among one party's keys remain negligible. */
 export function shortHash(hash: string): string {
   return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
 }
 
-/** Deletes the records that finished longest ago and returns how many it deleted. */
+/** Deletes the records of the requests that finished longest ago. Returns how many it deleted. */
 export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['partyId', 'key'], 'finishedAtMs')
 
 /**
- * Selects the service time at which the last operation with a stored key finished. The query that reads the clock
- * includes this selection.
+ * Creates a subquery for the time, on the sandbox clock, at which the last request with a stored record finished. The
+ * query that reads the clock includes it.
  */
 export function lastFinished(db: Kysely<Tables>) {
   return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))

@@ -6,7 +6,7 @@ import type { PageOf, PageRequest } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { InvitationLinkRow } from './schema/invitation-links.ts'
 
-/** A link with the name of the developer who made it. */
+/** An invitation link with the developer's name. */
 export interface InvitationLinkRecord extends InvitationLinkRow {
   developerName: string
 }
@@ -18,7 +18,7 @@ export async function findLink(tx: Transaction, partyId: string, id: string): Pr
   return links.where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
 }
 
-/** Finds the link by the hash of its page token, regardless of its party. Anyone who has the token is invited. */
+/** Finds a link by the hash of its page token. It checks no party, because anyone who has the token is invited. */
 export async function findLinkByToken(tx: Transaction, tokenHash: string): Promise<InvitationLinkRecord | undefined> {
   return tx.db
     .selectFrom('invitationLinks')
