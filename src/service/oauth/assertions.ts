@@ -12,7 +12,7 @@ import { agentFor } from '../rules/trusted-issuers.ts'
 import { findAgent } from '../store/agents.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { liveGrants } from '../store/oauth-grants.ts'
-import { recordOnce } from '../store/oauth-records.ts'
+import { saveRecordOnce } from '../store/oauth-records.ts'
 import type { TrustedIssuerRow } from '../store/schema/trusted-issuers.ts'
 import { findIssuer, insertIssuerGrant } from '../store/trusted-issuers.ts'
 import { audienceOf, audiences, jwtBearerGrant } from '../tokens/resources.ts'
@@ -173,7 +173,7 @@ async function accept(
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }
   const expiresAtMs = (exp + 2 * clockTolerance) * 1000
-  if (!(await recordOnce(tx, { ...use, payload: '{}', userCodeHash: null, expiresAtMs, createdAtMs: realNowMs }))) {
+  if (!(await saveRecordOnce(tx, { ...use, payload: '{}', userCodeHash: null, expiresAtMs, createdAtMs: realNowMs }))) {
     throw new RefusedAssertionError('The assertion was already used. Ask the identity provider for a new one.')
   }
   const agentId = agentFor(issuer.agents, all)

@@ -5,7 +5,7 @@ import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.t
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
-import { findParties, partiesAt } from './parties.ts'
+import { findParties, findPartiesOfRecipients } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
 
@@ -82,7 +82,7 @@ export async function customersAmong(
   recipients: readonly string[],
 ): Promise<PartyRow[]> {
   if (recipients.length === 0) return []
-  const parties = await partiesAt(tx, recipients)
+  const parties = await findPartiesOfRecipients(tx, recipients)
   if (parties.length === 0) return []
   const ids = parties.map(({ id }) => id)
   const customers = delegationsInScope(tx, { ...scope, status: statuses.all }).where('customerPartyId', 'in', ids)

@@ -152,11 +152,11 @@ export async function ledgerOfRecords(
 }
 
 /** The maximum number of entries of one posting. */
-const maxSides = 10
+const maxEntriesPerPosting = 10
 
 /** Returns the entries of one posting that belong to a party. */
 export function ledgerOfPosting({ db }: Transaction, partyId: string, postingId: string): Promise<LedgerEntryRow[]> {
-  const ids = [...Array(maxSides).keys()].map((side) => `${postingId}_${side}`)
+  const ids = [...Array(maxEntriesPerPosting).keys()].map((side) => `${postingId}_${side}`)
   const rows = db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId)
   return rows.where('id', 'in', ids).orderBy('id').execute()
 }

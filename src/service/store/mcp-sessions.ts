@@ -11,7 +11,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
     create: (session, bounds) =>
       store.transaction(async (tx) => {
         const ended = await surplus(tx, session, bounds)
-        await removeAll(tx, ended)
+        await removeSessions(tx, ended)
         await insertSession(tx, { ...session, subscribed: '[]' })
         return ended
       }),
@@ -26,7 +26,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         const sessions = tx.db.updateTable('mcpSessions')
         await sessions.set({ usedAtMs }).where('idHash', '=', idHash).where('usedAtMs', '<', usedAtMs).execute()
       }),
-    remove: (idHash) => store.transaction((tx) => removeAll(tx, [idHash])),
+    remove: (idHash) => store.transaction((tx) => removeSessions(tx, [idHash])),
     ...subscriptionsIn(store),
     appendEvent: (event, bounds) =>
       store.transaction(async (tx) => {
@@ -36,7 +36,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         if (sequence > bounds.perStream) await forget(tx, idHash, streamId, sequence - bounds.perStream)
         // Only a new stream or a large message can exceed the limits of a session, so other messages need no check.
         const small = bounds.characters / bounds.perSession
-        if (sequence === 1 || message.length > small) await forgetSurplus(tx, idHash, bounds)
+        if (sequence === 1 || message.length > small) await deleteSurplusEvents(tx, idHash, bounds)
       }),
     forgetEvents: (idHash, streamId, upToSequence) =>
       store.transaction((tx) => forget(tx, idHash, streamId, upToSequence)),
@@ -112,7 +112,7 @@ const mailTopic = (idHash: string) => `mail ${idHash}`
 const maxPerQuery = 500
 
 /** The maximum number of sessions that are removed at once. The next new session removes more. */
-const surplusLimit = 100
+const maxRemovedSessions = 100
 /** The number of rows that one transaction of a sweep removes. */
 const sweepLimit = 500
 
@@ -126,7 +126,7 @@ async function surplus(
   bounds: SessionBounds,
 ): Promise<string[]> {
   const sessions = tx.db.selectFrom('mcpSessions')
-  const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(surplusLimit)
+  const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(maxRemovedSessions)
   const over = await oldest.where('usedAtMs', '<', bounds.usedSinceMs).execute()
   const count = sessions
     .select((row) => row.fn.countAll<number>().as('count'))
@@ -137,7 +137,7 @@ async function surplus(
   const ended = new Set(over.map(({ idHash }) => idHash))
   const end = async (query: typeof living, beyond: number) => {
     if (beyond <= 0) return
-    for (const { idHash } of await query.limit(Math.min(beyond, surplusLimit)).execute()) ended.add(idHash)
+    for (const { idHash } of await query.limit(Math.min(beyond, maxRemovedSessions)).execute()) ended.add(idHash)
   }
   if (all + 1 > bounds.sessions) {
     const largest = await largestParty(tx, partyId, bounds.usedSinceMs)
@@ -158,7 +158,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
 }
 
 /** Deletes a session's oldest events beyond its limit, regardless of their stream. */
-async function forgetSurplus({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
+async function deleteSurplusEvents({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])
   let characters = 0
@@ -178,7 +178,7 @@ async function forget({ db }: Transaction, idHash: string, streamId: string, upT
   await events.where('sequence', '<=', upTo).execute()
 }
 
-async function removeAll({ db }: Transaction, idHashes: string[]): Promise<void> {
+async function removeSessions({ db }: Transaction, idHashes: string[]): Promise<void> {
   if (idHashes.length === 0) return
   for (const table of ['mcpEvents', 'mcpMail', 'mcpSessions'] as const) {
     await db.deleteFrom(table).where('idHash', 'in', idHashes).execute()
@@ -192,7 +192,7 @@ interface Leftover {
 
 function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Cutoffs): Leftover[] {
   const unusedSessions = ({ db }: Transaction) =>
-    db.selectFrom('mcpSessions').select('idHash').where('usedAtMs', '<', usedSinceMs).limit(surplusLimit)
+    db.selectFrom('mcpSessions').select('idHash').where('usedAtMs', '<', usedSinceMs).limit(maxRemovedSessions)
   const events = ({ db }: Transaction) =>
     db.selectFrom('mcpEvents').select(['idHash', 'streamId', 'sequence']).where('sentAtMs', '<', eventsSinceMs)
   const mail = ({ db }: Transaction) =>
@@ -201,7 +201,7 @@ function leftovers({ usedSinceMs, eventsSinceMs, mailSinceMs }: Cutoffs): Leftov
     {
       found: (tx) => unusedSessions(tx).executeTakeFirst(),
       remove: async (tx) =>
-        removeAll(
+        removeSessions(
           tx,
           (await unusedSessions(tx).execute()).map(({ idHash }) => idHash),
         ),

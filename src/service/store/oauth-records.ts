@@ -46,7 +46,7 @@ export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: 
 }
 
 /** Saves a record if its key is not stored yet. Returns false if it is, so each key is used only once. */
-export async function recordOnce(tx: Transaction, row: OAuthRecordRow): Promise<boolean> {
+export async function saveRecordOnce(tx: Transaction, row: OAuthRecordRow): Promise<boolean> {
   await tx.lock(`oauth ${row.model} ${row.idHash}`)
   if ((await findRecord(tx, { model: row.model, idHash: row.idHash })) !== undefined) return false
   await saveRecord(tx, row)

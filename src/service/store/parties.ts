@@ -48,7 +48,7 @@ const partyByPhone = prepared((db, by: { value: string }) =>
 )
 
 /** Finds the parties that have one of these e-mail addresses (lower case), phone numbers or ids. */
-export function partiesAt(tx: Transaction, recipients: readonly string[]): Promise<PartyRow[]> {
+export function findPartiesOfRecipients(tx: Transaction, recipients: readonly string[]): Promise<PartyRow[]> {
   const parties = tx.db.selectFrom('parties').selectAll()
   return parties
     .where((row) =>
@@ -66,7 +66,7 @@ export function partiesAt(tx: Transaction, recipients: readonly string[]): Promi
 export const findPartyByHandle = finderOf('parties', 'handle')
 
 /** Returns whether another party has one of these handles. */
-export async function areTaken(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
+export async function areHandlesTaken(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
   const parties = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
   return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
 }
@@ -123,12 +123,12 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
     .where('id', '=', before.id)
     .execute()
   const after = { ...before, ...change, updatedAtMs: atMs }
-  recordPartyEvents(tx, after, atMs)
+  recordPartyUpdate(tx, after, atMs)
   return after
 }
 
 /** Writes an event about a change of a party or its members. */
-export function recordPartyEvents(tx: Transaction, party: PartyRow, atMs: number): void {
+export function recordPartyUpdate(tx: Transaction, party: PartyRow, atMs: number): void {
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 

@@ -57,7 +57,7 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
     const events = of.filter((one) => 'type' in one)
     const end = of.findLast((one) => 'seal' in one)
     const recordedAtMs = tx.clock.lastMs
-    const numbered = events.map((event, at) => ({ ...event, recordedAtMs, behind: events.length - 1 - at }))
+    const numbered = events.map((event, at) => ({ ...event, recordedAtMs, laterEvents: events.length - 1 - at }))
     const [first, ...rest] = numbered
     if (tx.dialect === 'postgres' && end !== undefined && first !== undefined && numbered.length <= maxRows) {
       const { activitySequence, hash, seal } = end
@@ -72,12 +72,12 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
   /** How many events of the same party follow in this transaction. The head contains the number of the last event. */
-  behind: number
+  laterEvents: number
 }
 
-const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { behind, ...event }: NumberedEvent) => {
+const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { laterEvents, ...event }: NumberedEvent) => {
   const last = db.selectFrom('partyHeads').select('eventSequence').where('partyId', '=', event.partyId)
-  return { ...event, sequence: sql<number>`(${last}) - cast(${behind} as bigint)` }
+  return { ...event, sequence: sql<number>`(${last}) - cast(${laterEvents} as bigint)` }
 })
 
 const extend = writing((db, row: PartyHeadRow) => extendQuery(db, row))
@@ -102,9 +102,9 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
  */
 const extendAndInsert = insertingSeveral(
   'events',
-  (_db, { behind, activitySequence: _, hash: __, seal: ___, eventSequence: ____, ...event }: HeadedEvent) => ({
+  (_db, { laterEvents, activitySequence: _, hash: __, seal: ___, eventSequence: ____, ...event }: HeadedEvent) => ({
     ...event,
-    sequence: sql<number>`(select "eventSequence" from "head") - cast(${behind} as bigint)`,
+    sequence: sql<number>`(select "eventSequence" from "head") - cast(${laterEvents} as bigint)`,
   }),
   (db, { partyId, activitySequence, hash, seal, eventSequence }) =>
     db.with('head', (inner) =>

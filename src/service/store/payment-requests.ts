@@ -172,13 +172,13 @@ export async function assignToNewParty(
 ): Promise<void> {
   for (const address of [email?.toLowerCase(), phone]) {
     if (typeof address !== 'string') continue
-    for (const before of (await openTo(tx, { address })).rows) {
+    for (const before of (await openRequestsTo(tx, { address })).rows) {
       await write(tx, before, { ...before, payerPartyId, updatedAtMs: Math.max(before.updatedAtMs, atMs) })
     }
   }
 }
 
-const openTo = prepared((db, { address }: { address: string }) =>
+const openRequestsTo = prepared((db, { address }: { address: string }) =>
   db
     .selectFrom('paymentRequests')
     .selectAll()

@@ -160,14 +160,14 @@ const overdue = prepared((db, by: DueOf) =>
 )
 
 /** Returns the payments to or from a party's bank account that still wait for approval. */
-export async function inReviewOf(
+export async function paymentsInReview(
   tx: Transaction,
   by: { partyId: string; externalAccountId: string },
 ): Promise<PaymentRow[]> {
-  return (await ofAccountInReview(tx, by)).rows
+  return (await inReviewByAccount(tx, by)).rows
 }
 
-const ofAccountInReview = prepared((db, by: { partyId: string; externalAccountId: string }) =>
+const inReviewByAccount = prepared((db, by: { partyId: string; externalAccountId: string }) =>
   db
     .selectFrom('payments')
     .selectAll()

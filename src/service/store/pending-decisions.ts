@@ -62,7 +62,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
           tries: 0,
           answer: null,
           decidedBy: null,
-          call: await sealValue(tx, system, { partyId, id, what: 'call' }, call),
+          call: await sealValue(tx, system, { partyId, id, part: 'call' }, call),
           createdAtMs: nowMs,
           expiresAtMs: endsAtMs,
         })
@@ -92,7 +92,7 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
       }),
     finish: (id: string, answer: NonNullable<DecisionRecord['answer']>): Promise<void> =>
       store.transaction(async (tx) => {
-        const change = { answer: await sealValue(tx, system, { partyId, id, what: 'answer' }, answer) }
+        const change = { answer: await sealValue(tx, system, { partyId, id, part: 'answer' }, answer) }
         const decisions = tx.db.updateTable('pendingDecisions').set(change).where('partyId', '=', partyId)
         await decisions.where('id', '=', id).execute()
       }),
@@ -131,7 +131,7 @@ export async function countWaiting(
 /**
  * Stores the answer to a decision that was waiting when it was read. Returns false if it has been answered since then.
  */
-export async function storeAnswer(
+export async function storeDecision(
   tx: Transaction,
   { partyId, id }: Pick<PendingDecisionRow, 'partyId' | 'id'>,
   { status, endsAtMs }: StoredDecision,
@@ -151,20 +151,20 @@ export async function storeAnswer(
 export async function openDecision(tx: Transaction, row: PendingDecisionRow): Promise<DecisionRecord> {
   const { id, partyId, principalId, tries, decidedBy, expiresAtMs: endsAtMs } = row
   const state = heldState({ status: row.status, endsAtMs }, await realNow(tx))
-  const call = await openValue<HeldCall>(tx, { partyId, id, what: 'call' }, row.call)
+  const call = await openValue<HeldCall>(tx, { partyId, id, part: 'call' }, row.call)
   const decision = { id, principalId, call, state, tries, decidedBy, endsAtMs } as const
   if (row.answer === null) return decision
-  return { ...decision, answer: await openValue(tx, { partyId, id, what: 'answer' }, row.answer) }
+  return { ...decision, answer: await openValue(tx, { partyId, id, part: 'answer' }, row.answer) }
 }
 
 interface Sealed {
   partyId: string
   id: string
-  what: 'call' | 'answer'
+  part: 'call' | 'answer'
 }
 
 /** Returns the text from which to derive the key that seals a call or an answer. */
-export const decisionText = ({ partyId, id, what }: Sealed) => `pending decision ${what} ${partyId} ${id}`
+export const decisionText = ({ partyId, id, part }: Sealed) => `pending decision ${part} ${partyId} ${id}`
 
 async function sealValue(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {
   const { newestId, derive } = await rootKeys(tx)
@@ -174,7 +174,7 @@ async function sealValue(tx: Transaction, system: System, of: Sealed, value: unk
 async function openValue<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
   const [id, box = ''] = text.split('.')
   const value = unseal(await derivedSecret(tx, Number(id), decisionText(of)), box)
-  if (value === undefined) throw new Error(`Bug: the ${of.what} of the decision ${of.id} cannot be decrypted.`)
+  if (value === undefined) throw new Error(`Bug: the ${of.part} of the decision ${of.id} cannot be decrypted.`)
   return JSON.parse(value) as Value
 }
 

@@ -25,14 +25,14 @@ export async function takeLeases(
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
   // A window that ends later than a new one would end was begun by a wrong clock, so a new window replaces it.
-  const goesOn = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
+  const isCurrent = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const lease = await tx.db
     .insertInto('rateLimits')
     .values(rows)
     .onConflict((conflict) =>
       conflict.column('keyId').doUpdateSet((row) => ({
-        taken: sql<number>`case when ${goesOn} then ${taken} else 0 end + ${row.ref('excluded.taken')}`,
-        endsAtMs: sql<number>`case when ${goesOn} then ${endsAtMs} else ${row.ref('excluded.endsAtMs')} end`,
+        taken: sql<number>`case when ${isCurrent} then ${taken} else 0 end + ${row.ref('excluded.taken')}`,
+        endsAtMs: sql<number>`case when ${isCurrent} then ${endsAtMs} else ${row.ref('excluded.endsAtMs')} end`,
       })),
     )
     .returningAll()

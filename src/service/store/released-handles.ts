@@ -3,7 +3,7 @@ import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
 /** Returns how many handles are reserved for a party that gave them up. */
-export async function countHeldHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
+export async function countReservedHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
   return (await heldOf(tx, { partyId, nowMs })).rows.length
 }
 
@@ -12,7 +12,7 @@ const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
 )
 
 /** Returns whether one of these handles is still reserved for another party that gave it up. */
-export async function areReserved(
+export async function areHandlesReserved(
   tx: Transaction,
   handles: readonly string[],
   { partyId, nowMs }: { partyId: string; nowMs: number },

@@ -206,14 +206,14 @@ async function loadKeys(tx: Transaction): Promise<LoadedKey[]> {
   return rows.map(({ id, lasting }) => {
     const secret = live.get(id)
     if (secret !== undefined) return { id, isRetired: false, of: (text) => hmac(secret, text) }
-    const secretsByText = openedLasting(live, id, lasting)
+    const secretsByText = openLastingSecrets(live, id, lasting)
     return { id, isRetired: true, of: (text) => secretsByText[text] }
   })
 }
 
 const lastingBox = (id: number) => `lasting secrets of root key ${id}`
 
-function openedLasting(live: ReadonlyMap<number, string>, id: number, text: RootKeyRow['lasting']) {
+function openLastingSecrets(live: ReadonlyMap<number, string>, id: number, text: RootKeyRow['lasting']) {
   const [by = '', box = ''] = (text ?? '').split('.')
   const json = unseal(hmac(live.get(Number(by)) ?? '', lastingBox(id)), box)
   if (json === undefined) throw new Error(`Bug: the lasting secrets of the root key ${id} cannot be decrypted.`)

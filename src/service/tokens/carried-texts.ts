@@ -51,8 +51,8 @@ export const carriedTexts: {
       return nonce !== undefined && Number(id) === key.id ? [secondFactorText(userId, nonce)] : []
     }),
   pendingDecisions: ({ partyId, id, call, answer }, key) => [
-    ...(isSealedBy(key, call) ? [decisionText({ partyId, id, what: 'call' })] : []),
-    ...(isSealedBy(key, answer) ? [decisionText({ partyId, id, what: 'answer' })] : []),
+    ...(isSealedBy(key, call) ? [decisionText({ partyId, id, part: 'call' })] : []),
+    ...(isSealedBy(key, answer) ? [decisionText({ partyId, id, part: 'answer' })] : []),
   ],
 }
 

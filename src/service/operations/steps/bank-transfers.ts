@@ -7,7 +7,7 @@ import { requireFunds } from '../../rules/payments.ts'
 import { findApprovalOf, resolveApproval } from '../../store/approvals.ts'
 import { findExternalAccount } from '../../store/external-accounts.ts'
 import { post } from '../../store/ledger.ts'
-import { inReviewOf, replacePayment } from '../../store/payments.ts'
+import { paymentsInReview, replacePayment } from '../../store/payments.ts'
 import type { ExternalAccountRow } from '../../store/schema/external-accounts.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { WalletRow } from '../../store/schema/wallets.ts'
@@ -82,7 +82,7 @@ export async function cancelInReview(
   { tx, nowMs }: ChangeContext,
   { partyId, id: externalAccountId }: Pick<ExternalAccountRow, 'partyId' | 'id'>,
 ): Promise<void> {
-  const rows = await inReviewOf(tx, { partyId, externalAccountId })
+  const rows = await paymentsInReview(tx, { partyId, externalAccountId })
   const approvals = await Promise.all(rows.map((row) => findApprovalOf(tx, row)))
   for (const [at, transfer] of rows.entries()) {
     const approval = approvals[at]

@@ -4,7 +4,7 @@ import { deleteKnownBrowsersOf, deleteSessionsOf } from '../../store/browser-ses
 import { revokeTokensOfUser } from '../../store/credentials.ts'
 import { revokeGrantsOfUser } from '../../store/oauth-grants.ts'
 import { deleteRecordsOfUser } from '../../store/oauth-records.ts'
-import { findParty, recordPartyEvents } from '../../store/parties.ts'
+import { findParty, recordPartyUpdate } from '../../store/parties.ts'
 import type { UserRow } from '../../store/schema/users.ts'
 import { hasOtherOwner, revokeUser } from '../../store/users.ts'
 import { requireManager } from './require-manager.ts'
@@ -33,5 +33,5 @@ export async function removeMember(context: Context, member: UserRow): Promise<v
     revokeTokensOfUser(tx, member, { revokedAtMs: nowMs, revokedBy: actor.userId }),
   ])
   const party = await findParty(tx, partyId)
-  if (party !== undefined) recordPartyEvents(tx, party, nowMs)
+  if (party !== undefined) recordPartyUpdate(tx, party, nowMs)
 }

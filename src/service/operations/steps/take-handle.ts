@@ -1,8 +1,8 @@
 import { type FailureOptions, fail } from '../../../core/errors.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
 import { agentsWithHandles, renameAgents, slugsOf } from '../../store/agents.ts'
-import { areTaken, updateParty } from '../../store/parties.ts'
-import { areReserved, countHeldHandles, releaseHandle, unreserve } from '../../store/released-handles.ts'
+import { areHandlesTaken, updateParty } from '../../store/parties.ts'
+import { areHandlesReserved, countReservedHandles, releaseHandle, unreserve } from '../../store/released-handles.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
 /** How long a handle is reserved for the party that gave it up (docs/service.md#handles). */
@@ -26,7 +26,10 @@ export async function requireFreeHandle(
   await tx.lock(`handle @${handle}`)
   const dashes = [...handle.matchAll(/-/g)].map(({ index }) => index)
   const prefixes = [handle, ...dashes.map((index) => handle.slice(0, index))]
-  const taken = await Promise.all([areTaken(tx, prefixes, partyId), areReserved(tx, prefixes, { partyId, nowMs })])
+  const taken = await Promise.all([
+    areHandlesTaken(tx, prefixes, partyId),
+    areHandlesReserved(tx, prefixes, { partyId, nowMs }),
+  ])
   if (taken.includes(true)) fail('conflict', options)
 }
 
@@ -42,7 +45,7 @@ export async function takeHandle(context: ChangeContext, before: PartyRow, handl
   await requireFreeHandle(context, partyId, handle, { detail: taken, source })
   await unreserve(tx, handle)
   if (before.handle !== null) {
-    if ((await countHeldHandles(tx, partyId, nowMs)) >= maxHeld) {
+    if ((await countReservedHandles(tx, partyId, nowMs)) >= maxHeld) {
       const detail = `The party released ${maxHeld} handles in the last 14 days, which is the maximum. Take one of them back, or wait.`
       fail('conflict', { detail, source })
     }

@@ -18,7 +18,7 @@ import {
   type DecisionRecord,
   findDecision,
   openDecision,
-  storeAnswer,
+  storeDecision,
   waitingDecisions,
 } from '../../store/pending-decisions.ts'
 import type { UserRow } from '../../store/schema/users.ts'
@@ -76,7 +76,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         const { tx, nowMs: atMs, realNowMs } = context
         const row = decisionIdPattern.test(id) ? await findDecision(tx, { partyId: user.partyId, id }) : undefined
         const after = row && withAnswer({ status: row.status, endsAtMs: row.expiresAtMs }, answer, realNowMs)
-        if (row === undefined || after === undefined || !(await storeAnswer(tx, row, after, user.id))) {
+        if (row === undefined || after === undefined || !(await storeDecision(tx, row, after, user.id))) {
           return unchanged(undefined)
         }
         const { event, operation } = recordsByAnswer[answer]
