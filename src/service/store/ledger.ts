@@ -23,7 +23,7 @@ export async function post(
   await postAll(tx, system, wallet, [{ ...at, posting }])
 }
 
-/** Enters several postings on one wallet, and changes its balances only once. */
+/** Enters several postings on one wallet, and changes the wallet's balances with a single update. */
 export async function postAll(
   tx: Transaction,
   system: System,
@@ -35,7 +35,7 @@ export async function postAll(
 
 /**
  * Enters postings on several wallets. The wallets' rows are updated in the order of their ids, so that two transactions
- * between the same wallets do not deadlock.
+ * that change the same wallets cannot deadlock.
  */
 export async function postBetween(
   tx: Transaction,
@@ -44,7 +44,7 @@ export async function postBetween(
   postings: readonly DatedPosting[],
 ): Promise<void> {
   const [first] = wallets
-  if (first === undefined) throw new Error('Bug: a posting has no wallet.')
+  if (first === undefined) throw new Error('Bug: postings were entered on no wallet.')
   for (const { posting } of postings) assertBalanced(posting)
   if (wallets.some(({ partyId }) => partyId !== wallets[0]?.partyId)) tx.runAlone()
   const ordered = [...wallets].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -72,7 +72,8 @@ export async function postBetween(
 }
 
 /**
- * Adds the postings to the journal at the end of the transaction, so that a savepoint that is rolled back adds none.
+ * Adds postings to the journal. This runs at the end of the transaction, so that the journal gets no postings of a
+ * savepoint that was rolled back.
  */
 async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
   tx.journal.postings.push(...posted.flat())
@@ -81,14 +82,14 @@ async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[
 const insertEntries = insertingSeveral('ledgerEntries')
 
 /**
- * The maximum number of entries scanned for one wallet. Entries have no index by wallet, because it would slow down
- * every posting.
+ * The maximum number of a party's entries that are scanned for one page of a wallet's entries. Entries have no index by
+ * wallet, because such an index would slow down every posting.
  */
 const maxScanned = 20_000
 
 /**
- * Returns a wallet's newest entries before an id. A page may have fewer entries than requested; the next page continues
- * after it.
+ * Returns a page of a wallet's entries, newest first. A page may have fewer entries than requested, even if more pages
+ * follow.
  */
 export async function walletEntries(
   { db }: Transaction,
@@ -126,8 +127,8 @@ const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
 export const maxLedgerSearched = 20_000
 
 /**
- * Returns the ledger entries that these records caused, oldest first. Entries have no index by record, because it would
- * slow down every posting. Instead, the search begins after `fromId`, which must sort before the entries.
+ * Returns the ledger entries that the given records caused, oldest first. Entries have no index by record, because such
+ * an index would slow down every posting. Instead, the search scans the entries whose ids are greater than `fromId`.
  */
 export async function ledgerOfRecords(
   { db }: Transaction,
@@ -151,12 +152,12 @@ export async function ledgerOfRecords(
   return { rows, lastId: last?.id ?? null }
 }
 
-/** The maximum number of entries of one posting. */
+/** The maximum number of entries in one posting. */
 const maxEntriesPerPosting = 10
 
 /** Returns the entries of one posting that belong to a party. */
 export function ledgerOfPosting({ db }: Transaction, partyId: string, postingId: string): Promise<LedgerEntryRow[]> {
-  const ids = [...Array(maxEntriesPerPosting).keys()].map((side) => `${postingId}_${side}`)
+  const ids = [...Array(maxEntriesPerPosting).keys()].map((index) => `${postingId}_${index}`)
   const rows = db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId)
   return rows.where('id', 'in', ids).orderBy('id').execute()
 }

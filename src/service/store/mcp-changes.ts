@@ -3,7 +3,7 @@ import { changeFeed } from './change-feed.ts'
 import type { Store } from './engine/store.ts'
 
 /**
- * Makes a change feed from the activity that all processes recorded. Each change names the credential that caused it.
+ * Creates a feed of the changes that all processes recorded. Each change has the id of the credential that caused it.
  */
 export function createMcpChanges(store: Store) {
   return changeFeed(store, {
@@ -15,7 +15,7 @@ export function createMcpChanges(store: Store) {
         .where('partyId', '=', partyId)
         .where('sequence', '>', sequence)
         .where('sequence', '<=', upTo)
-        // An injected fault is not a change by a caller, so hosts are not notified of it.
+        // An injected fault changes no resource, so hosts are not notified of it.
         .where('operation', '!=', faultEntry)
         .orderBy('sequence')
         .limit(limit)

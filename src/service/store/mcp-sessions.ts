@@ -10,7 +10,7 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
   return {
     create: (session, bounds) =>
       store.transaction(async (tx) => {
-        const ended = await surplus(tx, session, bounds)
+        const ended = await sessionsToEnd(tx, session, bounds)
         await removeSessions(tx, ended)
         await insertSession(tx, { ...session, subscribed: '[]' })
         return ended
@@ -33,20 +33,21 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         const { idHash, streamId, sequence, message } = event
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
-        if (sequence > bounds.perStream) await forget(tx, idHash, streamId, sequence - bounds.perStream)
-        // Only a new stream or a large message can exceed the limits of a session, so other messages need no check.
+        if (sequence > bounds.perStream) await deleteEvents(tx, idHash, streamId, sequence - bounds.perStream)
+        // Checking a session's limits reads many events, so they are checked only when a stream begins or a message is
+        // large. Small messages may exceed the limits until the next check.
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await deleteSurplusEvents(tx, idHash, bounds)
       }),
     forgetEvents: (idHash, streamId, upToSequence) =>
-      store.transaction((tx) => forget(tx, idHash, streamId, upToSequence)),
+      store.transaction((tx) => deleteEvents(tx, idHash, streamId, upToSequence)),
     readEvents: (idHash, streamId, after) =>
       store.read(async (tx) => (await eventsAfter(tx, { idHash, streamId, after })).rows),
     ...mailIn(store, signals),
     sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // Usually there is nothing to delete, so a read, which takes no lock, checks first. Each batch is a separate
-        // transaction.
+        // A read checks first whether there is anything to delete, because a read takes no lock and usually finds
+        // nothing. Each batch is deleted in a separate transaction.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },
@@ -80,16 +81,16 @@ function subscriptionsIn(store: Store): Pick<SessionStore, 'subscribe' | 'subscr
 
 function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 'deliver' | 'onMail' | 'takeMail'> {
   return {
-    deliver: async (mail, limit) => {
+    deliver: async (mail, maxUnread) => {
       await store.transaction(async (tx) => {
         const { idHash } = mail
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         const unread = await tx.db.selectFrom('mcpMail').select('id').where('idHash', '=', idHash).execute()
-        if (unread.length >= limit) return
+        if (unread.length >= maxUnread) return
         await tx.db
           .insertInto('mcpMail')
           .values(mail)
-          .onConflict((of) => of.doNothing())
+          .onConflict((conflict) => conflict.doNothing())
           .execute()
       })
       signals?.send(mailTopic(mail.idHash))
@@ -111,39 +112,39 @@ const mailTopic = (idHash: string) => `mail ${idHash}`
 /** The maximum number of ids in one query. */
 const maxPerQuery = 500
 
-/** The maximum number of sessions that are removed at once. The next new session removes more. */
+/** The maximum number of sessions that one query selects for removal. Later queries select the rest. */
 const maxRemovedSessions = 100
-/** The number of rows that one transaction of a sweep removes. */
+/** The maximum number of events or messages that one transaction of a sweep deletes. */
 const sweepLimit = 500
 
 /**
- * Returns the sessions to end before a new one begins: expired ones, and those beyond a limit that have been unused for
- * the longest time.
+ * Returns the sessions to end before a new one begins: expired sessions and, if the new session would exceed a limit,
+ * the least recently used sessions.
  */
-async function surplus(
+async function sessionsToEnd(
   tx: Transaction,
   { principalId, partyId }: SessionRecord,
   bounds: SessionBounds,
 ): Promise<string[]> {
   const sessions = tx.db.selectFrom('mcpSessions')
   const oldest = sessions.select('idHash').orderBy('usedAtMs').limit(maxRemovedSessions)
-  const over = await oldest.where('usedAtMs', '<', bounds.usedSinceMs).execute()
+  const expired = await oldest.where('usedAtMs', '<', bounds.usedSinceMs).execute()
   const count = sessions
     .select((row) => row.fn.countAll<number>().as('count'))
     .where('usedAtMs', '>=', bounds.usedSinceMs)
   const all = Number((await count.executeTakeFirstOrThrow()).count)
   const ownCount = Number((await count.where('principalId', '=', principalId).executeTakeFirstOrThrow()).count)
-  const living = oldest.where('usedAtMs', '>=', bounds.usedSinceMs)
-  const ended = new Set(over.map(({ idHash }) => idHash))
-  const end = async (query: typeof living, beyond: number) => {
+  const live = oldest.where('usedAtMs', '>=', bounds.usedSinceMs)
+  const ended = new Set(expired.map(({ idHash }) => idHash))
+  const end = async (query: typeof live, beyond: number) => {
     if (beyond <= 0) return
     for (const { idHash } of await query.limit(Math.min(beyond, maxRemovedSessions)).execute()) ended.add(idHash)
   }
   if (all + 1 > bounds.sessions) {
     const largest = await largestParty(tx, partyId, bounds.usedSinceMs)
-    await end(living.where('partyId', '=', largest), all + 1 - bounds.sessions)
+    await end(live.where('partyId', '=', largest), all + 1 - bounds.sessions)
   }
-  await end(living.where('principalId', '=', principalId), ownCount + 1 - bounds.sessionsPerPrincipal)
+  await end(live.where('principalId', '=', principalId), ownCount + 1 - bounds.sessionsPerPrincipal)
   return [...ended]
 }
 
@@ -157,7 +158,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
   return (await ordered.limit(1).executeTakeFirst())?.partyId ?? partyId
 }
 
-/** Deletes a session's oldest events beyond its limit, regardless of their stream. */
+/** Deletes a session's oldest events if the session exceeds its limits, no matter which streams they belong to. */
 async function deleteSurplusEvents({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])
@@ -173,7 +174,7 @@ async function deleteSurplusEvents({ db }: Transaction, idHash: string, bounds: 
   }
 }
 
-async function forget({ db }: Transaction, idHash: string, streamId: string, upTo: number): Promise<void> {
+async function deleteEvents({ db }: Transaction, idHash: string, streamId: string, upTo: number): Promise<void> {
   const events = db.deleteFrom('mcpEvents').where('idHash', '=', idHash).where('streamId', '=', streamId)
   await events.where('sequence', '<=', upTo).execute()
 }
@@ -238,22 +239,22 @@ const insertSession = inserting('mcpSessions')
 
 const insertEvent = inserting('mcpEvents')
 
-const eventsAfter = prepared((db, of: { idHash: string; streamId: string; after: number }) =>
+const eventsAfter = prepared((db, by: { idHash: string; streamId: string; after: number }) =>
   db
     .selectFrom('mcpEvents')
     .selectAll()
-    .where('idHash', '=', of.idHash)
-    .where('streamId', '=', of.streamId)
-    .where('sequence', '>', of.after)
+    .where('idHash', '=', by.idHash)
+    .where('streamId', '=', by.streamId)
+    .where('sequence', '>', by.after)
     .orderBy('sequence'),
 )
 
-const mailFor = prepared((db, of: { idHash: string; addressee: string }) =>
+const mailFor = prepared((db, by: { idHash: string; addressee: string }) =>
   db
     .selectFrom('mcpMail')
     .selectAll()
-    .where('idHash', '=', of.idHash)
-    .where((row) => row.or([row('addressee', '=', of.addressee), row('addressee', '=', '')]))
+    .where('idHash', '=', by.idHash)
+    .where((row) => row.or([row('addressee', '=', by.addressee), row('addressee', '=', '')]))
     .orderBy('sentAtMs')
     .orderBy('id'),
 )

@@ -7,7 +7,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** A grant with its agent's status, because deleting the agent ends the grant. */
+/** A grant with the status of its agent, because the grant ends when the agent is revoked. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }
 
 export async function findGrant(tx: Transaction, id: string): Promise<GrantWithAgent | undefined> {
@@ -26,8 +26,8 @@ const grantById = prepared((db, by: { id: string }) =>
 )
 
 /**
- * Returns whether a grant still works. @param realNowMs The current real time, which decides whether the grant has
- * expired.
+ * Returns whether a grant still works.
+ * @param realNowMs The current real time, because grants expire by the real clock.
  */
 export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
   const { revokedAtMs, expiresAtMs, agentId, agentStatus } = grant
@@ -40,7 +40,7 @@ export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
 
 export const insertGrant = inserting('oauthGrants')
 
-/** Saves the properties that change while a grant is live. */
+/** Updates the properties that can change while a grant is live. */
 export async function updateGrant(
   tx: Transaction,
   id: string,
@@ -76,10 +76,10 @@ const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number })
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 
-/** The maximum number of grants in a list for a person. The list has the newest grants. */
+/** The maximum number of grants in a list for a person. If there are more, the list contains the newest. */
 const maxGrants = 200
 
-/** Returns a user's working grants, newest first. They can be limited to those of one application. */
+/** Returns a user's live grants, newest first. If `clientId` is given, returns only the grants to that client. */
 export async function liveGrants(
   tx: Transaction,
   userId: string,
@@ -100,27 +100,27 @@ export async function liveGrants(
   return rows.filter((row) => grantIsLive(row, realNowMs))
 }
 
-/** Selects the grants that a user gave, for filtering another table. */
+/** Returns a subquery that selects the ids of all grants that a user gave. */
 export function grantsOfUser(userId: string) {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.userId', '=', userId)
 }
 
 /**
- * Selects the grants to the application whose client id is in a column of another table. This is for filtering that
- * table.
+ * Returns a subquery that selects the ids of all grants to a client. The given column of the outer query contains the
+ * client's id.
  */
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))
 }
 
-/** The prefix of an application's client id. No client can choose its id, so no other client's id has this prefix. */
-const prefix = 'oap_'
+/** The prefix of an application's client id. The ids of other clients are generated or are URLs, and never have it. */
+const applicationPrefix = 'oap_'
 
-/** Returns whether the client is an application that a party registered and that signs in by itself. */
+/** Returns whether the client is an application that a party registered. */
 export function isApplication({ clientId }: { clientId: string }): boolean {
-  return clientId.startsWith(prefix)
+  return clientId.startsWith(applicationPrefix)
 }
 
 /** Finds an application's grant by party and id, or by client id if the party is not known yet. */
@@ -140,7 +140,7 @@ export function listApplications(tx: Transaction, partyId: string, page: PageReq
   return readPage(applications(tx).where('partyId', '=', partyId), page)
 }
 
-/** Returns a party's applications that still work, newest first. */
+/** Returns the live grants of a party's applications, newest first. */
 export async function liveApplications(tx: Transaction, partyId: string, realNowMs: number): Promise<GrantWithAgent[]> {
   const ids = applications(tx)
     .clearSelect()

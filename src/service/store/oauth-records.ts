@@ -17,7 +17,7 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
         grantId,
         uid,
         expiresAtMs,
-        // Keeps the stored user code, because a device code that was found by its id is saved without one.
+        // A device code that was read by its id lacks its user code. Saving it again keeps the stored user code.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),
     )
@@ -35,7 +35,7 @@ export async function findRecord(
 
 /** Marks a code or token as used. Returns false if it was already used, so only one of two concurrent uses succeeds. */
 export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: number): Promise<boolean> {
-  // If two processes use it at once, the second one sees the row that the first one wrote.
+  // If two processes use the record at the same time, the second one waits and then reads what the first one wrote.
   await tx.lock(`oauth ${key.model} ${key.idHash}`)
   const row = await findRecord(tx, key)
   if (row === undefined) return false
@@ -45,7 +45,7 @@ export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: 
   return true
 }
 
-/** Saves a record if its key is not stored yet. Returns false if it is, so each key is used only once. */
+/** Saves a record unless its key is already stored. Returns whether the record was saved. */
 export async function saveRecordOnce(tx: Transaction, row: OAuthRecordRow): Promise<boolean> {
   await tx.lock(`oauth ${row.model} ${row.idHash}`)
   if ((await findRecord(tx, { model: row.model, idHash: row.idHash })) !== undefined) return false
@@ -61,7 +61,7 @@ export async function deleteRecordsOfGrant(tx: Transaction, grantId: string): Pr
   await tx.db.deleteFrom('oauthRecords').where('grantId', '=', grantId).execute()
 }
 
-/** Deletes all records that came from the grants of a user. */
+/** Deletes all records that belong to a user's grants. */
 export async function deleteRecordsOfUser(tx: Transaction, userId: string): Promise<void> {
   await tx.db.deleteFrom('oauthRecords').where('grantId', 'in', grantsOfUser(userId)).execute()
 }
@@ -70,17 +70,17 @@ export async function deleteRecordsOfUser(tx: Transaction, userId: string): Prom
 export const deleteRecords = deletingOldest('oauthRecords', ['model', 'idHash'], 'expiresAtMs')
 
 /**
- * The kinds of stored clients: registered clients, and clients that describe themselves in a document. `uid` contains
- * the client's id.
+ * The values of `model` for clients: registered clients, and clients that publish their metadata in a document. The
+ * column `uid` contains the client's id.
  */
 type ClientModel = 'Client' | 'ClientDocument'
 
-/** How long a client that was never connected is kept. */
+/** How long the service stores a client that nobody has connected. */
 export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
-  // A client that has ever been connected is kept, because its connection may be renewed. A client with its own grant
-  // is an application that a party registered, so it is kept too.
+  // A client that was ever connected stays stored, because the user may connect it again. A client with a `grantId` is
+  // an application that a party registered. It is deleted only with its grant.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
 /** Functions that delete the oldest clients that were never connected, and return how many they deleted. */

@@ -23,8 +23,8 @@ export function findParties(tx: Transaction, ids: readonly string[]): Promise<Pa
 }
 
 /**
- * Finds the party with that e-mail address (lower case) or phone number (E.164). If there are several, finds the
- * oldest.
+ * Finds the party with the given email address (in lower case) or phone number (E.164). If several parties have it,
+ * finds the oldest.
  */
 export async function findPartyByAddress(
   tx: Transaction,
@@ -47,7 +47,7 @@ const partyByPhone = prepared((db, by: { value: string }) =>
   db.selectFrom('parties').selectAll().where('phone', '=', by.value).orderBy('id').limit(1),
 )
 
-/** Finds the parties that have one of these e-mail addresses (lower case), phone numbers or ids. */
+/** Finds the parties that have one of these email addresses (in lower case), phone numbers or ids. */
 export function findPartiesOfRecipients(tx: Transaction, recipients: readonly string[]): Promise<PartyRow[]> {
   const parties = tx.db.selectFrom('parties').selectAll()
   return parties
@@ -62,7 +62,7 @@ export function findPartiesOfRecipients(tx: Transaction, recipients: readonly st
     .execute()
 }
 
-/** Finds the party with that handle, which is written without `@`. */
+/** Finds the party with the given handle (without the `@`). */
 export const findPartyByHandle = finderOf('parties', 'handle')
 
 /** Returns whether another party has one of these handles. */
@@ -71,7 +71,7 @@ export async function areHandlesTaken(tx: Transaction, handles: readonly string[
   return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
 }
 
-/** Finds a recipient's party; undefined for a person who has no party yet. */
+/** Finds a recipient's party. Returns undefined for a person who has no party yet. */
 export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }
@@ -90,7 +90,7 @@ const newParty = {
 
 export type NewParty = New<PartyRow, keyof typeof newParty> & { walletId?: string | undefined }
 
-/** Creates a party with its default wallet, which receives the given funds from outside the service. */
+/** Creates a party and its default wallet with the given opening balance. Returns the wallet. */
 export async function createParty(
   tx: Transaction,
   system: System,
@@ -99,8 +99,8 @@ export async function createParty(
 ): Promise<WalletRow> {
   const { id: partyId, createdAtMs } = party
   await insertParty(tx, party)
-  const of = { id: newId('wal', system, createdAtMs), partyId, displayName: 'Main wallet', createdAtMs }
-  const wallet: WalletRow = { ...newWallet, ...of, isDefault: 1 }
+  const base = { id: newId('wal', system, createdAtMs), partyId, displayName: 'Main wallet', createdAtMs }
+  const wallet: WalletRow = { ...newWallet, ...base, isDefault: 1 }
   await insertWallet(tx, wallet)
   if (fundsCents > 0) {
     await post(tx, system, wallet, funded(wallet.id, fundsCents), { nowMs: createdAtMs, sourceId: null })
@@ -115,7 +115,7 @@ type Change = Partial<
   >
 >
 
-/** Updates a party, and writes an event for it. */
+/** Updates a party, and writes a `party.updated` event. */
 export async function updateParty(tx: Transaction, before: PartyRow, change: Change, atMs: number): Promise<PartyRow> {
   await tx.db
     .updateTable('parties')
@@ -127,12 +127,12 @@ export async function updateParty(tx: Transaction, before: PartyRow, change: Cha
   return after
 }
 
-/** Writes an event about a change of a party or its members. */
+/** Writes a `party.updated` event after a change to a party or its members. */
 export function recordPartyUpdate(tx: Transaction, party: PartyRow, atMs: number): void {
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 
-/** Adds a party without a wallet. */
+/** Adds a party without a wallet, and makes it the payer of open requests to its email address or phone number. */
 export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
   const row = { ...newParty, ...party }
   await tx.db.insertInto('parties').values(row).execute()

@@ -11,21 +11,21 @@ import type { Tables } from './schema/tables.ts'
 /** An event that has no number yet. */
 export type NewEvent = Omit<EventRow, 'sequence' | 'recordedAtMs'>
 
-/** The sealed end of a party's activity chain. */
+/** The end of a party's activity chain, with the signature that seals it. */
 export type SealedEnd = Pick<PartyHeadRow, 'partyId' | 'activitySequence' | 'hash' | 'seal'>
 
 export const findPartyHead = finderOf('partyHeads', 'partyId')
 
-/** The numbers in a head: the number of the last activity row, and the number of the last event. */
+/** The columns of a party's head that contain the number of its last activity row and of its last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Reads the parties' last numbers, and the clock's current epoch. Omits parties that have no numbered rows. */
-export function lastNumbers({ db }: Transaction, partyIds: readonly string[], of: LastNumber) {
+/** Returns each party's last number, with the current epoch of the sandbox clock. Omits parties without such rows. */
+export function lastNumbers({ db }: Transaction, partyIds: readonly string[], column: LastNumber) {
   return db
     .selectFrom('partyHeads')
-    .select(['partyId', `${of} as sequence`, epochIn(db).as('epoch')])
+    .select(['partyId', `${column} as sequence`, epochIn(db).as('epoch')])
     .where('partyId', 'in', partyIds)
-    .where(of, '>', 0)
+    .where(column, '>', 0)
     .execute()
 }
 
@@ -35,29 +35,29 @@ export async function nextActiveParty({ db }: Transaction, after: string): Promi
   return (await active.where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst())?.partyId
 }
 
-/** Defers an event to the end of the transaction, where it gets its party's next event number. */
+/** Defers an event to the end of the transaction. There, the event gets its party's next event number. */
 export function deferEvent(tx: Transaction, event: NewEvent): void {
   tx.atEnd(writeHeads, event)
 }
 
-/** Defers writing the new end of a party's chain to the end of the transaction. */
+/** Defers the new end of a party's activity chain, which is written at the end of the transaction. */
 export function deferEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
 
-/** Returns the new end of a party's chain that this transaction has deferred and not written yet. */
+/** Returns the latest end of a party's activity chain that this transaction has deferred but not written yet. */
 export function deferredEnd(tx: Transaction, partyId: string): SealedEnd | undefined {
   return tx.deferred(writeHeads).findLast((one) => 'seal' in one && one.partyId === partyId) as SealedEnd | undefined
 }
 
-/** Writes the heads of all parties in the order of their ids, so that concurrent transactions do not deadlock. */
-async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)[]): Promise<void> {
-  const byParty = [...Map.groupBy(left, ({ partyId }) => partyId)].sort(([a], [b]) => (a < b ? -1 : 1))
-  for (const [partyId, of] of byParty) {
-    const events = of.filter((one) => 'type' in one)
-    const end = of.findLast((one) => 'seal' in one)
+/** Writes deferred events and chain ends in the order of party ids, so that concurrent transactions cannot deadlock. */
+async function writeHeads(tx: Transaction, deferred: readonly (NewEvent | SealedEnd)[]): Promise<void> {
+  const byParty = [...Map.groupBy(deferred, ({ partyId }) => partyId)].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [partyId, items] of byParty) {
+    const events = items.filter((one) => 'type' in one)
+    const end = items.findLast((one) => 'seal' in one)
     const recordedAtMs = tx.clock.lastMs
-    const numbered = events.map((event, at) => ({ ...event, recordedAtMs, laterEvents: events.length - 1 - at }))
+    const numbered = events.map((event, index) => ({ ...event, recordedAtMs, laterEvents: events.length - 1 - index }))
     const [first, ...rest] = numbered
     if (tx.dialect === 'postgres' && end !== undefined && first !== undefined && numbered.length <= maxRows) {
       const { activitySequence, hash, seal } = end
@@ -71,7 +71,7 @@ async function writeHeads(tx: Transaction, left: readonly (NewEvent | SealedEnd)
 }
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
-  /** How many events of the same party follow in this transaction. The head contains the number of the last event. */
+  /** How many events of the same party follow in this transaction. The event's number is that much below the head's. */
   laterEvents: number
 }
 
@@ -97,8 +97,8 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
 }
 
 /**
- * Does the work of `extend` and `insertEvents` in one statement, which SQLite does not support. The first event also
- * carries the head's columns.
+ * Does the work of `extend` and `insertEvents` in one statement, which only Postgres supports. The first event must
+ * also have the columns of the head.
  */
 const extendAndInsert = insertingSeveral(
   'events',
@@ -129,8 +129,8 @@ const advance = writing((db, { partyId, count }: { partyId: string; count: numbe
 )
 
 /**
- * Takes the number of a party's next event immediately. Other transactions that need a number for this party wait until
- * this transaction ends.
+ * Reserves and returns the number of a party's next event immediately. Other transactions that need an event number of
+ * this party wait until this transaction ends.
  */
 export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
   tx.runAlone()

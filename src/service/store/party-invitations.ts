@@ -26,7 +26,8 @@ const insert = inserting('partyInvitations')
 export const findPartyInvitation = finderOf('partyInvitations', 'partyId', 'id')
 
 /**
- * Finds the invitation by the hash of its page token, regardless of its party. Only the invited person has the token.
+ * Finds an invitation of any party by the hash of its page token. The token is proof enough, because only the invited
+ * person has it.
  */
 export async function findPartyInvitationByToken(
   tx: Transaction,
@@ -44,7 +45,7 @@ const invitationByToken = prepared((db, by: { tokenHash: string }) =>
     .where('tokenHash', '=', by.tokenHash),
 )
 
-/** A filter for a party's invitations; undefined matches all. */
+/** A filter for a party's invitations. A field that is undefined does not restrict the result. */
 export interface PartyInvitationScope {
   partyId: string
   /** The email address in lower case. */
@@ -65,7 +66,7 @@ export function listPartyInvitations(
 
 const walk = walking('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
 
-/** Finds the pending invitation for that address. There is at most one. */
+/** Finds a party's pending invitation to the given email address. There is at most one. */
 export async function pendingPartyInvitation(
   tx: Transaction,
   by: { partyId: string; email: string },
@@ -84,7 +85,7 @@ const pendingByEmail = prepared((db, by: { partyId: string; email: string }) =>
 
 type Answer = Pick<PartyInvitationRow, 'status' | 'userId' | 'updatedAtMs'>
 
-/** Writes the outcome of an invitation, and an event for the inviting party. */
+/** Saves the outcome of an invitation, and writes an event for the inviting party. */
 export async function answerPartyInvitation<Row extends PartyInvitationRow>(
   tx: Transaction,
   before: Row,
@@ -98,7 +99,7 @@ export async function answerPartyInvitation<Row extends PartyInvitationRow>(
 }
 
 const update = changingOne(
-  (db, { partyId, id, version, next, ...answer }: Answer & Identified) =>
+  (db, { partyId, id, version, next, ...answer }: Answer & Key) =>
     db
       .updateTable('partyInvitations')
       .set({ ...answer, version: next })
@@ -108,7 +109,7 @@ const update = changingOne(
   ({ id }) => `party invitation ${id}`,
 )
 
-interface Identified {
+interface Key {
   partyId: string
   id: string
   version: number

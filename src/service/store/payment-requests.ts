@@ -22,7 +22,7 @@ import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
 type Status = (typeof paymentRequestStatuses)[number]
 
-/** Adds a request, and writes events for both parties. */
+/** Adds a request, and writes events for the requester and, if the payer has a party, for the payer too. */
 export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestRow): Promise<void> {
   await insert(tx, row)
   recordForBoth(tx, undefined, row)
@@ -36,12 +36,12 @@ export const findPaymentRequest = finderOf('paymentRequests', 'partyId', 'id')
 /** Finds a request by its id alone. The caller must decide who may see it. */
 export const findPaymentRequestOfAnyParty = finderOf('paymentRequests', 'id')
 
-/** Finds the request by the hash of its page's token. */
+/** Finds a request by the hash of the token in its page's address. */
 export const findPaymentRequestByToken = finderOf('paymentRequests', 'tokenHash')
 
 const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
 
-/** Returns the requests in these states that a party sent, newest first. */
+/** Returns the requests with one of these statuses that a party sent, newest first. */
 export async function listSentRequests(
   tx: Transaction,
   scope: ListScope,
@@ -49,11 +49,11 @@ export async function listSentRequests(
   page: PageRequest,
 ): Promise<PageOf<PaymentRequestRow>> {
   const walletId = await walletsHeld(tx, scope)
-  const of = { partyId: [scope.partyId], status: statuses }
-  return walk(tx, walletId === undefined ? combinations(of) : combinations({ ...of, walletId }), page, scope.partyId)
+  const by = { partyId: [scope.partyId], status: statuses }
+  return walk(tx, walletId === undefined ? combinations(by) : combinations({ ...by, walletId }), page, scope.partyId)
 }
 
-/** Returns the requests in these states that a party, or one of its agents, is asked to pay, newest first. */
+/** Returns the requests with one of these statuses that a party or agent is asked to pay, newest first. */
 export function listReceivedRequests(
   tx: Transaction,
   payer: { payerPartyId: string } | { payerAgentId: string },
@@ -65,15 +65,15 @@ export function listReceivedRequests(
 }
 
 /**
- * Writes events about a change for both parties. Also writes an `incoming` event for the payer if the request had no
- * payer before.
+ * Writes events about a new or changed request for both parties. A payer that the request did not have before also
+ * gets an `incoming` event.
  */
 function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
   if (type !== undefined) recordEvents(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
-  // A transaction that writes rows of another party must not be shared with other requests.
+  // A database transaction that writes rows of two parties must not be shared with other API requests.
   tx.runAlone()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
@@ -122,7 +122,7 @@ const update = changingOne(
   ({ id }) => `payment request ${id}`,
 )
 
-/** Writes which of the payer's cards were declined. It writes no event, since the request's state does not change. */
+/** Saves the record of declined cards. Writes no event, because the request's status does not change. */
 export async function saveCardTries(tx: Transaction, before: PaymentRequestRow, tries: CardTries): Promise<void> {
   const { partyId, id, version } = before
   await updateTries(tx, { partyId, id, version, next: version + 1, cardTries: JSON.stringify(tries) })
@@ -153,7 +153,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
   const { paymentRequestId, recipientPartyId, updatedAtMs } = payment
   if (paymentRequestId === null) return
   const request = await findPaymentRequest(tx, recipientPartyId ?? '', paymentRequestId)
-  if (request === undefined) throw new Error(`Bug: the payment ${payment.id} fulfills no request.`)
+  if (request === undefined) throw new Error(`Bug: the payment ${payment.id} fulfills a request that does not exist.`)
   requireOnlyPayment(request, payment.id)
   const event = eventOfPayment(request.status, payment.status)
   if (event === null) return
@@ -164,7 +164,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
   await changePaymentRequest(tx, request, event, updatedAtMs, changes)
 }
 
-/** Makes a new party the payer of all requests that were sent to its email address or phone number. */
+/** Makes a new party the payer of all open requests that were sent to its email address or phone number. */
 export async function assignToNewParty(
   tx: Transaction,
   { id: payerPartyId, email, phone }: { id: string; email: string | null; phone: string | null },
@@ -197,7 +197,7 @@ export const requestExpiries: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's open requests that are past their expiry, the most overdue first. */
+/** Returns the open requests that a party sent and that have expired by now, the earliest expiry first. */
 export async function expiredRequests(tx: Transaction, due: DueOf): Promise<PaymentRequestRow[]> {
   return (await expired(tx, due)).rows
 }

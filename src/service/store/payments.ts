@@ -15,7 +15,7 @@ import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
 import { type ListScope, walletsHeld } from './wallet-permissions.ts'
 
-/** The columns of a payment that involves no bank and fulfills no request. */
+/** The values of the bank columns and of `paymentRequestId` if a payment involves no bank and fulfills no request. */
 export const withoutBank = {
   externalAccountId: null,
   method: null,
@@ -35,7 +35,7 @@ export async function findPaymentOfAnyParty(tx: Transaction, id: string): Promis
   return (await paymentById(tx, { id })).rows[0]
 }
 
-/** Finds the payment by the hash of its claim link's token. */
+/** Finds a payment by the hash of the token in its claim link. */
 export const findClaimablePayment = finderOf('payments', 'claimTokenHash')
 
 const paymentById = prepared((db, by: { id: string }) => db.selectFrom('payments').selectAll().where('id', '=', by.id))
@@ -51,8 +51,8 @@ export function listTransfers(tx: Transaction, scope: ListScope, page: PageReque
 }
 
 /**
- * Reads pages of payments; the next function reads pages of transfers. Their ids have different prefixes, so no index
- * is needed to separate them.
+ * Reads pages of payments; the next function reads pages of transfers. Both are in one table, where the prefixes of
+ * their ids tell them apart.
  */
 const walkPayments = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
 const walkTransfers = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
@@ -63,7 +63,7 @@ async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope
   return walk(tx, held === undefined ? [{ partyId }] : held.map((walletId) => ({ partyId, walletId })), page, partyId)
 }
 
-/** Adds a payment, and counts it toward the limits. */
+/** Adds a payment, writes its events, updates the request that it fulfills, and counts it toward the limits. */
 export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
   await insert(tx, row)
   recordForBoth(tx, undefined, row)
@@ -74,7 +74,7 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 const insert = inserting('payments')
 
 /**
- * Writes events for the sender. The recipient gets events only when the payment arrives, or when a bank takes it back.
+ * Writes events for the sender. The recipient gets an event only when the payment arrives or when a bank takes it back.
  */
 function recordForBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
@@ -134,7 +134,7 @@ interface Key {
   next: number
 }
 
-/** Selects the time of the next bank step of each payment or transfer. */
+/** Selects the payments and transfers that have a bank step ahead, with the time of that step. */
 export const bankMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('payments')
@@ -143,7 +143,7 @@ export const bankMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's payments and transfers with an overdue bank step, the most overdue first. */
+/** Returns a party's payments and transfers whose next bank step is due, the longest overdue first. */
 export async function dueAtBanks(tx: Transaction, due: DueOf): Promise<PaymentRow[]> {
   return (await overdue(tx, due)).rows
 }
@@ -159,7 +159,7 @@ const overdue = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Returns the payments to or from a party's bank account that still wait for approval. */
+/** Returns the payments to or from one of a party's bank accounts that are still waiting for approval. */
 export async function paymentsInReview(
   tx: Transaction,
   by: { partyId: string; externalAccountId: string },
@@ -183,14 +183,14 @@ export interface Claims {
 }
 
 /**
- * Returns the total amount and the number of payments that wait to be claimed at one of these email addresses or phone
- * numbers.
+ * Returns the total amount in cents and the number of payments to these email addresses or phone numbers that have not
+ * been claimed yet.
  */
 export async function claimsFor(tx: Transaction, claimants: readonly string[]): Promise<Claims> {
   if (claimants.length === 0) return { amount: 0, count: 0 }
   const row = await tx.db
     .selectFrom('payments')
-    .select((of) => [of.fn.sum('heldCents').as('amount'), of.fn.countAll().as('count')])
+    .select((row) => [row.fn.sum('heldCents').as('amount'), row.fn.countAll().as('count')])
     .where('claimant', 'in', claimants)
     .where('status', '=', 'PENDING_CLAIM')
     .executeTakeFirstOrThrow()

@@ -17,7 +17,7 @@ import type { Store, Transaction } from './engine/store.ts'
 import { derivedSecret, rootKeys } from './root-keys.ts'
 import type { PendingDecisionRow } from './schema/pending-decisions.ts'
 
-/** The owner of decisions: the party that owns the credential, and the key or grant that made the calls. */
+/** The owner of pending decisions: the key or grant that made the calls, and the party that owns this credential. */
 export interface DecisionOwner {
   partyId: string
   principalId: string
@@ -35,13 +35,13 @@ export interface DecisionRecord {
 }
 
 /**
- * Returns functions for the calls of one principal that wait for a person's decision. Each function runs in a separate
- * transaction.
+ * Creates functions for the calls of one principal that wait for a person's decision. Each function runs in a
+ * transaction of its own.
  */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
   const ownedRow = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {
-    /** Stores a call, unless the same call already waits. Returns undefined if too many calls wait. */
+    /** Stores a call, unless the same call is already waiting. Returns undefined if too many calls are waiting. */
     keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number; isNew: boolean } | undefined> =>
       store.transaction(async (tx) => {
         await tx.lock(`decisions ${principalId}`)
@@ -73,13 +73,13 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row && openDecision(tx, row)
       }),
-    /** Returns whether the call still waits, without decrypting it. */
+    /** Returns whether the call is still waiting. Does not decrypt the call. */
     isPending: (id: string): Promise<boolean> =>
       store.read(async (tx) => {
         const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
       }),
-    /** Counts an attempt to carry out the call, unless the same attempt was counted before. */
+    /** Counts a try that failed because the second factor was missing. Does nothing if `tries` is no longer current. */
     countTry: (id: string, tries: number): Promise<void> =>
       store.transaction(async (tx) => {
         await tx.db
@@ -99,10 +99,10 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
   }
 }
 
-/** Deletes ended decisions and returns how many it deleted. */
+/** Deletes the decisions that ended by the given time, and returns how many it deleted. */
 export const deletePendingDecisions = deletingOldest('pendingDecisions', ['partyId', 'id'], 'expiresAtMs')
 
-/** How long an ended decision is kept, so that its outcome can still be read. */
+/** How long an ended decision stays stored, so that its outcome can still be read. */
 export const endedDecisionKeptMs = 60 * 60_000
 
 export async function findDecision(
@@ -112,7 +112,7 @@ export async function findDecision(
   return (await decisionById(tx, by)).rows[0]
 }
 
-/** Returns the decisions that wait for a party's users, the soonest to expire first. */
+/** Returns the decisions that are waiting for a party's users, the next to expire first. */
 export async function waitingDecisions(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -120,7 +120,7 @@ export async function waitingDecisions(
   return (await waitingOfParty(tx, by)).rows
 }
 
-/** Returns how many calls and payments wait for a party's users; it counts at most `limit` of each. */
+/** Returns how many calls and payments are waiting for a party's users. Counts at most `limit` of each. */
 export async function countWaiting(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -129,7 +129,7 @@ export async function countWaiting(
 }
 
 /**
- * Stores the answer to a decision that was waiting when it was read. Returns false if it has been answered since then.
+ * Stores what a user decided about a pending call. Returns false if somebody has already decided.
  */
 export async function storeDecision(
   tx: Transaction,
@@ -163,18 +163,18 @@ interface Sealed {
   part: 'call' | 'answer'
 }
 
-/** Returns the text from which to derive the key that seals a call or an answer. */
+/** Returns the text from which the encryption key of a call or an answer is derived. */
 export const decisionText = ({ partyId, id, part }: Sealed) => `pending decision ${part} ${partyId} ${id}`
 
-async function sealValue(tx: Transaction, system: System, of: Sealed, value: unknown): Promise<string> {
+async function sealValue(tx: Transaction, system: System, target: Sealed, value: unknown): Promise<string> {
   const { newestId, derive } = await rootKeys(tx)
-  return `${newestId}.${seal(system, derive(newestId, decisionText(of)), JSON.stringify(value))}`
+  return `${newestId}.${seal(system, derive(newestId, decisionText(target)), JSON.stringify(value))}`
 }
 
-async function openValue<Value>(tx: Transaction, of: Sealed, text: string): Promise<Value> {
-  const [id, box = ''] = text.split('.')
-  const value = unseal(await derivedSecret(tx, Number(id), decisionText(of)), box)
-  if (value === undefined) throw new Error(`Bug: the ${of.part} of the decision ${of.id} cannot be decrypted.`)
+async function openValue<Value>(tx: Transaction, target: Sealed, sealed: string): Promise<Value> {
+  const [id, box = ''] = sealed.split('.')
+  const value = unseal(await derivedSecret(tx, Number(id), decisionText(target)), box)
+  if (value === undefined) throw new Error(`Bug: the ${target.part} of the decision ${target.id} cannot be decrypted.`)
   return JSON.parse(value) as Value
 }
 
@@ -195,7 +195,7 @@ const waitingOfParty = prepared((db, by: { partyId: string; nowMs: number; limit
     .limit(by.limit),
 )
 
-/** Selects the ids of a party's waiting calls and payments. Both parts use an index. */
+/** Selects the ids of a party's waiting calls and payments. Both halves of the query use an index. */
 const waitingIds = prepared((db, by: { partyId: string; nowMs: number; limit: number }) => {
   const calls = db
     .selectFrom('pendingDecisions')

@@ -9,17 +9,17 @@ import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { WalletRow } from './schema/wallets.ts'
 
-/** The transaction and the time in which a purchase's money moves. */
-interface At {
+/** The database transaction in which a purchase changes, and the time of the change. */
+interface Context {
   tx: Transaction
   system: System
   atMs: number
 }
 
-/** The cause of a merchant's action. */
+/** The agent and the run that caused a merchant's action. */
 type Cause = Pick<CardTransactionRow, 'agentId' | 'instanceId'>
 
-/** A purchase with the wallet that pays. */
+/** A purchase, and the wallet that pays for it. */
 export interface Paid {
   purchase: CardTransactionRow
   wallet: WalletRow
@@ -30,7 +30,7 @@ export interface Paid {
  * held.
  */
 export async function enterPurchase(
-  { tx, system, atMs }: At,
+  { tx, system, atMs }: Context,
   { card, wallet }: { card: AgentCardRow; wallet: WalletRow },
   attempt: Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'declineCode'> & Cause,
 ): Promise<CardTransactionRow> {
@@ -44,29 +44,33 @@ export async function enterPurchase(
 
 /**
  * Captures an authorized purchase in whole or in part.
- * @throws 409 if the purchase's state does not allow it, 422 if the amount exceeds the authorized one.
+ * @throws 409 if the purchase's state does not allow it, 422 if the amount exceeds the authorized amount.
  */
-export function capturePurchase(at: At, { purchase, wallet }: Paid, amountCents: number): Promise<CardTransactionRow> {
+export function capturePurchase(
+  context: Context,
+  { purchase, wallet }: Paid,
+  amountCents: number,
+): Promise<CardTransactionRow> {
   const after = capture(purchase, amountCents)
-  return save(at, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
+  return save(context, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
 }
 
 /** Releases the hold of an authorized purchase. @throws 409 if the purchase's state does not allow it. */
 export function releasePurchase(
-  at: At,
+  context: Context,
   { purchase, wallet }: Paid,
   how: 'reverse' | 'expire',
 ): Promise<CardTransactionRow> {
   const after = release(purchase, how)
-  return save(at, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
+  return save(context, { purchase, wallet }, after, released(wallet.id, purchase.heldCents))
 }
 
 /**
- * Refunds part of the captured amount in a separate transaction.
- * @throws 409 if the purchase's state does not allow it, 422 if too little of the captured amount is left.
+ * Refunds all or part of the captured amount. The refund is a separate card transaction.
+ * @throws 409 if the purchase's state does not allow it, 422 if the amount exceeds what is left to refund.
  */
 export async function refundPurchase(
-  { tx, system, atMs }: At,
+  { tx, system, atMs }: Context,
   { purchase, wallet }: Paid,
   amountCents: number,
   cause: Cause,
@@ -94,9 +98,9 @@ export async function refundPurchase(
   return { refund: row, purchase: saved }
 }
 
-/** Writes a purchase's new state and the posting that goes with it. */
+/** Saves a purchase's new state, and enters the posting that belongs to it. */
 async function save(
-  { tx, system, atMs }: At,
+  { tx, system, atMs }: Context,
   { purchase, wallet }: Paid,
   after: CardTransactionRow,
   posting: Posting,

@@ -2,17 +2,19 @@ import { sql } from 'kysely'
 import { realNow } from './clock.ts'
 import type { Transaction } from './engine/store.ts'
 
-/** The state of a credential's window. */
+/** The reserved part of a credential's rate limit in the current window. */
 export interface Lease {
-  /** How many of the reserved requests are within the limit. */
+  /** How many of the requests in this reservation are within the limit. */
   granted: number
-  /** The rest of the limit, which no process has taken yet. */
+  /** How many requests of the limit no process has reserved yet. */
   beyond: number
+  /** The time until the window ends. */
   leftMs: number
 }
 
 /**
- * Reserves a number of requests in each credential's window. The first call after a window ends begins the next window.
+ * Reserves a number of requests for each credential in the credential's current window. If the window has ended, a new
+ * one begins.
  */
 export async function takeLeases(
   tx: Transaction,
@@ -20,13 +22,13 @@ export async function takeLeases(
   { limit, windowMs }: { limit: number; windowMs: number },
 ): Promise<Map<string, Lease>> {
   const nowMs = await realNow(tx)
-  // Sorted, so that two processes do not deadlock on each other's rows.
+  // All processes lock rows in the same order, so that they do not deadlock.
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // A window that ends later than a new one would end was begun by a wrong clock, so a new window replaces it.
+  // If the stored window ends later than a new one would, it began by a wrong clock, and a new window replaces it.
   const isCurrent = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
-  const lease = await tx.db
+  const windows = await tx.db
     .insertInto('rateLimits')
     .values(rows)
     .onConflict((conflict) =>
@@ -38,9 +40,9 @@ export async function takeLeases(
     .returningAll()
     .execute()
   return new Map(
-    lease.map((row) => {
-      const points = requested.get(row.keyId) ?? 0
-      const granted = Math.max(0, Math.min(points, limit - (row.taken - points)))
+    windows.map((row) => {
+      const reserved = requested.get(row.keyId) ?? 0
+      const granted = Math.max(0, Math.min(reserved, limit - (row.taken - reserved)))
       return [row.keyId, { granted, beyond: Math.max(0, limit - row.taken), leftMs: row.endsAtMs - nowMs }]
     }),
   )

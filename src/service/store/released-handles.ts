@@ -2,23 +2,23 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
-/** Returns how many handles are reserved for a party that gave them up. */
+/** Returns how many handles a party has given up that are still reserved for the party. */
 export async function countReservedHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
-  return (await heldOf(tx, { partyId, nowMs })).rows.length
+  return (await reservedFor(tx, { partyId, nowMs })).rows.length
 }
 
-const heldOf = prepared((db, by: { partyId: string; nowMs: number }) =>
+const reservedFor = prepared((db, by: { partyId: string; nowMs: number }) =>
   db.selectFrom('releasedHandles').select('handle').where('partyId', '=', by.partyId).where('untilMs', '>', by.nowMs),
 )
 
-/** Returns whether one of these handles is still reserved for another party that gave it up. */
+/** Returns whether another party has given up one of these handles and the handle is still reserved for that party. */
 export async function areHandlesReserved(
   tx: Transaction,
   handles: readonly string[],
   { partyId, nowMs }: { partyId: string; nowMs: number },
 ): Promise<boolean> {
-  const held = tx.db.selectFrom('releasedHandles').select('handle').where('handle', 'in', handles)
-  return (await held.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute()).length > 0
+  const reserved = tx.db.selectFrom('releasedHandles').select('handle').where('handle', 'in', handles)
+  return (await reserved.where('partyId', '!=', partyId).where('untilMs', '>', nowMs).limit(1).execute()).length > 0
 }
 
 /** Reserves a handle for the party that gives it up, and deletes the party's expired reservations. */

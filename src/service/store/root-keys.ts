@@ -9,31 +9,32 @@ import type { RootKeyRow } from './schema/root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The keys from which the service derives its own secrets and signatures. Each purpose has its own kind of text. When a
- * key is retired, it is deleted, and the secrets that it derived are stored (`retireRootKeys`).
+ * The keys from which the service derives its own secrets and signatures. Each of them depends on a key and a text, a
+ * string that states its purpose. When a key is retired, it is deleted, and the secrets that it derived and that are
+ * still needed are stored (`retireRootKeys`).
  */
 export interface RootKeys {
-  /** Signs a text with the newest key. The signature names its key, so it stays valid when a newer key is added. */
+  /** Signs a text with the newest key. The signature shows which key made it, so it stays valid when a key is added. */
   sign(text: string): string
-  /** Signs a text with the key that has this id. */
+  /** Signs a text with the key that has the given id. */
   signBy(id: number, text: string): string
-  /** Returns a text's signatures by all keys, those by the newest key first. Retired keys sign only lasting texts. */
+  /** Returns each key's signature of a text, the newest key's first. Retired keys sign only lasting texts. */
   signatures(text: string): string[]
   /**
-   * Derives a secret of 64 hexadecimal digits with the key that has this id. A retired key can derive only the secrets
-   * of lasting texts.
+   * Derives a secret of 64 hexadecimal digits with the key that has the given id. A retired key can derive only the
+   * secrets of lasting texts.
    */
   derive(id: number, text: string): string
-  /** Derives the secret of a lasting text. The secret never changes, even if keys are added or retired. */
+  /** Derives the secret of a text in `lastingTexts`. This secret never changes, even if keys are added or retired. */
   lasting(text: string): string
   newestId: number
-  /** The oldest key that is not retired. */
+  /** The id of the oldest key that is not retired. */
   oldestId: number
   /** The ids of the keys that are not retired, newest first. */
   ids: readonly number[]
 }
 
-/** The few texts whose secrets must outlive the key that derived them. These texts do not depend on stored records. */
+/** The texts whose secrets must outlive the key that derived them. None of these texts depends on a stored record. */
 export const lastingTexts = {
   eventIds: 'ids of events',
   recordedAnswers: 'recorded answers',
@@ -44,14 +45,14 @@ export const lastingTexts = {
   seededAgentKey: 'seeded agent_key',
 } as const
 
-/** The pattern of a signature, for use inside other patterns. */
+/** The regular expression of a signature, for use inside other expressions. */
 export const signaturePattern = '(?:[2-9]_|[1-9]\\d{1,5}_)?[0-9a-f]{64}'
 
 const wholeSignature = new RegExp(`^${signaturePattern}$`)
 
-/** Returns whether a text has the form of a signature. */
-export function looksLikeSignature(text: string): boolean {
-  return wholeSignature.test(text)
+/** Returns whether a string has the form of a signature. */
+export function looksLikeSignature(value: string): boolean {
+  return wholeSignature.test(value)
 }
 
 export async function rootKeys(tx: Transaction): Promise<RootKeys> {
@@ -61,7 +62,7 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
   if (newest === undefined || oldest === undefined) throw new Error('Bug: there is no root key.')
   const derive = (id: number, text: string) => {
     const secret = all.find((one) => one.id === id)?.of(text)
-    if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
+    if (secret === undefined) throw new Error(`Bug: the root key ${id} cannot derive this secret.`)
     return secret
   }
   return {
@@ -87,22 +88,23 @@ export async function isSignatureOf(tx: Transaction, text: string, signature: st
 }
 
 /**
- * A function that returns the signature of a text for which `is` returns true. It tries all keys, including retired
- * ones.
+ * A function that returns the signature of a text that `matches` accepts. It tries the signatures by all keys,
+ * including retired keys.
  */
-export type FindSignature = (text: string, is: (signature: string) => boolean) => Promise<string | undefined>
+export type FindSignature = (text: string, matches: (signature: string) => boolean) => Promise<string | undefined>
 
 /**
- * Makes a function that finds the signatures of records that store only their signature's hash. It loads the keys once.
+ * Creates a function that finds the signatures of records that store only a hash of the signature. The keys are loaded
+ * once for all records.
  */
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
-  return async (text, is) => {
-    const verifying = signaturesBy(all, text).find(is)
-    if (verifying !== undefined || !all.some(({ isRetired }) => isRetired)) return verifying
+  return async (text, matches) => {
+    const signatureByKey = signaturesBy(all, text).find(matches)
+    if (signatureByKey !== undefined || !all.some(({ isRetired }) => isRetired)) return signatureByKey
     for (const row of await secretsOfRetiredKeys(tx, text)) {
       const signature = signatureOf(row.keyId, await openCarried(tx, row))
-      if (is(signature)) return signature
+      if (matches(signature)) return signature
     }
     return undefined
   }
@@ -110,11 +112,11 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
 
 /**
  * Returns the secret that a key, possibly a retired one, derived from a text.
- * @throws Error if the secret of a retired key was not stored.
+ * @throws Error if there is no such key, or if the key is retired and the secret was not stored.
  */
 export async function derivedSecret(tx: Transaction, id: number, text: string): Promise<string> {
   const secret = await derivedOf(tx, id, text)
-  if (secret === undefined) throw new Error(`Bug: the root key ${id} is gone.`)
+  if (secret === undefined) throw new Error(`Bug: the root key ${id} cannot derive this secret.`)
   return secret
 }
 
@@ -126,7 +128,7 @@ async function derivedOf(tx: Transaction, id: number, text: string): Promise<str
   return row && openCarried(tx, row)
 }
 
-/** Adds a key, which is the newest from now on. Returns its id. */
+/** Adds a key, which becomes the newest key. Returns its id. */
 export async function addRootKey(tx: Transaction, system: System, createdAtMs: number): Promise<number> {
   await tx.lock('root keys')
   const id = (await rootKeys(tx)).newestId + 1
@@ -137,19 +139,20 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
 }
 
 /**
- * Waits until no other transaction uses the keys, and locks them for this one. A transaction that uses the keys has
- * read their table, so it holds a lock on the table until it ends. On SQLite, only one transaction writes at a time.
+ * Waits until no other transaction uses the keys, and locks them for this transaction. A transaction that uses the keys
+ * has read their table, so it holds a lock on the table until it ends. SQLite needs no such lock, because only one
+ * transaction writes at a time.
  */
 export async function lockKeys(tx: Transaction): Promise<void> {
   tx.runAlone()
   if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 
-/** Deletes keys. The newest key seals the lasting secrets of these keys and of those retired earlier. */
+/** Deletes keys. Then encrypts the lasting secrets of all retired keys, including these, with the newest key. */
 export async function forgetRootKeys(tx: Transaction, system: System, ids: readonly number[]): Promise<void> {
   const all = await loadedKeys(tx)
   const [newest] = all
-  if (newest === undefined || newest.isRetired || ids.includes(newest.id)) throw new Error('Bug: the newest key stays.')
+  if (newest === undefined || newest.isRetired || ids.includes(newest.id)) throw new Error('Bug: newest key deleted.')
   for (const key of all) {
     if (!key.isRetired && !ids.includes(key.id)) continue
     const texts = Object.values(lastingTexts)
@@ -164,12 +167,12 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
   tx.journal.keysVersion = undefined
 }
 
-/** Returns the text from which the key that seals a carried secret is derived. */
+/** Returns the text from which the encryption key of a carried secret (`carriedSecrets`) is derived. */
 export function carriedBox(keyId: number, textHash: string): string {
   return `carried secret ${keyId} ${textHash}`
 }
 
-/** Opens a carried secret. */
+/** Decrypts a carried secret. */
 export async function openCarried(
   tx: Transaction,
   { keyId, textHash, sealedBy, sealed }: CarriedSecretRow,
@@ -182,14 +185,14 @@ export async function openCarried(
 
 /**
  * Selects a number that changes whenever a key is added or retired. The query that reads the clock includes this
- * number, so that a process does not have to read and open the keys in each transaction.
+ * number, so that a process does not have to read and decrypt the keys in each transaction.
  */
 export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
   const [total, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
   return sql<number>`(select ${total} * 1000000 + ${retired} from ${sql.table('rootKeys')})`
 }
 
-/** Returns the keys of the current version. Loads them only if this process has not loaded this version yet. */
+/** Returns all keys, newest first. Loads them only if a key has changed since this process last loaded them. */
 async function loadedKeys(tx: Transaction): Promise<readonly LoadedKey[]> {
   const version = await tx.journal.keysVersion
   const { loaded } = tx.wrapping
@@ -213,9 +216,9 @@ async function loadKeys(tx: Transaction): Promise<LoadedKey[]> {
 
 const lastingBox = (id: number) => `lasting secrets of root key ${id}`
 
-function openLastingSecrets(live: ReadonlyMap<number, string>, id: number, text: RootKeyRow['lasting']) {
-  const [by = '', box = ''] = (text ?? '').split('.')
-  const json = unseal(hmac(live.get(Number(by)) ?? '', lastingBox(id)), box)
+function openLastingSecrets(live: ReadonlyMap<number, string>, id: number, sealed: RootKeyRow['lasting']) {
+  const [sealedBy = '', box = ''] = (sealed ?? '').split('.')
+  const json = unseal(hmac(live.get(Number(sealedBy)) ?? '', lastingBox(id)), box)
   if (json === undefined) throw new Error(`Bug: the lasting secrets of the root key ${id} cannot be decrypted.`)
   return JSON.parse(json) as Record<string, string | undefined>
 }
@@ -227,12 +230,12 @@ function signaturesBy(keys: readonly LoadedKey[], text: string): string[] {
   })
 }
 
-/** Formats a signature. Signatures of the first key contain no id, because they were made before keys had ids. */
+/** Formats a signature. Signatures by key 1 contain no id, because the first of them were made before keys had ids. */
 function signatureOf(id: number, secret: string): string {
   return id === 1 ? secret : `${id}_${secret}`
 }
 
-/** Returns the id of the key that a signature names. */
+/** Returns the id of the key that made a signature. */
 export function keyOfSignature(signature: string): number {
   return Number(/^(\d+)_/.exec(signature)?.[1] ?? 1)
 }
