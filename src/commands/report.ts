@@ -10,7 +10,7 @@ import { realSystem } from '../core/system.ts'
 import { type ReportFormat, reportFormats } from '../service/pages/console/report/report-file.ts'
 import { fileOf, makeReport } from '../service/pages/console/report/report-page.ts'
 import type { Store } from '../service/store/engine/store.ts'
-import { newestRuns, runsNamed } from '../service/store/runs.ts'
+import { findRunsById, newestRuns } from '../service/store/runs.ts'
 import type { RunRow } from '../service/store/schema/runs.ts'
 import { commandConfig, type Flags } from './command-config.ts'
 import { openEmbedded } from './embedded-service.ts'
@@ -70,7 +70,7 @@ function formatOf(flags: ReportFlags): ReportFormat {
 }
 
 async function namedRun(store: Store, { run: name, party }: ReportFlags): Promise<RunRow> {
-  const found = await store.read((tx) => runsNamed(tx, name, party))
+  const found = await store.read((tx) => findRunsById(tx, name, party))
   // Prefers the run with this id to a run whose instance id is the same string.
   const run = found.find(({ id }) => id === name) ?? found[0]
   if (run !== undefined && (found.length === 1 || run.id === name)) return run

@@ -9,7 +9,7 @@ import { replaceSecret, seededCredentials, unsetHashPrefix } from './store/crede
 import type { Store, Transaction } from './store/engine/store.ts'
 import { lastingTexts, rootKeys } from './store/root-keys.ts'
 import type { CredentialRow } from './store/schema/credentials.ts'
-import { keepAsFilled } from './store/snapshots.ts'
+import { saveInitialWorld } from './store/snapshots.ts'
 import { findWorld } from './store/world.ts'
 import { displayPrefix, wholeCredential } from './tokens/secrets.ts'
 
@@ -206,5 +206,5 @@ async function fill(
   const { fillWorld } = await import('./fill.ts')
   const filled = world ?? adapt((await import('../worlds/own-world.ts')).ownWorld)
   await fillWorld({ tx, system, environment, digest: digestOfSeeding(world), passwords }, filled)
-  keepAsFilled(tx, system)
+  saveInitialWorld(tx, system)
 }

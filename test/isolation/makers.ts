@@ -1,6 +1,6 @@
 import { delegable } from '../../src/core/permissions.ts'
 import { monthAndYear, newId } from '../../src/core/system.ts'
-import { keepAsFilled } from '../../src/service/store/snapshots.ts'
+import { saveInitialWorld } from '../../src/service/store/snapshots.ts'
 import { trust } from '../credentials/requests.ts'
 import { addDelegation, addPlainParty, addUserToken } from '../support/world.ts'
 import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } from './places.ts'
@@ -70,7 +70,7 @@ export const shopOrder: Maker = async (on, place) => {
 export const nothing: Maker = async () => ({})
 /** Makes later resets restore the current state. */
 export const currentStateAsResetPoint: Maker = async ({ world: { store, system } }) => {
-  await store.transaction(async (tx) => keepAsFilled(tx, system), { alone: true })
+  await store.transaction(async (tx) => saveInitialWorld(tx, system), { alone: true })
   return {}
 }
 /** Saves a snapshot of the current state. */

@@ -132,7 +132,7 @@ export async function loadPayableCard(context: Context, cardId: string): Promise
   const needed = neededOnWallets(actor, operation, partyId)
   const found = await findPayableCard(tx, cardScope(context), cardId, needed)
   if (found === undefined) failNoCard(cardId)
-  if (needed !== null && !found.isHeld) refuseUnheld(needed, found.wallet.id)
+  if (needed !== null && !found.hasPermission) refuseUnheld(needed, found.wallet.id)
   return found
 }
 
@@ -144,12 +144,12 @@ function failNoCard(cardId: string): never {
 async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRow; agent: AgentRow | undefined }> {
   const { tx, actor, partyId, operation } = context
   const needed = neededOnWallets(actor, operation, partyId)
-  const { party, wallet, agent, isHeld } =
+  const { party, wallet, agent, hasPermission } =
     needed === null ? await customersWallet(tx, partyId) : await findPayingWallet(tx, partyId, needed)
   if (party?.issuedCardsEnabled !== 1) fail('issued_cards_not_enabled')
   if (wallet === undefined)
     fail('forbidden', { detail: 'The agent has no wallet to pay from. Ask its owner to attach one.' })
-  if (needed !== null && !isHeld) refuseUnheld(needed, wallet.id)
+  if (needed !== null && !hasPermission) refuseUnheld(needed, wallet.id)
   return { wallet, agent }
 }
 
@@ -158,7 +158,7 @@ async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRo
  */
 async function customersWallet(tx: Transaction, partyId: string): Promise<PayingWallet> {
   const [party, wallet] = await Promise.all([findParty(tx, partyId), defaultWallet(tx, partyId)])
-  return { party, wallet, agent: undefined, isHeld: false }
+  return { party, wallet, agent: undefined, hasPermission: false }
 }
 
 export function cardView(row: AgentCardRow, nowMs: number): z.output<typeof AgentCard> {

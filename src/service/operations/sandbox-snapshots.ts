@@ -13,9 +13,9 @@ import { beginEpoch, readTimes } from '../store/clock.ts'
 import { resetFaults } from '../store/faults.ts'
 import type { SnapshotRow } from '../store/schema/snapshots.ts'
 import {
-  asFilled,
   deleteSnapshot,
   findSnapshot,
+  initialSnapshotName,
   listSnapshots,
   restoreSnapshot,
   saveSnapshot,
@@ -28,7 +28,7 @@ import { findWorld } from '../store/world.ts'
 export const sandboxSnapshotHandlers = {
   resetSandbox: async (_input, context) => {
     const { tx } = context
-    const filled = await findSnapshot(tx, asFilled)
+    const filled = await findSnapshot(tx, initialSnapshotName)
     if (filled === undefined) throw new Error('Bug: the initial world was not saved for resets.')
     await restoreSnapshot(tx, filled)
     const world = await findWorld(tx)

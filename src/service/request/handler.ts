@@ -54,7 +54,7 @@ export type Handlers = HandlersOf<Catalogue>
 /** Returns the scope of a list. An agent sees only records of those wallets on which it has the required permission. */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const isOwn = actor.agentId !== null && partyId === actor.partyId
-  return { partyId, agentId: actor.agentId, mustHold: isOwn ? agentMustHold(operation.permission) : null }
+  return { partyId, agentId: actor.agentId, requiredPermission: isOwn ? agentMustHold(operation.permission) : null }
 }
 
 /** Returns the scope for reads of cards and their transactions. An agent sees only cards that were issued to it. */

@@ -31,7 +31,7 @@ export interface PayableCard {
   wallet: WalletRow
   agent: AgentRow | undefined
   /** Whether the calling agent has the required permission on the wallet. */
-  isHeld: boolean
+  hasPermission: boolean
 }
 
 /** Finds a card in the scope, and reads everything that decides whether it may be used, in one statement. */
@@ -47,7 +47,7 @@ export async function findPayableCard(
   const [card, wallet] = [rowIn('agentCards', found), rowIn('wallets', found)]
   if (card === undefined || (scope.agentId !== null && card.agentId !== scope.agentId)) return undefined
   if (wallet === undefined) throw new Error(`Bug: the wallet ${card.walletId} of a card is gone.`)
-  return { card, wallet, agent: rowIn('agents', found), isHeld: found.held !== null }
+  return { card, wallet, agent: rowIn('agents', found), hasPermission: found.held !== null }
 }
 
 const payableCard = prepared((db, by: { id: string; partyId: string; agentId: string; permission: string }) =>

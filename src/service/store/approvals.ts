@@ -12,7 +12,7 @@ import { recordEvents } from './events.ts'
 import type { ApprovalRow } from './schema/approvals.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import type { Tables } from './schema/tables.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 
 export const findApproval = finderOf('approvals', 'partyId', 'id')
 
@@ -65,7 +65,7 @@ export async function listApprovals(
   status: ApprovalRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<ApprovalRow>> {
-  const walletId = await walletsHeld(tx, scope)
+  const walletId = await permittedWallets(tx, scope)
   const by = { partyId: [scope.partyId], status: status === undefined ? approvalStatuses : [status] }
   return walk(tx, walletId === undefined ? combinations(by) : combinations({ ...by, walletId }), page, scope.partyId)
 }

@@ -11,7 +11,7 @@ import { dueAtBanks, replacePayment } from './payments.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import type { WalletRow } from './schema/wallets.ts'
-import { recordArrival, returnTransaction } from './transactions.ts'
+import { markTransactionReturned, recordArrival } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
 /** The database transaction that applies a bank's step, and the time of the step. */
@@ -101,7 +101,7 @@ const acts: Record<BankStep['does'], (at: StepContext, input: StepInput) => Prom
   return: async (at, { row, wallet, step: { code, reason } }) => {
     const moved = directionOf(row.kind) === 'deposit' ? depositReturned : withdrawalReturned
     await enter(at, row, wallet, moved(wallet.id, row.amountCents))
-    await returnTransaction(at.tx, row, at.nowMs)
+    await markTransactionReturned(at.tx, row, at.nowMs)
     return { ...row, returned: JSON.stringify({ code, reason, returnedAtMs: at.nowMs }) }
   },
 }

@@ -16,7 +16,7 @@ import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { Tables } from './schema/tables.ts'
 import { addSpending } from './spending.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
 export interface CardTransactionFilter {
@@ -53,7 +53,7 @@ export async function listCardTransactions(
   const { cardId } = filter
   const status = filter.status === undefined ? cardTransactionStatuses : [filter.status]
   if (cardId !== undefined) {
-    const [card, held] = await Promise.all([findAgentCard(tx, scope, cardId), walletsHeld(tx, scope)])
+    const [card, held] = await Promise.all([findAgentCard(tx, scope, cardId), permittedWallets(tx, scope)])
     const isShown = card !== undefined && held?.includes(card.walletId) !== false
     return walk(tx, combinations({ cardId: isShown ? [cardId] : [], status }), page, partyId)
   }

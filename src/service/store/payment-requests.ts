@@ -18,7 +18,7 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { PaymentRequestRow } from './schema/payment-requests.ts'
 import type { PaymentRow } from './schema/payments.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 
 type Status = (typeof paymentRequestStatuses)[number]
 
@@ -48,7 +48,7 @@ export async function listSentRequests(
   statuses: readonly Status[],
   page: PageRequest,
 ): Promise<PageOf<PaymentRequestRow>> {
-  const walletId = await walletsHeld(tx, scope)
+  const walletId = await permittedWallets(tx, scope)
   const by = { partyId: [scope.partyId], status: statuses }
   return walk(tx, walletId === undefined ? combinations(by) : combinations({ ...by, walletId }), page, scope.partyId)
 }

@@ -13,7 +13,7 @@ import { recordEvents } from './events.ts'
 import { followPayment } from './payment-requests.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 
 /** The values of the bank columns and of `paymentRequestId` if a payment involves no bank and fulfills no request. */
 export const withoutBank = {
@@ -59,7 +59,7 @@ const walkTransfers = walking('payments', (db) => db.selectFrom('payments').sele
 
 async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope, page: PageRequest) {
   const { partyId } = scope
-  const held = await walletsHeld(tx, scope)
+  const held = await permittedWallets(tx, scope)
   return walk(tx, held === undefined ? [{ partyId }] : held.map((walletId) => ({ partyId, walletId })), page, partyId)
 }
 

@@ -284,7 +284,7 @@ export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 
 export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
 
 /** Returns the runs with that id or instance id, of one party or all. */
-export function runsNamed(tx: Transaction, name: string, partyId?: string): Promise<RunRow[]> {
+export function findRunsById(tx: Transaction, name: string, partyId?: string): Promise<RunRow[]> {
   let query = tx.db.selectFrom('runs').selectAll()
   if (partyId !== undefined) query = query.where('partyId', '=', partyId)
   return query

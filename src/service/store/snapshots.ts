@@ -11,7 +11,7 @@ import { columnsOf, runsOnPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
 /** The name of the snapshot that a reset restores. The rules for names exclude it, so no saved snapshot can have it. */
-export const asFilled = '(as filled)'
+export const initialSnapshotName = '(as filled)'
 
 interface NewSnapshot {
   name: string
@@ -25,13 +25,13 @@ interface NewSnapshot {
  * Stores the world as it is at the end of the transaction, for later resets. The stored world does not contain the
  * secrets that startup sets afterwards.
  */
-export function keepAsFilled(tx: Transaction, system: System): void {
-  tx.atEnd(keepFilled, system)
+export function saveInitialWorld(tx: Transaction, system: System): void {
+  tx.atEnd(saveInitialWorlds, system)
 }
 
-async function keepFilled(tx: Transaction, systems: readonly System[]): Promise<void> {
+async function saveInitialWorlds(tx: Transaction, systems: readonly System[]): Promise<void> {
   const savedAtMs = await realNow(tx)
-  for (const system of systems) await saveSnapshot(tx, system, { name: asFilled, clockMs: null, savedAtMs })
+  for (const system of systems) await saveSnapshot(tx, system, { name: initialSnapshotName, clockMs: null, savedAtMs })
 }
 
 /** Saves the world under a name, replacing an earlier snapshot of that name. Call it in an exclusive transaction. */
@@ -75,7 +75,7 @@ export async function findSnapshot(tx: Transaction, name: string): Promise<Snaps
 
 /** Returns the snapshots that a caller saved, newest first. */
 export function listSnapshots(tx: Transaction, page: PageRequest): Promise<PageOf<SnapshotRow>> {
-  return readPage(tx.db.selectFrom('snapshots').selectAll().where('name', '<>', asFilled), page)
+  return readPage(tx.db.selectFrom('snapshots').selectAll().where('name', '<>', initialSnapshotName), page)
 }
 
 export async function deleteSnapshot(tx: Transaction, id: string): Promise<void> {
@@ -89,7 +89,7 @@ export async function snapshotTotals(tx: Transaction): Promise<{ count: number; 
   const { count, characters } = await tx.db
     .selectFrom('snapshots')
     .select((row) => [row.fn.countAll().as('count'), row.fn.sum('characters').as('characters')])
-    .where('name', '<>', asFilled)
+    .where('name', '<>', initialSnapshotName)
     .executeTakeFirstOrThrow()
   return { count: Number(count), characters: Number(characters ?? 0) }
 }

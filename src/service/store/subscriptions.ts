@@ -19,7 +19,7 @@ import { keepMessage } from './sandbox-messages.ts'
 import type { SubscriptionRow } from './schema/subscriptions.ts'
 import { insertCharge } from './subscription-payments.ts'
 import { insertTransaction } from './transactions.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 import { findWallet } from './wallets.ts'
 
 /** A stored subscription with its terms and billing parsed. */
@@ -76,7 +76,7 @@ export async function listSubscriptions(
   status: SubscriptionRow['status'] | undefined,
   page: PageRequest,
 ): Promise<PageOf<SubscriptionRecord>> {
-  const walletId = await walletsHeld(tx, scope)
+  const walletId = await permittedWallets(tx, scope)
   const of = { partyId: [scope.partyId], status: status === undefined ? subscriptionStatuses : [status] }
   const branches = walletId === undefined ? combinations(of) : combinations({ ...of, walletId })
   const { rows, lastId } = await walk(tx, branches, page, scope.partyId)

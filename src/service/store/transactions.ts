@@ -7,7 +7,7 @@ import type { Transaction } from './engine/store.ts'
 import type { PaymentRow } from './schema/payments.ts'
 import type { TransactionRow } from './schema/transactions.ts'
 import type { WalletRow } from './schema/wallets.ts'
-import { type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
 export interface TransactionFilter {
@@ -50,7 +50,7 @@ export async function recordArrival(
 }
 
 /** Records that a bank took back or returned a payment's money. */
-export async function returnTransaction(
+export async function markTransactionReturned(
   tx: Transaction,
   { partyId, transactionId }: Pick<PaymentRow, 'partyId' | 'transactionId'>,
   returnedAtMs: number,
@@ -94,7 +94,7 @@ export async function listTransactions(
   page: PageRequest,
 ): Promise<PageOf<TransactionRow>> {
   const narrowed = walletId !== undefined || counterpartyPartyId !== undefined
-  const all = narrowed ? await walletsInScope(tx, scope) : await walletsHeld(tx, scope)
+  const all = narrowed ? await walletsInScope(tx, scope) : await permittedWallets(tx, scope)
   const wallets = walletId === undefined ? all : all?.filter((id) => id === walletId)
   const sides = [
     { own: 'source', other: 'destinationPartyId' },

@@ -7,7 +7,7 @@ import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 export interface ListScope {
   partyId: string
   agentId: string | null
-  mustHold: string | null
+  requiredPermission: string | null
 }
 
 /** An agent, and a permission that it needs. */
@@ -38,12 +38,12 @@ const held = prepared((db, by: WalletPermissionRow) =>
  * Returns the wallets that a list is restricted to; undefined if it includes all wallets of the party. The cost of a
  * list grows with the number of these wallets.
  */
-export async function walletsHeld(
+export async function permittedWallets(
   tx: Transaction,
-  { partyId, agentId, mustHold }: ListScope,
+  { partyId, agentId, requiredPermission }: ListScope,
 ): Promise<string[] | undefined> {
-  if (agentId === null || mustHold === null) return undefined
-  const { rows } = await heldByAgent(tx, { partyId, agentId, permission: mustHold })
+  if (agentId === null || requiredPermission === null) return undefined
+  const { rows } = await heldByAgent(tx, { partyId, agentId, permission: requiredPermission })
   return rows.map(({ walletId }) => walletId)
 }
 

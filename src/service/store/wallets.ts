@@ -11,7 +11,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { PartyRow } from './schema/parties.ts'
 import type { Tables } from './schema/tables.ts'
 import type { WalletRow } from './schema/wallets.ts'
-import { type Holder, type ListScope, walletsHeld } from './wallet-permissions.ts'
+import { type Holder, type ListScope, permittedWallets } from './wallet-permissions.ts'
 
 export const findWallet = finderOf('wallets', 'partyId', 'id')
 
@@ -34,7 +34,9 @@ export async function namesOfWallets(
 
 /** Returns the ids of a party's wallets; for an agent, only those that it may see. */
 export async function walletsInScope(tx: Transaction, scope: ListScope): Promise<string[]> {
-  return (await walletsHeld(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)
+  return (
+    (await permittedWallets(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)
+  )
 }
 
 const idsOfParty = prepared((db, by: { partyId: string }) =>
@@ -56,7 +58,7 @@ export interface PayingWallet {
   wallet: WalletRow | undefined
   agent: AgentRow | undefined
   /** Whether the agent has the required permission on the wallet. */
-  isHeld: boolean
+  hasPermission: boolean
 }
 
 /**
@@ -65,9 +67,9 @@ export interface PayingWallet {
  */
 export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
   const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
-  if (found === undefined) return { party: undefined, wallet: undefined, agent: undefined, isHeld: false }
+  if (found === undefined) return { party: undefined, wallet: undefined, agent: undefined, hasPermission: false }
   const [party, wallet, agent] = [rowIn('parties', found), rowIn('wallets', found), rowIn('agents', found)]
-  return { party, wallet, agent, isHeld: found.held !== null }
+  return { party, wallet, agent, hasPermission: found.held !== null }
 }
 
 const payingWallet = prepared((db, by: Holder & { partyId: string }) =>

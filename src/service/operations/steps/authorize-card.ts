@@ -21,7 +21,7 @@ interface NotAttempted {
  */
 export async function authorizeCard(
   { tx, system, nowMs }: ChangeContext,
-  { card, wallet, agent }: Omit<PayableCard, 'isHeld'>,
+  { card, wallet, agent }: Omit<PayableCard, 'hasPermission'>,
   attempt: Attempt,
 ): Promise<Paid | NotAttempted> {
   const frozen = frozenRefusal(card, nowMs)

@@ -10,7 +10,7 @@ import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import type { ShopOrderRow } from '../../store/schema/shop-orders.ts'
 import { findTransaction } from '../../store/transactions.ts'
-import { walletsHeld } from '../../store/wallet-permissions.ts'
+import { permittedWallets } from '../../store/wallet-permissions.ts'
 import { defaultWallet } from '../../store/wallets.ts'
 import { eventIds } from '../../tokens/event-ids.ts'
 import { type EventRecord, loadEventRecords } from './event-views.ts'
@@ -110,7 +110,7 @@ async function walletOf({ tx, actor }: Context, { event, record }: EventRecord):
     // is addressed to the agent itself, permission on any wallet is enough.
     const { agentId } = actor
     if (fields.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
-    return (await walletsHeld(tx, { partyId, agentId, mustHold: 'payments.read' }))?.[0]
+    return (await permittedWallets(tx, { partyId, agentId, requiredPermission: 'payments.read' }))?.[0]
   }
   // The record is another party's payment to this party, so the wallet is the one that received the money.
   const transaction =

@@ -63,7 +63,7 @@ export function createApprovalReviews(dependencies: Dependencies): ApprovalRevie
       }),
     waiting: (user, limit) =>
       runSettled(dependencies, async ({ tx, nowMs }) => {
-        const scope = { partyId: user.partyId, agentId: null, mustHold: null }
+        const scope = { partyId: user.partyId, agentId: null, requiredPermission: null }
         const { rows } = await listApprovals(tx, scope, 'pending', { limit, beforeId: null })
         return Promise.all(rows.map((approval) => viewOf(tx, approval, user, nowMs)))
       }),
