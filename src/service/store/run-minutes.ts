@@ -11,26 +11,28 @@ export interface RunScope {
   partyId: string
   agentId?: string | undefined
   host?: string | undefined
-  /** Selects only runs that were active between these times on the service's clock, inclusive. */
+  /** The start of a time range by the sandbox clock. Selects the runs that were active in the range. */
   fromMs?: number | undefined
+  /** The end of the range. Both ends are inclusive. */
   untilMs?: number | undefined
 }
 
 const minuteMs = 60_000
 
-/** Returns the beginning of the minute that contains a time. */
-const minuteOf = (ms: number) => ms - (ms % minuteMs)
+/** Returns the start of the minute that contains a time. */
+const startOfMinute = (ms: number) => ms - (ms % minuteMs)
 
-/** An entry of a run, and the money that it took from the party's available balance. */
-interface Counted {
+/** An entry of a run, with its effect on the party's available balance. */
+interface CountedEntry {
   row: Pick<RunEntryRow, 'partyId' | 'runId' | 'kind' | 'outcome' | 'atMs'>
+  /** The amount by which the call or due effect reduced the balance. */
   spentCents: number
 }
 
-/** Returns whether an entry is a call that counts as a failure of its run. */
-export const isFailed = ({ row }: Counted) => row.kind === 'call' && refusedOutcomes.has(row.outcome)
+/** Returns whether an entry is a call that was declined, refused or unanswered, or that failed. */
+export const isFailed = ({ row }: CountedEntry) => row.kind === 'call' && refusedOutcomes.has(row.outcome)
 
-export function totalsOf(entries: readonly Counted[]): Pick<RunMinuteRow, 'calls' | 'refused' | 'spentCents'> {
+export function totalsOf(entries: readonly CountedEntry[]): Pick<RunMinuteRow, 'calls' | 'refused' | 'spentCents'> {
   return {
     calls: entries.filter(({ row }) => row.kind === 'call').length,
     refused: entries.filter(isFailed).length,
@@ -38,17 +40,20 @@ export function totalsOf(entries: readonly Counted[]): Pick<RunMinuteRow, 'calls
   }
 }
 
-/** Adds the entries of one run to the run's totals for each minute. */
-export async function addToMinutes(tx: Transaction, entries: readonly Counted[], recordedAtMs: number): Promise<void> {
-  for (const [minute, of] of Map.groupBy(entries, ({ row }) => minuteOf(row.atMs))) {
-    const row = of[0]?.row
+/** Adds the entries of one run to the run's totals for the minutes in which they were made. */
+export async function addToMinutes(
+  tx: Transaction,
+  entries: readonly CountedEntry[],
+  recordedAtMs: number,
+): Promise<void> {
+  for (const [minute, inMinute] of Map.groupBy(entries, ({ row }) => startOfMinute(row.atMs))) {
+    const row = inMinute[0]?.row
     if (row === undefined) continue
     const { partyId, runId } = row
-    await addToMinute(tx, { partyId, runId, minuteMs: minute, ...totalsOf(of), recordedAtMs })
+    await addToMinute(tx, { partyId, runId, minuteMs: minute, ...totalsOf(inMinute), recordedAtMs })
   }
 }
 
-/** Adds to the totals of a run for one minute. */
 const addToMinute = writing((db, row: RunMinuteRow) =>
   db
     .insertInto('runMinutes')
@@ -65,16 +70,16 @@ const addToMinute = writing((db, row: RunMinuteRow) =>
 
 export const deleteRunMinutes = deletingOldest('runMinutes', ['partyId', 'minuteMs', 'runId'], 'recordedAtMs')
 
-/** The totals of a party's runs in one stretch of time. */
+/** The totals of a party's runs in one time interval. */
 export interface Bucket {
-  /** The beginning of the stretch. */
+  /** The start of the interval. */
   atMs: number
   calls: number
   refused: number
   spentCents: number
 }
 
-/** Returns the first and the last minute in which a party has entries; undefined if there are none. */
+/** Returns the start of the first and of the last minute in which a party has entries; undefined if it has none. */
 export async function spanOfRuns(
   { db }: Transaction,
   partyId: string,
@@ -86,14 +91,14 @@ export async function spanOfRuns(
 }
 
 /**
- * Returns the totals of a party's runs for each stretch of time that has entries, in order.
- * @param scope A range on the service's clock, which is widened to whole minutes, and a filter for the runs.
- * @param bucketMs The length of a stretch. Each stretch begins at a multiple of this length since 1970.
+ * Returns the totals of a party's runs for each time interval that has entries, earliest first.
+ * @param scope A filter for the runs. Its time range is widened to whole minutes.
+ * @param bucketMs The length of an interval. Intervals start at multiples of this length, counted from 1970.
  */
 export async function bucketsOfRuns({ db }: Transaction, scope: RunScope, bucketMs: number): Promise<Bucket[]> {
   const { partyId, agentId, host, fromMs, untilMs } = scope
   let query = db.selectFrom('runMinutes').where('runMinutes.partyId', '=', partyId)
-  if (fromMs !== undefined) query = query.where('minuteMs', '>=', minuteOf(fromMs))
+  if (fromMs !== undefined) query = query.where('minuteMs', '>=', startOfMinute(fromMs))
   if (untilMs !== undefined) query = query.where('minuteMs', '<=', untilMs)
   if (agentId !== undefined || host !== undefined) {
     let runs = db.selectFrom('runs').select('id').where('partyId', '=', partyId)

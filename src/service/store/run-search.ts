@@ -3,14 +3,14 @@ import { type PageOf, pageOf } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import type { RunEntryRow } from './schema/runs.ts'
 
-/** One page of a search: the matches after a row, in the order of the search. */
+/** The requested page of a search. */
 export interface SearchPage {
   limit: number
-  /** Null to begin with the first match. */
+  /** The id of the entry after which the search continues; null for the first page. */
   fromId: string | null
 }
 
-/** The maximum number of entries whose texts one search reads. */
+/** The maximum number of entries that are searched for one page. */
 export const maxEntriesSearched = 2000
 
 interface TextScope {
@@ -20,8 +20,9 @@ interface TextScope {
 }
 
 /**
- * Returns entries of all runs whose stored details contain a text, ignoring case. A page may have fewer entries than
- * requested; the next page continues after the searched entries.
+ * Returns a party's entries whose stored details contain a string, ignoring case. For letters outside ASCII, this
+ * depends on the database. If few of the searched entries match, the page has fewer entries than requested, and the
+ * next page continues after the searched entries.
  */
 export async function entriesWithText(
   tx: Transaction,
@@ -31,14 +32,14 @@ export async function entriesWithText(
   const [order, follows] = isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
   const all = tx.db.selectFrom('runEntries').where('partyId', '=', partyId).orderBy('id', order)
   const portion = fromId === null ? all : all.where('id', follows, fromId)
-  // Details are stored as JSON, so the text is escaped in the same way before the comparison.
-  const written = JSON.stringify(text).slice(1, -1)
+  // Details are stored as JSON, so the string is escaped like a JSON string before the comparison.
+  const escaped = JSON.stringify(text).slice(1, -1)
   const detail = sql.ref('detail')
   const rows = await tx.db
     .selectFrom(portion.selectAll().limit(maxEntriesSearched).as('portion'))
     .selectAll()
     .where(
-      sql<boolean>`(lower(${detail}) like ${likeText(written.toLowerCase())} escape '!' or ${detail} like ${likeText(written)} escape '!')`,
+      sql<boolean>`(lower(${detail}) like ${likePattern(escaped.toLowerCase())} escape '!' or ${detail} like ${likePattern(escaped)} escape '!')`,
     )
     .orderBy('id', order)
     .limit(limit + 1)
@@ -52,4 +53,4 @@ export async function entriesWithText(
   return { rows, lastId: last?.id ?? null }
 }
 
-const likeText = (text: string) => `%${text.replace(/[!%_]/g, '!$&')}%`
+const likePattern = (text: string) => `%${text.replace(/[!%_]/g, '!$&')}%`

@@ -9,40 +9,40 @@ import type { Transaction } from './engine/store.ts'
 import { addToMinutes, isFailed, type RunScope, totalsOf } from './run-minutes.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
 
-/** An entry with the values that are stored only in its run. */
+/** An entry, with values that are stored in the row of its run instead of its own. */
 export interface NotedEntry {
   row: Omit<RunEntryRow, 'recordedAtMs'>
   instanceId: string | null
   host: string | null
-  /** The money that it took from the party's available balance. */
+  /** The amount by which the call or due effect reduced the party's available balance. */
   spentCents: number
-  /** The sandbox's epoch in which the entry's event happened; undefined for the current epoch. */
+  /** The sandbox's epoch to which the entry belongs; undefined for the current epoch. */
   epoch?: number | undefined
 }
 
 /**
- * Inserts recorded entries and updates their runs in the order of the runs' ids, so that two such transactions do not
- * deadlock. Entries from before a reset of the sandbox are skipped. Returns the entries that it inserted.
+ * Inserts entries and updates their runs. Updates the runs in the order of their ids, so that two such transactions
+ * cannot deadlock. Skips entries from before a reset of the sandbox. Returns the inserted entries.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // Runs alone, so that no request waits for the rows of runs that this transaction locks.
+  // Shares its database transaction with no request, so that no request waits for the rows of runs that it locks.
   tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted
     .filter((entry) => entry.epoch === undefined || entry.epoch === epoch)
     .sort(({ row: a }, { row: b }) => (a.id < b.id ? -1 : 1))
-  const entries = await withRepeated(tx, current)
+  const entries = await linkRepeats(tx, current)
   await insertEntries(
     tx,
     entries.map(({ row }) => ({ ...row, recordedAtMs })),
   )
   const byRun = Map.groupBy(entries, ({ row }) => `${row.partyId} ${row.runId}`)
-  for (const [, of] of [...byRun].sort(([a], [b]) => (a < b ? -1 : 1))) await addToRun(tx, of, recordedAtMs)
+  for (const [, inRun] of [...byRun].sort(([a], [b]) => (a < b ? -1 : 1))) await addToRun(tx, inRun, recordedAtMs)
   return entries
 }
 
-/** Links the entries of replayed or repeated calls to the entry of the original call. */
-async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Promise<NotedEntry[]> {
+/** Adds the support id of the original call to the entries of replayed and repeated calls. */
+async function linkRepeats(tx: Transaction, noted: readonly NotedEntry[]): Promise<NotedEntry[]> {
   const originals = new Map<string, string>()
   const entries: NotedEntry[] = []
   for (const entry of noted) {
@@ -62,7 +62,7 @@ async function withRepeated(tx: Transaction, noted: readonly NotedEntry[]): Prom
   return entries
 }
 
-/** The maximum number of a run's calls to one operation that are searched for a call with the same key. */
+/** The maximum number of a run's entries for one operation that are searched for the original call. */
 const maxSearched = 1000
 
 const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
@@ -94,16 +94,16 @@ export interface RecordOfRun {
   instanceId: string | null
 }
 
-/** The tables of records with due effects that move money without a call. */
-const movedFor = ['cardTransactions', 'payments', 'subscriptions'] as const
+/** The tables whose records can have due effects that move money. */
+const tablesWithDueEffects = ['cardTransactions', 'payments', 'subscriptions'] as const
 
-/** Finds the records that have one of these ids and were created in the party's runs. */
+/** Finds the records that have one of these ids and that a run of the party created. */
 export async function recordsOfRuns(
   { db }: Transaction,
   partyId: string,
   ids: readonly string[],
 ): Promise<RecordOfRun[]> {
-  const found = movedFor.map((table) =>
+  const found = tablesWithDueEffects.map((table) =>
     db
       .selectFrom(table)
       .select(['id', 'agentId', 'instanceId'])
@@ -151,7 +151,7 @@ const upsert = writing((db, row: RunRow) =>
     ),
 )
 
-/** Returns a party's runs, the most recently active first. The page begins after a run's `lastEntryId`. */
+/** Returns a party's runs, the most recently active first. The page's `beforeId` is the `lastEntryId` of a run. */
 export async function listRuns(tx: Transaction, scope: RunScope, page: PageRequest): Promise<PageOf<RunRow>> {
   const { partyId, agentId, host, fromMs, untilMs } = scope
   let query = tx.db.selectFrom('runs').selectAll().where('partyId', '=', partyId)
@@ -170,7 +170,7 @@ export async function listRuns(tx: Transaction, scope: RunScope, page: PageReque
 
 export const findRun = finderOf('runs', 'partyId', 'id')
 
-/** A filter for the entries of a run. A time range is on the service's clock and includes both ends. */
+/** A filter for the entries of a run. The time range is by the sandbox clock and includes both ends. */
 export interface EntryScope {
   partyId: string
   runId: string
@@ -181,7 +181,7 @@ export interface EntryScope {
   untilMs?: number | undefined
 }
 
-/** An entry in a list. Its details are read only when the entry is opened. */
+/** An entry in a list, without its details, which are read only when a person opens the entry. */
 export type ListedEntry = Omit<RunEntryRow, 'detail'>
 
 const listed = [
@@ -190,10 +190,10 @@ const listed = [
   ...(['toolCall', 'atMs', 'recordedAtMs'] as const),
 ] as const
 
-/** The requested part of a run's entries: those after an entry, newest or oldest first. */
+/** The requested page of a run's entries. The newest entries come first, unless `isOldestFirst` is set. */
 export interface EntryPage {
   limit: number
-  /** Null to begin with the first entry. */
+  /** The id of the entry after which the page begins; null for the first page. */
   fromId: string | null
   isOldestFirst?: boolean
 }
@@ -202,8 +202,8 @@ export interface EntryPage {
 export const maxScanned = 10_000
 
 /**
- * Returns entries of a run. If few entries pass the filter, a page has fewer entries than requested, and the next page
- * continues after the scanned entries. So a page costs no more for a long run than for a short one.
+ * Returns entries of a run. If few of the scanned entries match the filter, the page has fewer entries than requested,
+ * and the next page continues after the scanned entries. This limits the cost of a page, however long the run is.
  */
 export async function listRunEntries(
   tx: Transaction,
@@ -212,25 +212,25 @@ export async function listRunEntries(
 ): Promise<PageOf<ListedEntry>> {
   const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
-  // Uses the index that matches fewer entries. Most calls have the outcome `done`, so one tool has fewer entries than
-  // `done`. Any other outcome has fewer entries than one tool.
+  // Uses the index by outcome or by operation, whichever finds fewer entries. Most calls have the outcome `done`, so
+  // an operation has fewer entries than `done`. It usually has more entries than any other outcome.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
-  const begun = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
-  const behind = page.fromId === null ? begun : begun.where('id', follows, page.fromId)
-  const runIds = behind.orderBy('id', order)
-  let passing = tx.db.selectFrom(runIds.select(listed).limit(maxScanned).as('looked')).select(listed)
-  if (operation !== undefined) passing = passing.where('operation', '=', operation)
-  if (outcome !== undefined) passing = passing.where('outcome', '=', outcome)
-  if (agentId !== undefined) passing = passing.where('agentId', '=', agentId)
-  if (fromMs !== undefined) passing = passing.where('atMs', '>=', fromMs)
-  if (untilMs !== undefined) passing = passing.where('atMs', '<=', untilMs)
-  const rows = await passing
+  const inRange = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
+  const remaining = page.fromId === null ? inRange : inRange.where('id', follows, page.fromId)
+  const candidates = remaining.orderBy('id', order)
+  let matching = tx.db.selectFrom(candidates.select(listed).limit(maxScanned).as('scanned')).select(listed)
+  if (operation !== undefined) matching = matching.where('operation', '=', operation)
+  if (outcome !== undefined) matching = matching.where('outcome', '=', outcome)
+  if (agentId !== undefined) matching = matching.where('agentId', '=', agentId)
+  if (fromMs !== undefined) matching = matching.where('atMs', '>=', fromMs)
+  if (untilMs !== undefined) matching = matching.where('atMs', '<=', untilMs)
+  const rows = await matching
     .orderBy('id', order)
     .limit(page.limit + 1)
     .execute()
   if (rows.length > page.limit) return pageOf(rows, page.limit, ({ id }) => id)
-  const [last] = await runIds
+  const [last] = await candidates
     .select('id')
     .offset(maxScanned - 1)
     .limit(1)
@@ -238,7 +238,7 @@ export async function listRunEntries(
   return { rows, lastId: last?.id ?? null }
 }
 
-/** Returns the oldest entries of a run after an id, oldest first. */
+/** Returns the entries of a run that follow the entry with the id `afterId`, oldest first. */
 export function runEntriesAfter(
   tx: Transaction,
   scope: Pick<EntryScope, 'partyId' | 'runId'>,
@@ -254,21 +254,21 @@ function entriesIn(tx: Transaction, { partyId, runId, operation, outcome }: Entr
   return query
 }
 
-/** Returns up to 2,000 entries of a run that belong to these tool calls, sorted by tool call and then by id. */
+/** Returns up to 2,000 entries of the given tool calls in a run, sorted by tool call and then by id. */
 export function entriesOfToolCalls(
   { db }: Transaction,
   { partyId, runId }: Pick<EntryScope, 'partyId' | 'runId'>,
-  names: readonly string[],
+  toolCalls: readonly string[],
 ): Promise<ListedEntry[]> {
-  if (names.length === 0) return Promise.resolve([])
-  const named = db.selectFrom('runEntries').select(listed).where('partyId', '=', partyId).where('runId', '=', runId)
-  const inOrder = named.where('toolCall', 'in', names).orderBy('toolCall').orderBy('id')
+  if (toolCalls.length === 0) return Promise.resolve([])
+  const inRun = db.selectFrom('runEntries').select(listed).where('partyId', '=', partyId).where('runId', '=', runId)
+  const inOrder = inRun.where('toolCall', 'in', toolCalls).orderBy('toolCall').orderBy('id')
   return inOrder.limit(2000).execute()
 }
 
 export const findRunEntry = finderOf('runEntries', 'partyId', 'id')
 
-/** Returns the entries of a party with these ids that are still kept. */
+/** Returns a party's entries that have one of these ids. Entries that were already deleted are missing. */
 export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly string[]): Promise<ListedEntry[]> {
   const entries = tx.db.selectFrom('runEntries').select(listed).where('partyId', '=', partyId)
   return ids.length === 0 ? Promise.resolve([]) : entries.where('id', 'in', ids).execute()
@@ -277,18 +277,18 @@ export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly s
 /** Finds a request's entry by the id that appears in errors and in the X-Request-Id header. */
 export const entryOfRequest = finderOf('runEntries', 'partyId', 'supportId')
 
-/** How long an entry is kept, in real time (docs/console.md#what-is-kept). */
+/** The retention period of an entry, by the real clock (docs/console.md#what-is-kept). */
 export const runKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 'recordedAtMs')
 export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
 
-/** Returns the runs with that id or instance id, of one party or all. */
-export function findRunsById(tx: Transaction, name: string, partyId?: string): Promise<RunRow[]> {
+/** Returns up to 20 runs that have the given id or instance id, from all parties if `partyId` is undefined. */
+export function findRunsById(tx: Transaction, id: string, partyId?: string): Promise<RunRow[]> {
   let query = tx.db.selectFrom('runs').selectAll()
   if (partyId !== undefined) query = query.where('partyId', '=', partyId)
   return query
-    .where((run) => run.or([run('id', '=', name), run('instanceId', '=', name)]))
+    .where((run) => run.or([run('id', '=', id), run('instanceId', '=', id)]))
     .orderBy('partyId')
     .limit(20)
     .execute()

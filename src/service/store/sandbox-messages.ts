@@ -13,15 +13,16 @@ interface Message extends MessageFacts {
   kind: MessageKind
   /** An e-mail address or a phone number, or a placeholder for an unknown one. */
   to: string
+  /** The record that the message is about, and the agent that caused the message. */
   about: { partyId: string; id: string; agentId: string | null }
 }
 
-/** Stores a message that production would send. It is stored in the same transaction as the change that it reports. */
+/** Stores a message about a change instead of sending it. Call it in the transaction that makes the change. */
 export function keepMessage(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   { kind, to, about, ...facts }: Message,
 ): Promise<void> {
-  // Names chosen by other people are put on one line and truncated.
+  // Other people chose these names, so they are put on one line and truncated.
   const named = {
     ...facts,
     from: foreignName(facts.from, 'Somebody', 100),
@@ -43,14 +44,14 @@ export function keepMessage(
 
 const insert = inserting('sandboxMessages')
 
-/** A filter for the messages of a party. An agent gets only the messages that it caused. */
+/** A filter for the messages about a party's records. If `agentId` is set, only that agent's messages match. */
 interface MessageScope {
   partyId: string
   agentId: string | null
   recipient: string | undefined
 }
 
-/** Returns messages about a party's records, newest first. */
+/** Returns a page of messages, newest first. */
 export function listMessages(
   tx: Transaction,
   { partyId, agentId, recipient }: MessageScope,
@@ -63,7 +64,7 @@ export function listMessages(
 
 const walk = walking('sandboxMessages', (db) => db.selectFrom('sandboxMessages').selectAll())
 
-/** How long a message is kept, in real time (docs/sandbox.md#messages). */
+/** The retention period of a message, by the real clock (docs/sandbox.md#messages). */
 export const messageKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteSandboxMessages = deletingOldest('sandboxMessages', ['partyId', 'id'], 'recordedAtMs')

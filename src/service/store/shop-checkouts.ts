@@ -4,7 +4,7 @@ import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ShopCheckoutRow } from './schema/shop-checkouts.ts'
 
-/** The reason why a shop declined a card. */
+/** The reason for a declined card. */
 export interface ShopDecline {
   code: string
   detail: string
@@ -12,13 +12,13 @@ export interface ShopDecline {
   message: string
 }
 
-/** A stored checkout with its cart parsed. */
+/** A stored checkout, with its cart and decline parsed. */
 export interface ShopCheckoutRecord extends Omit<ShopCheckoutRow, 'cart' | 'decline'> {
   cart: ShopCart
   decline: ShopDecline | null
 }
 
-/** Finds a checkout of a party. An agent sees only those that it started. */
+/** Finds a checkout of a party. If `agentId` is set, finds it only if that agent started it. */
 export async function findShopCheckout(
   tx: Transaction,
   { partyId, agentId }: { partyId: string; agentId: string | null },
@@ -32,7 +32,7 @@ const checkoutOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** Finds a checkout of any party for the checkout's page. Nobody can guess the address of this page. */
+/** Finds a checkout of any party. Only for the checkout page, whose secret address contains no party. */
 export async function findShopCheckoutOfAnyParty(tx: Transaction, id: string): Promise<ShopCheckoutRecord | undefined> {
   const [row] = (await checkoutById(tx, { id })).rows
   return row && parse(row)
@@ -43,12 +43,12 @@ const checkoutById = prepared((db, by: { id: string }) =>
 )
 
 export function insertShopCheckout(tx: Transaction, record: ShopCheckoutRecord): Promise<void> {
-  return insert(tx, { ...record, cart: JSON.stringify(record.cart), decline: declineText(record) })
+  return insert(tx, { ...record, cart: JSON.stringify(record.cart), decline: declineJson(record) })
 }
 
 const insert = inserting('shopCheckouts')
 
-/** Writes the outcome of a payment. @throws StaleWriteError if the checkout has changed since it was read. */
+/** Saves the outcome of an attempt to pay. @throws StaleWriteError if the checkout has changed since it was read. */
 export async function saveShopCheckout(
   tx: Transaction,
   before: ShopCheckoutRecord,
@@ -57,7 +57,7 @@ export async function saveShopCheckout(
   const { partyId, id, version } = before
   const after = { ...before, ...change, version: version + 1 }
   const { orderId, updatedAtMs } = change
-  const row = { partyId, id, version, orderId, updatedAtMs, decline: declineText(change) }
+  const row = { partyId, id, version, orderId, updatedAtMs, decline: declineJson(change) }
   await update(tx, { ...row, nextVersion: version + 1 })
   return after
 }
@@ -75,7 +75,7 @@ const update = changingOne(
   ({ id }) => `shop checkout ${id}`,
 )
 
-const declineText = ({ decline }: Pick<ShopCheckoutRecord, 'decline'>) =>
+const declineJson = ({ decline }: Pick<ShopCheckoutRecord, 'decline'>) =>
   decline === null ? null : JSON.stringify(decline)
 
 function parse(row: ShopCheckoutRow): ShopCheckoutRecord {

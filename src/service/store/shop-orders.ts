@@ -7,12 +7,12 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ShopOrderRow } from './schema/shop-orders.ts'
 
-/** A stored order with its state parsed. */
+/** A stored order, with its state parsed. */
 export interface ShopOrderRecord extends Omit<ShopOrderRow, 'state'> {
   state: ShopOrderState
 }
 
-/** Finds an order of a party. An agent sees only those that it placed. */
+/** Finds an order of a party. If `agentId` is set, finds it only if that agent placed it. */
 export async function findShopOrder(
   tx: Transaction,
   { partyId, agentId }: { partyId: string; agentId: string | null },
@@ -60,7 +60,7 @@ export const shopMoments: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's orders with a due step, the most overdue first. */
+/** Returns a party's orders whose next step is due, the most overdue first. */
 export async function dueShopOrders(tx: Transaction, due: DueOf): Promise<ShopOrderRecord[]> {
   return (await dueOfParty(tx, due)).rows.map(parse)
 }
@@ -76,7 +76,7 @@ const dueOfParty = prepared((db, by: DueOf) =>
     .limit(by.limit),
 )
 
-/** Writes an order's new state. @throws StaleWriteError if it has changed since it was read. */
+/** Saves an order's new state. @throws StaleWriteError if the order has changed since it was read. */
 export async function saveShopOrder(
   tx: Transaction,
   before: ShopOrderRecord,

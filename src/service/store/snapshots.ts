@@ -10,20 +10,20 @@ import type { SnapshotRow } from './schema/snapshots.ts'
 import { columnsOf, runsOnPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
 
-/** The name of the snapshot that a reset restores. The rules for names exclude it, so no saved snapshot can have it. */
+/** The name of the snapshot that a reset restores. Callers cannot use it: their names cannot contain parentheses. */
 export const initialSnapshotName = '(as filled)'
 
 interface NewSnapshot {
   name: string
-  /** The time to which a restore sets the service's clock; null for the time that the world defines. */
+  /** The time to which a restore sets the sandbox clock; null for the start time that the world defines. */
   clockMs: number | null
-  /** Real time. */
+  /** The time of saving, by the real clock. */
   savedAtMs: number
 }
 
 /**
- * Stores the world as it is at the end of the transaction, for later resets. The stored world does not contain the
- * secrets that startup sets afterwards.
+ * Saves the world as it is at the end of the transaction, for later resets. The snapshot does not contain the secrets
+ * that startup sets afterwards.
  */
 export function saveInitialWorld(tx: Transaction, system: System): void {
   tx.atEnd(saveInitialWorlds, system)
@@ -34,7 +34,7 @@ async function saveInitialWorlds(tx: Transaction, systems: readonly System[]): P
   for (const system of systems) await saveSnapshot(tx, system, { name: initialSnapshotName, clockMs: null, savedAtMs })
 }
 
-/** Saves the world under a name, replacing an earlier snapshot of that name. Call it in an exclusive transaction. */
+/** Saves the world under a name. Replaces an earlier snapshot of that name. Call it in an exclusive transaction. */
 export async function saveSnapshot(
   tx: Transaction,
   system: System,
@@ -64,7 +64,7 @@ export async function restoreSnapshot(tx: Transaction, { id }: Pick<SnapshotRow,
   for (const key of seeded) await replaceSecret(tx, key, key)
 }
 
-/** Deletes all rows of the world, and the records of requests to it. */
+/** Deletes all rows of the world, and what was recorded about requests to it. */
 export async function emptyWorld(tx: Transaction): Promise<void> {
   for (const empty of emptying) await empty(tx, {})
 }
@@ -73,7 +73,7 @@ export async function findSnapshot(tx: Transaction, name: string): Promise<Snaps
   return tx.db.selectFrom('snapshots').selectAll().where('name', '=', name).executeTakeFirst()
 }
 
-/** Returns the snapshots that a caller saved, newest first. */
+/** Returns the snapshots that callers saved, newest first. */
 export function listSnapshots(tx: Transaction, page: PageRequest): Promise<PageOf<SnapshotRow>> {
   return readPage(tx.db.selectFrom('snapshots').selectAll().where('name', '<>', initialSnapshotName), page)
 }
@@ -84,7 +84,7 @@ export async function deleteSnapshot(tx: Transaction, id: string): Promise<void>
   await raiseSettingsRevision(tx)
 }
 
-/** Returns the number of snapshots and their total size. */
+/** Returns the number and total size of the snapshots that callers saved. */
 export async function snapshotTotals(tx: Transaction): Promise<{ count: number; characters: number }> {
   const { count, characters } = await tx.db
     .selectFrom('snapshots')
@@ -96,20 +96,20 @@ export async function snapshotTotals(tx: Transaction): Promise<{ count: number; 
 
 const emptying = [...worldTables, ...forgottenTables].map((name) => writing((db, _none: object) => db.deleteFrom(name)))
 
-interface OfSnapshot {
+interface BySnapshot {
   id: string
 }
 
-/** The statements that save and restore the rows of each table. The database itself makes and reads the JSON. */
+/** The statements that save and restore the rows of each table. The database itself converts rows to and from JSON. */
 const tableStatements = worldTables.map((name) => ({
-  save: writing((db, { id }: OfSnapshot) => compiled(db, saveQuery(db, name, id))),
-  restore: writing((db, { id }: OfSnapshot) => compiled(db, restoring(db, name, id))),
+  save: writing((db, { id }: BySnapshot) => compiled(db, saveQuery(db, name, id))),
+  restore: writing((db, { id }: BySnapshot) => compiled(db, restoreQuery(db, name, id))),
 }))
 
 const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ compile: () => statement.compile(db) })
 
-/** The maximum number of rows in one part. It limits the length of the part's JSON. */
-const rowsOfPart = 500
+/** The maximum number of a table's rows that are stored together as one JSON array. */
+const maxRowsPerPart = 500
 
 function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {
   const columns = columnsOf(tables[name]).map(([column]) => column)
@@ -117,12 +117,12 @@ function saveQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {
   const fields = sql.join(columns.flatMap((column) => [sql.lit(column), sql.ref(column)]))
   const row = isPostgres ? sql`row_to_json(${sql.table(name)})` : sql`json_object(${fields})`
   const all = isPostgres ? sql`json_agg("row")::text` : sql`json_group_array(json("row"))`
-  const numbered = sql`select (row_number() over () - 1) / ${sql.lit(rowsOfPart)} as "part", ${row} as "row" from ${sql.table(name)}`
+  const numbered = sql`select (row_number() over () - 1) / ${sql.lit(maxRowsPerPart)} as "part", ${row} as "row" from ${sql.table(name)}`
   const into = sql`insert into "snapshotRows" ("snapshotId", "tableName", "part", "rows")`
   return sql`${into} select ${text(id)}, ${sql.lit(name)}, "part", ${all} from (${numbered}) as numbered group by "part"`
 }
 
-function restoring(db: Kysely<Tables>, name: keyof Tables, id: string) {
+function restoreQuery(db: Kysely<Tables>, name: keyof Tables, id: string) {
   const columns = columnsOf(tables[name])
   const isPostgres = runsOnPostgres(db)
   const values = columns.map(([column]) =>

@@ -6,21 +6,21 @@ import type { Transaction } from './engine/store.ts'
 import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The spender that a limit applies to: the whole party, or one agent that pays from the party's wallets. */
+/** The spender that a limit applies to: the party or, if `agentId` is set, an agent that pays for the party. */
 export interface Spender {
   partyId: string
   agentId: string | null
 }
 
 /**
- * Returns the amounts spent on the day and in the month of the given time. An agent's spending is one row; a party's is
- * the sum of all its rows.
+ * Returns the amounts spent on the day and in the month of the given time. The totals of an agent are in one row; those
+ * of a party are the sums of all its rows.
  */
 export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }
   const { rows } = agentId === null ? await spentByParty(tx, by) : await spentByAgent(tx, { ...by, agentId })
   const [spent] = rows
-  // On PostgreSQL the sum of a bigint is a numeric, which arrives as text.
+  // On PostgreSQL, the sum of a bigint column is a numeric, which the driver returns as a string.
   return { dayCents: Number(spent?.dayCents ?? 0), monthCents: Number(spent?.monthCents ?? 0) }
 }
 
@@ -34,7 +34,7 @@ const spentByAgent = prepared((db, by: Windows & { partyId: string; agentId: str
   spendingQuery(db, by).where('agentId', '=', by.agentId),
 )
 
-/** Sums the spending. Rows of another day or month count as zero. */
+/** Sums the spending. Totals of an earlier day or month count as zero. */
 function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }: Windows & { partyId: string }) {
   const centsSince = (start: 'dayMs' | 'monthMs', cents: 'dayCents' | 'monthCents', startMs: number) =>
     sql<number>`sum(case when ${sql.ref(start)} >= ${startMs} then ${sql.ref(cents)} else 0 end)`
@@ -47,32 +47,32 @@ function spendingQuery(db: Kysely<Tables>, { partyId, dayStartMs, monthStartMs }
     .where('partyId', '=', partyId)
 }
 
-/** A change of the amount spent: new spending, or a correction of earlier spending. */
+/** A change in the amount spent: new spending, or a correction of earlier spending. */
 export interface Difference {
   cents: number
-  /** When the spending started. It counts in the day and month of this time. */
+  /** The time of the original payment or purchase. The change counts toward the day and month of this time. */
   atMs: number
   /** The time of the change. */
   nowMs: number
 }
 
-/** Adds spending by an agent, or by the party itself, to the totals. */
+/** Adds a change to the totals of an agent or, if `agentId` is null, to those of spending without an agent. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isIrrelevant(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })
 }
 
 /**
- * Returns whether the difference need not be counted, because it is zero or belongs to a past month, which no limit
- * covers.
+ * Returns whether the difference need not be counted, because it is zero or belongs to a past month. Limits apply only
+ * to the current day and month.
  */
 function isIrrelevant({ cents, atMs, nowMs }: Difference): boolean {
   return cents === 0 || startOfDayAndMonth(atMs).monthStartMs < startOfDayAndMonth(nowMs).monthStartMs
 }
 
-type Added = Omit<SpendingRow, 'partyId' | 'agentId'>
+type AddedTotals = Omit<SpendingRow, 'partyId' | 'agentId'>
 
-function addition({ cents, atMs }: Difference): Added {
+function addition({ cents, atMs }: Difference): AddedTotals {
   const { dayStartMs, monthStartMs } = startOfDayAndMonth(atMs)
   return { dayMs: dayStartMs, dayCents: cents, monthMs: monthStartMs, monthCents: cents }
 }
@@ -80,16 +80,16 @@ function addition({ cents, atMs }: Difference): Added {
 const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
 
 /**
- * Adds the amount to a total for the same day, replaces a total for an earlier day, and keeps a total for a later day.
- * Does the same for the month.
+ * Updates the stored totals. The new amount is added to a stored total for the same day, replaces one for an earlier
+ * day, and is ignored if the stored total is for a later day. The same applies to months.
  */
 function addToTotals(conflict: OnConflictBuilder<Tables, 'spending'>) {
-  const [row, other] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
+  const [stored, added] = [(name: string) => sql.ref(`spending.${name}`), (name: string) => sql.ref(`excluded.${name}`)]
   const total = (start: string, cents: string) =>
-    sql<number>`case when ${row(start)} = ${other(start)} then ${row(cents)} + ${other(cents)}
-      when ${row(start)} < ${other(start)} then ${other(cents)} else ${row(cents)} end`
+    sql<number>`case when ${stored(start)} = ${added(start)} then ${stored(cents)} + ${added(cents)}
+      when ${stored(start)} < ${added(start)} then ${added(cents)} else ${stored(cents)} end`
   const latest = (start: string) =>
-    sql<number>`case when ${row(start)} < ${other(start)} then ${other(start)} else ${row(start)} end`
+    sql<number>`case when ${stored(start)} < ${added(start)} then ${added(start)} else ${stored(start)} end`
   return conflict.columns(['partyId', 'agentId']).doUpdateSet({
     dayMs: latest('dayMs'),
     dayCents: total('dayMs', 'dayCents'),

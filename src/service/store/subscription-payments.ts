@@ -6,12 +6,12 @@ import type { Transaction } from './engine/store.ts'
 import type { SubscriptionPaymentRow } from './schema/subscription-payments.ts'
 import { transactionsOfPayments } from './transactions.ts'
 
-/** A charged payment with the transaction that moved its money. */
+/** A charged payment, with the id of the transaction that moved the money. */
 export interface ChargedPayment extends SubscriptionPaymentRow {
   transactionId: string
 }
 
-interface Charges {
+interface PaymentRange {
   partyId: string
   subscriptionId: string
   first: number
@@ -19,28 +19,28 @@ interface Charges {
 }
 
 /** Returns a subscription's charges for the payments numbered from `first` to `last`. */
-export async function chargedPayments(tx: Transaction, of: Charges): Promise<ChargedPayment[]> {
-  const { rows: charges } = await chargesBetween(tx, of)
+export async function chargedPayments(tx: Transaction, range: PaymentRange): Promise<ChargedPayment[]> {
+  const { rows: charges } = await chargesBetween(tx, range)
   if (charges.length === 0) return []
-  const keys = charges.map(({ paymentNumber }) => chargeKey(of.subscriptionId, paymentNumber))
-  const arrivals = await transactionsOfPayments(tx, of.partyId, keys)
-  const idOf = new Map(arrivals.map(({ id, paymentId }) => [paymentId, id]))
+  const keys = charges.map(({ paymentNumber }) => chargeKey(range.subscriptionId, paymentNumber))
+  const transactions = await transactionsOfPayments(tx, range.partyId, keys)
+  const transactionIds = new Map(transactions.map(({ id, paymentId }) => [paymentId, id]))
   return charges.map((charge) => {
-    const key = chargeKey(of.subscriptionId, charge.paymentNumber)
-    const transactionId = idOf.get(key)
+    const key = chargeKey(range.subscriptionId, charge.paymentNumber)
+    const transactionId = transactionIds.get(key)
     if (transactionId === undefined) throw new Error(`Bug: the charge ${key} has no transaction.`)
     return { ...charge, transactionId }
   })
 }
 
-const chargesBetween = prepared((db, of: Charges) =>
+const chargesBetween = prepared((db, range: PaymentRange) =>
   db
     .selectFrom('subscriptionPayments')
     .selectAll()
-    .where('partyId', '=', of.partyId)
-    .where('subscriptionId', '=', of.subscriptionId)
-    .where('paymentNumber', '>=', of.first)
-    .where('paymentNumber', '<=', of.last),
+    .where('partyId', '=', range.partyId)
+    .where('subscriptionId', '=', range.subscriptionId)
+    .where('paymentNumber', '>=', range.first)
+    .where('paymentNumber', '<=', range.last),
 )
 
 export const insertCharge = inserting('subscriptionPayments')
@@ -54,7 +54,7 @@ export async function chargedCents(
   const rows = await inBatches(subscriptionIds, (batch) =>
     tx.db
       .selectFrom('subscriptionPayments')
-      .select((of) => ['subscriptionId', of.fn.sum('amountCents').as('cents')])
+      .select(({ fn }) => ['subscriptionId', fn.sum('amountCents').as('cents')])
       .where('partyId', '=', partyId)
       .where('subscriptionId', 'in', batch)
       .groupBy('subscriptionId')

@@ -22,7 +22,7 @@ import { insertTransaction } from './transactions.ts'
 import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 import { findWallet } from './wallets.ts'
 
-/** A stored subscription with its terms and billing parsed. */
+/** A stored subscription, with its terms and billing parsed. */
 export interface SubscriptionRecord extends Omit<SubscriptionRow, 'terms' | 'billing'> {
   terms: Terms
   billing: Billing
@@ -51,8 +51,8 @@ export async function findSubscriptions(
 }
 
 /**
- * Finds a subscription of any party by its id, or by the payment intent of payment 1. This is for the payer's pages,
- * because the payer has no credential.
+ * Finds a subscription of any party by its id or by the payment intent of its first payment. Only for the payer's
+ * pages, whose links identify the subscription but not the party.
  */
 export async function findSubscriptionOfAnyParty(
   tx: Transaction,
@@ -77,8 +77,8 @@ export async function listSubscriptions(
   page: PageRequest,
 ): Promise<PageOf<SubscriptionRecord>> {
   const walletId = await permittedWallets(tx, scope)
-  const of = { partyId: [scope.partyId], status: status === undefined ? subscriptionStatuses : [status] }
-  const branches = walletId === undefined ? combinations(of) : combinations({ ...of, walletId })
+  const columns = { partyId: [scope.partyId], status: status === undefined ? subscriptionStatuses : [status] }
+  const branches = walletId === undefined ? combinations(columns) : combinations({ ...columns, walletId })
   const { rows, lastId } = await walk(tx, branches, page, scope.partyId)
   return { rows: rows.map(parse), lastId }
 }
@@ -101,7 +101,7 @@ export const subscriptionEvents: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's subscriptions with a due event, the most overdue first. */
+/** Returns a party's subscriptions whose next event is due, the most overdue first. */
 export async function dueSubscriptions(tx: Transaction, due: DueOf): Promise<SubscriptionRecord[]> {
   const { rows } = await dueOfParty(tx, due)
   return rows.map(parse)
@@ -124,16 +124,17 @@ export interface Change {
   billed: Billed
 }
 
-/** Writes the new state of one subscription, and moves the money of its charges. */
+/** Saves the new state of one subscription, and pays its charges to the merchant's wallet. */
 export async function saveBilling(tx: Transaction, system: System, change: Change): Promise<SubscriptionRecord> {
   const [after] = await saveBillings(tx, system, [change])
-  if (after === undefined) throw new Error('Bug: a saved subscription is gone.')
+  if (after === undefined) throw new Error('Bug: the saved subscription was not returned.')
   return after
 }
 
 /**
- * Writes the new states of several subscriptions. Each charge adds a row with its payment's number, a transaction, and
- * a posting to the merchant's wallet. The database allows one row for each number.
+ * Saves the new states of several subscriptions. For each charge, inserts a row with the payment's number and a
+ * transaction, and posts the amount to the merchant's wallet. No payment can be charged twice, because the database
+ * allows only one row for each number.
  */
 export async function saveBillings(
   tx: Transaction,
@@ -143,18 +144,18 @@ export async function saveBillings(
   const saved: SubscriptionRecord[] = []
   for (const change of changes) saved.push(await saveOne(tx, system, change))
   const byWallet = Map.groupBy(changes, ({ before }) => before.walletId)
-  for (const [walletId, of] of byWallet) {
-    const postings = of.flatMap(({ before, billed }) =>
+  for (const [walletId, inWallet] of byWallet) {
+    const postings = inWallet.flatMap(({ before, billed }) =>
       billed.charges.map(({ amount, atMs }) => ({
         posting: subscriptionPaid(walletId, amount),
         nowMs: atMs,
         sourceId: before.id,
       })),
     )
-    const [first] = of
+    const [first] = inWallet
     if (postings.length === 0 || first === undefined) continue
     const wallet = await findWallet(tx, first.before.partyId, walletId)
-    if (wallet === undefined) throw new Error(`Bug: the wallet ${walletId} of a subscription is gone.`)
+    if (wallet === undefined) throw new Error(`Bug: the wallet ${walletId} of a subscription does not exist.`)
     await postAll(tx, system, wallet, postings)
   }
   return saved
@@ -175,7 +176,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   const after = { ...before, ...row, billing, version: version + 1 }
   recordEvents(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   if (merchant !== undefined) {
-    // The payer's address is unknown, since the checkout asks only for a card.
+    // The payer's e-mail address is unknown, because the checkout asks only for a card.
     const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const
     await keepMessage({ tx, system, nowMs: billing.updatedAtMs }, mail)
   }
@@ -210,8 +211,8 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
 }
 
 /**
- * Returns whether the payer gets a message that the payments have ended (docs/service.md#canceling-a-subscription).
- * Only a payer who had agreed to the payments gets this message.
+ * Returns whether the change ends payments to which the payer had agreed. Only then does the payer get a message
+ * (docs/service.md#canceling-a-subscription).
  */
 function endsAgreement(before: SubscriptionRow['status'], after: SubscriptionRow['status']): boolean {
   return after === 'canceled' && before !== 'canceled' && before !== 'pending'

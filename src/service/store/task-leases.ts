@@ -5,7 +5,7 @@ import type { LeaseRow } from './schema/task-leases.ts'
 /** A lease that a process wants to take or extend. */
 type LeaseRequest = LeaseRow & { nowMs: number }
 
-/** Takes or extends a lease. Returns false if another holder has it. The lease of a crashed process expires. */
+/** Takes or extends a lease. Returns false if another holder has a lease that has not expired. */
 export async function takeTaskLease(tx: Transaction, lease: LeaseRequest): Promise<boolean> {
   return (await take(tx, lease)).numAffectedRows === 1n
 }

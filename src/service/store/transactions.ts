@@ -19,7 +19,7 @@ export interface TransactionFilter {
 
 export const insertTransaction = inserting('transactions')
 
-/** Records that a payment's money arrived. The database allows one record for each payment. */
+/** Records that a payment's money arrived. The database allows only one transaction for each payment. */
 export async function recordArrival(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   payment: PaymentRow,
@@ -84,8 +84,8 @@ const transactionById = prepared((db, by: { id: string }) =>
 )
 
 /**
- * Returns the transactions that moved money into or out of a party's wallets, newest first. No transaction has the same
- * party on both sides.
+ * Returns the transactions that moved money into or out of a party's wallets, newest first. Reads outgoing and incoming
+ * transactions separately. None is returned twice, because a party never pays itself in a transaction.
  */
 export async function listTransactions(
   tx: Transaction,
@@ -113,7 +113,7 @@ export async function listTransactions(
 
 const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
 
-/** Returns the transactions that record the arrival of these payments' money. */
+/** Returns the transactions by which the money of these payments arrived. */
 export function transactionsOfPayments(
   tx: Transaction,
   partyId: string,

@@ -9,8 +9,8 @@ import type { TrustedIssuerRow } from './schema/trusted-issuers.ts'
 export const insertIssuer = inserting('trustedIssuers')
 
 /**
- * Finds a trusted issuer by party and id. If the party is not known yet, finds it by the client that presents its
- * assertions.
+ * Finds an issuer by party and id, or by the OAuth client that presents the issuer's assertions. Also finds an issuer
+ * that has been revoked.
  */
 export function findIssuer(
   tx: Transaction,
@@ -26,7 +26,7 @@ export function listIssuers(tx: Transaction, partyId: string, page: PageRequest)
   return readPage(tx.db.selectFrom('trustedIssuers').selectAll().where('partyId', '=', partyId), page)
 }
 
-/** Returns the issuers that a party trusts now, newest first. */
+/** Returns a party's issuers that have not been revoked, newest first. */
 export function liveIssuers(tx: Transaction, partyId: string, limit: number): Promise<TrustedIssuerRow[]> {
   return tx.db
     .selectFrom('trustedIssuers')
@@ -38,7 +38,7 @@ export function liveIssuers(tx: Transaction, partyId: string, limit: number): Pr
     .execute()
 }
 
-/** Changes a trusted issuer, and revokes the grants that were created through it. */
+/** Changes a trusted issuer, and revokes all grants that its assertions led to. */
 export async function changeIssuer(
   tx: Transaction,
   { partyId, id }: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -49,7 +49,7 @@ export async function changeIssuer(
   await revokeGrantsOfUser(tx, id, nowMs)
 }
 
-/** Ends the trust. Deletes the client that presented the issuer's assertions, and the client's tokens. */
+/** Revokes a trusted issuer and its grants, and deletes the OAuth client that presented its assertions. */
 export async function revokeIssuer(
   tx: Transaction,
   issuer: Pick<TrustedIssuerRow, 'partyId' | 'id'>,
@@ -59,13 +59,13 @@ export async function revokeIssuer(
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 
-/** Saves the grant that lets an issuer's assertions sign in as one agent. */
+/** Inserts the grant under which tokens issued for an issuer's assertions act as one agent. */
 export function insertIssuerGrant(
   tx: Transaction,
   issuer: TrustedIssuerRow,
   grant: Pick<OAuthGrantRow, 'id' | 'agentId' | 'createdAtMs'>,
 ) {
   const { id: userId, partyId, clientId, name: clientName, scopes } = issuer
-  const ends = { lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null }
-  return insertGrant(tx, { ...grant, ...ends, userId, partyId, clientId, clientName, scopes, payload: '{}' })
+  const unused = { lastUsedAtMs: null, revokedAtMs: null, expiresAtMs: null }
+  return insertGrant(tx, { ...grant, ...unused, userId, partyId, clientId, clientName, scopes, payload: '{}' })
 }

@@ -12,7 +12,7 @@ export async function findUser(tx: Transaction, id: string): Promise<UserRow | u
 
 const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
 
-/** Finds the user who signs in with that address (lower case). Removed users are not found. */
+/** Finds the active user with the given e-mail address, which must be in lower case. */
 export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')
@@ -45,7 +45,7 @@ const oneUserOf = prepared((db, by: { partyId: string }) =>
   db.selectFrom('users').select('id').where('partyId', '=', by.partyId).limit(1),
 )
 
-/** Finds the oldest active owner. In the sandbox, this is the owner that the initial world contains. */
+/** Finds the oldest active owner in any party. In the sandbox, the initial world contains this owner. */
 export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')
@@ -56,22 +56,22 @@ export async function firstOwner(tx: Transaction): Promise<UserRow | undefined> 
     .executeTakeFirst()
 }
 
-/** Returns the users of all parties, oldest first, without removed ones. */
+/** Returns the active users of all parties, oldest first. */
 export function activeUsers(tx: Transaction, limit: number): Promise<UserRow[]> {
   return tx.db.selectFrom('users').selectAll().where('status', '=', 'ACTIVE').orderBy('id').limit(limit).execute()
 }
 
-/** Finds a user of the party, regardless of the user's status. */
+/** Finds a user of the party, even one who was removed. */
 export const findMember = finderOf('users', 'partyId', 'id')
 
-/** Returns a party's users, newest first, including removed ones. */
+/** Returns a party's users, including removed ones, newest first. */
 export function listMembers(tx: Transaction, partyId: string, page: PageRequest): Promise<PageOf<UserRow>> {
   return walk(tx, combinations({ partyId: [partyId] }), page, partyId)
 }
 
 const walk = walking('users', (db) => db.selectFrom('users').selectAll())
 
-/** Returns whether the party has another owner besides this user. */
+/** Returns whether the user's party has an active owner other than this user. */
 export async function hasOtherOwner(tx: Transaction, { partyId, id }: UserRow): Promise<boolean> {
   return (await otherOwners(tx, { partyId, id })).rows.length > 0
 }
@@ -97,7 +97,7 @@ export async function revokeUser(tx: Transaction, { partyId, id }: UserRow, atMs
     .execute()
 }
 
-/** Returns the owners and admins of a party, who decide on pending requests. */
+/** Returns the active owners and admins of a party. They decide on its pending requests. */
 export async function decidersOf(tx: Transaction, partyId: string, limit: number): Promise<UserRow[]> {
   return (await deciders(tx, { partyId, limit })).rows
 }
@@ -115,7 +115,7 @@ const deciders = prepared((db, by: { partyId: string; limit: number }) =>
 
 /**
  * Records when the user last verified a second factor.
- * @param atMs The service's time; if null, the user must verify again.
+ * @param atMs The time by the sandbox clock; if null, the user must verify again.
  */
 export async function markVerified(tx: Transaction, userId: string, atMs: number | null): Promise<void> {
   await tx.db.updateTable('users').set({ mfaVerifiedAtMs: atMs }).where('id', '=', userId).execute()

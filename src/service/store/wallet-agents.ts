@@ -6,10 +6,10 @@ import type { WalletAgentRow } from './schema/wallet-agents.ts'
 import type { WalletRow } from './schema/wallets.ts'
 import { grantOnWallet, revokeEverywhere, revokeOnWallet } from './wallet-permissions.ts'
 
-/** An agent with its attachment to one wallet. */
+/** An agent, with the columns of its attachment to one wallet. */
 export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>
 
-/** Attaches an agent to a wallet with these permissions. */
+/** Attaches an agent to a wallet, and gives it these permissions on the wallet. */
 export async function attachAgent(
   tx: Transaction,
   attachment: WalletAgentRow,
@@ -19,11 +19,11 @@ export async function attachAgent(
   await grantOnWallet(tx, attachment, permissions)
 }
 
-/** Removes an agent's access to a wallet, and expires its cards on it. */
-export async function detachAgent(tx: Transaction, at: Place, nowMs: number): Promise<void> {
-  const { partyId, walletId, agentId } = at
+/** Removes an agent's access to a wallet, and expires the agent's unused cards that pay from the wallet. */
+export async function detachAgent(tx: Transaction, attachment: AttachmentKey, nowMs: number): Promise<void> {
+  const { partyId, walletId, agentId } = attachment
   await expireUnusedCards(tx, { agentId, wallet: { id: walletId, partyId } }, nowMs)
-  await revokeOnWallet(tx, at)
+  await revokeOnWallet(tx, attachment)
   const attachments = tx.db.deleteFrom('walletAgents').where('partyId', '=', partyId)
   await attachments.where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
 }
@@ -35,11 +35,11 @@ export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'p
   await attachments.where('agentId', '=', agent.id).execute()
 }
 
-/** An agent and a wallet of its party. */
-type Place = Pick<WalletAgentRow, 'partyId' | 'walletId' | 'agentId'>
+/** The key of an agent's attachment to a wallet of its party. */
+type AttachmentKey = Pick<WalletAgentRow, 'partyId' | 'walletId' | 'agentId'>
 
-/** Makes a wallet that is attached to the agent its only default wallet. */
-export async function setAgentDefault(tx: Transaction, { partyId, walletId, agentId }: Place): Promise<void> {
+/** Makes a wallet the only default wallet of an agent that is attached to it. */
+export async function setAgentDefault(tx: Transaction, { partyId, walletId, agentId }: AttachmentKey): Promise<void> {
   const update = (isDefault: 0 | 1, comparison: '=' | '!=') =>
     tx.db
       .updateTable('walletAgents')
@@ -55,29 +55,28 @@ export async function setAgentDefault(tx: Transaction, { partyId, walletId, agen
 /** Finds an agent that is attached to the wallet and has not been deleted. */
 export async function findAttachedAgent(
   tx: Transaction,
-  wallet: OfParty,
+  wallet: WalletKey,
   agentId: string,
 ): Promise<AttachedAgent | undefined> {
   return attachedTo(tx, wallet).where('agents.id', '=', agentId).executeTakeFirst()
 }
 
-/** Returns the agents that may use a wallet, newest first. */
+/** Returns the agents that are attached to a wallet and have not been deleted, newest first. */
 export async function listAttachedAgents(
   tx: Transaction,
-  wallet: OfParty,
+  wallet: WalletKey,
   page: PageRequest,
 ): Promise<PageOf<AttachedAgent>> {
   return readPage(attachedTo(tx, wallet), page, 'walletAgents.agentId')
 }
 
-type OfParty = Pick<WalletRow, 'id' | 'partyId'>
+type WalletKey = Pick<WalletRow, 'id' | 'partyId'>
 
-function attachedTo(tx: Transaction, { id: walletId, partyId }: OfParty) {
+function attachedTo(tx: Transaction, { id: walletId, partyId }: WalletKey) {
   return (
     tx.db
       .selectFrom('walletAgents')
-      // SQLite processes the tables of a cross join in the order given. Without the cross join, it would sort all of
-      // the party's agents.
+      // The cross join makes SQLite begin with `walletAgents`. Otherwise it would sort all of the party's agents.
       .crossJoin('agents')
       .whereRef('agents.id', '=', 'walletAgents.agentId')
       .whereRef('agents.partyId', '=', 'walletAgents.partyId')

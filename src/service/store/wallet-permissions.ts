@@ -3,17 +3,18 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 
-/** The scope of a list: a party's records; for an agent, only those on wallets for which it has the permission. */
+/** The scope of a list: all records of a party, or only those of the wallets on which an agent has a permission. */
 export interface ListScope {
   partyId: string
   agentId: string | null
+  /** The permission that the agent needs on a record's wallet; null if it may see all records. */
   requiredPermission: string | null
 }
 
-/** An agent, and a permission that it needs. */
+/** An agent, and a permission that it needs on a wallet. */
 export type Holder = Pick<WalletPermissionRow, 'agentId' | 'permission'>
 
-/** Returns whether an agent has a permission on a wallet it is attached to. */
+/** Returns whether an agent has a permission on a wallet. */
 export async function agentHolds(
   tx: Transaction,
   agentId: string,
@@ -21,10 +22,10 @@ export async function agentHolds(
   permission: string,
 ): Promise<boolean> {
   const { id: walletId, partyId } = wallet
-  return (await held(tx, { partyId, agentId, walletId, permission })).rows.length > 0
+  return (await permissionOnWallet(tx, { partyId, agentId, walletId, permission })).rows.length > 0
 }
 
-const held = prepared((db, by: WalletPermissionRow) =>
+const permissionOnWallet = prepared((db, by: WalletPermissionRow) =>
   db
     .selectFrom('walletPermissions')
     .select('permission')
@@ -35,19 +36,19 @@ const held = prepared((db, by: WalletPermissionRow) =>
 )
 
 /**
- * Returns the wallets that a list is restricted to; undefined if it includes all wallets of the party. The cost of a
- * list grows with the number of these wallets.
+ * Returns the ids of the wallets that a list is restricted to; undefined if it covers all wallets of the party. The
+ * cost of a list grows with the number of ids.
  */
 export async function permittedWallets(
   tx: Transaction,
   { partyId, agentId, requiredPermission }: ListScope,
 ): Promise<string[] | undefined> {
   if (agentId === null || requiredPermission === null) return undefined
-  const { rows } = await heldByAgent(tx, { partyId, agentId, permission: requiredPermission })
+  const { rows } = await walletsOfAgent(tx, { partyId, agentId, permission: requiredPermission })
   return rows.map(({ walletId }) => walletId)
 }
 
-const heldByAgent = prepared((db, by: { partyId: string; agentId: string; permission: string }) =>
+const walletsOfAgent = prepared((db, by: { partyId: string; agentId: string; permission: string }) =>
   db
     .selectFrom('walletPermissions')
     .select('walletId')
@@ -56,27 +57,30 @@ const heldByAgent = prepared((db, by: { partyId: string; agentId: string; permis
     .where('permission', '=', by.permission),
 )
 
-/** An agent and a wallet of the party. */
-type Place = Omit<WalletPermissionRow, 'permission'>
+/** The key of an agent's attachment to a wallet. */
+type AttachmentKey = Omit<WalletPermissionRow, 'permission'>
 
 /** Gives an agent permissions on a wallet. */
 export async function grantOnWallet(
   { db }: Transaction,
-  { partyId, walletId, agentId }: Place,
+  { partyId, walletId, agentId }: AttachmentKey,
   permissions: readonly string[],
 ): Promise<void> {
   const rows = permissions.map((permission) => ({ partyId, walletId, agentId, permission }))
   if (rows.length > 0) await db.insertInto('walletPermissions').values(rows).execute()
 }
 
-/** Takes every permission on a wallet from an agent. */
-export async function revokeOnWallet({ db }: Transaction, { partyId, walletId, agentId }: Place): Promise<void> {
+/** Revokes all permissions of an agent on one wallet. */
+export async function revokeOnWallet(
+  { db }: Transaction,
+  { partyId, walletId, agentId }: AttachmentKey,
+): Promise<void> {
   const permissions = db.deleteFrom('walletPermissions').where('partyId', '=', partyId).where('walletId', '=', walletId)
   await permissions.where('agentId', '=', agentId).execute()
 }
 
-/** Takes every permission on every wallet from an agent. */
+/** Revokes all permissions of an agent on all wallets. */
 export async function revokeEverywhere({ db }: Transaction, agent: Pick<AgentRow, 'partyId' | 'id'>): Promise<void> {
-  const held = db.deleteFrom('walletPermissions').where('partyId', '=', agent.partyId)
-  await held.where('agentId', '=', agent.id).execute()
+  const permissions = db.deleteFrom('walletPermissions').where('partyId', '=', agent.partyId)
+  await permissions.where('agentId', '=', agent.id).execute()
 }

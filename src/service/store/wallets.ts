@@ -20,7 +20,7 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
   return readPage(query, page)
 }
 
-/** Returns the names of wallets of a party, keyed by id. */
+/** Returns the names of a party's wallets that have one of these ids, keyed by id. */
 export async function namesOfWallets(
   tx: Transaction,
   partyId: string,
@@ -32,7 +32,7 @@ export async function namesOfWallets(
   return new Map(rows.map(({ id, displayName }) => [id, displayName ?? '']))
 }
 
-/** Returns the ids of a party's wallets; for an agent, only those that it may see. */
+/** Returns the ids of the wallets that a list covers. */
 export async function walletsInScope(tx: Transaction, scope: ListScope): Promise<string[]> {
   return (
     (await permittedWallets(tx, scope)) ?? (await idsOfParty(tx, { partyId: scope.partyId })).rows.map(({ id }) => id)
@@ -43,7 +43,7 @@ const idsOfParty = prepared((db, by: { partyId: string }) =>
   db.selectFrom('wallets').select('id').where('partyId', '=', by.partyId),
 )
 
-/** Finds the wallet a party pays from by default. */
+/** Finds the wallet that a party itself pays from by default. */
 export async function defaultWallet(tx: Transaction, partyId: string): Promise<WalletRow | undefined> {
   return (await defaultOfParty(tx, { partyId })).rows[0]
 }
@@ -52,7 +52,7 @@ const defaultOfParty = prepared((db, by: { partyId: string }) =>
   db.selectFrom('wallets').selectAll().where('partyId', '=', by.partyId).where('isDefault', '=', 1),
 )
 
-/** The party that an agent pays for, the wallet that it pays from, and the agent. */
+/** The agent that pays, the wallet that it pays from, and the wallet's owner. Each is undefined if missing. */
 export interface PayingWallet {
   party: PartyRow | undefined
   wallet: WalletRow | undefined
@@ -62,8 +62,8 @@ export interface PayingWallet {
 }
 
 /**
- * Finds the wallet that an agent pays from, which belongs to the agent's own party. The same statement reads everything
- * that decides whether the agent may pay.
+ * Finds the default wallet of an agent. The same statement reads everything that decides whether the agent may pay from
+ * the wallet.
  */
 export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
   const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
@@ -97,7 +97,7 @@ const payingWallet = prepared((db, by: Holder & { partyId: string }) =>
     .where('parties.id', '=', by.partyId),
 )
 
-/** Finds an agent's default wallet. This is the wallet of the agent's own party that the agent pays from. */
+/** Finds an agent's default wallet. It belongs to the agent's own party, and the agent pays from it. */
 export async function agentDefaultWallet(
   tx: Transaction,
   partyId: string,
@@ -127,7 +127,7 @@ const insert = inserting('wallets')
 
 type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
 
-/** Updates a wallet, except its balances. @throws StaleWriteError if it has changed since it was read. */
+/** Updates a wallet, except its balances. @throws StaleWriteError if the wallet has changed since it was read. */
 export async function updateWallet(tx: Transaction, before: WalletRow, change: WalletChange): Promise<WalletRow> {
   const { partyId, id, version } = before
   const after = { ...change, version: version + 1 }
@@ -139,9 +139,9 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 }
 
 /**
- * Adds the changes that postings make to a wallet's current balances, so that concurrent payments do not overwrite each
- * other and no more is spent than the wallet has. If a bank takes back a deposit that was already spent, the balance
- * may be below zero by that amount, and the wallet can then only receive money.
+ * Applies postings to a wallet's balances. The database adds the changes to its current values, so that concurrent
+ * payments neither overwrite each other nor spend more than the wallet has. Only a bank that takes back a deposit can
+ * make the available balance negative. The wallet can then only receive money until the balance is positive again.
  * @throws StaleWriteError if the wallet no longer has the money, or if its status has changed since it was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
