@@ -21,8 +21,8 @@ import {
   saveSnapshot,
   snapshotTotals,
 } from '../store/snapshots.ts'
-import { failAll } from '../store/webhook-deliveries.ts'
-import { forgetOldWorld } from '../store/webhooks.ts'
+import { failPendingDeliveries } from '../store/webhook-deliveries.ts'
+import { skipCurrentEvents } from '../store/webhooks.ts'
 import { findWorld } from '../store/world.ts'
 
 export const sandboxSnapshotHandlers = {
@@ -70,8 +70,11 @@ export const sandboxSnapshotHandlers = {
 async function startWorld({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)
-  await failAll(tx, { nowMs: realNowMs, lastError: 'The sandbox was reset or restored before the delivery.' })
-  await forgetOldWorld(tx)
+  await failPendingDeliveries(tx, {
+    nowMs: realNowMs,
+    lastError: 'The sandbox was reset or restored before the delivery.',
+  })
+  await skipCurrentEvents(tx)
   afterCommit.timeMoved = true
   return { type: 'sandbox' as const, id: 'sandbox' as const, attributes: { now: timestamp(nowMs), snapshot } }
 }

@@ -183,7 +183,7 @@ async function attempt(dependencies: Dependencies, progress: Progress, call: Att
   const reached = await (onlyReads
     ? dependencies.store.read((tx) => work(tx))
     : transact(dependencies, arrived, settling, work))
-  progress.reached = { ...reached, posted: reached.posted.filter(({ byItself }) => !byItself) }
+  progress.reached = { ...reached, posted: reached.posted.filter(({ byDueEffect }) => !byDueEffect) }
   return reached.reply
 }
 

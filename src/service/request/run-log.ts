@@ -113,7 +113,7 @@ export class RunLog {
   posted(postings: readonly Posted[]): void {
     const { epoch } = this.#store.clock
     for (const posted of postings) {
-      if (!posted.byItself || !this.#takesMore()) continue
+      if (!posted.byDueEffect || !this.#takesMore()) continue
       this.#duePostings.push({ ...posted, id: this.#nextId(posted.nowMs, epoch), epoch })
       this.#writeSoon()
     }

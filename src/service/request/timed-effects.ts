@@ -83,11 +83,11 @@ export async function withDueEffects<Result>(
   partyId: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  tx.journal.byItself = true
+  tx.journal.byDueEffect = true
   try {
     return await runAndSaveEarlierRows(tx, () => [partyId], work)
   } finally {
-    tx.journal.byItself = false
+    tx.journal.byDueEffect = false
   }
 }
 

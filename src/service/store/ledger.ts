@@ -64,10 +64,10 @@ export async function postBetween(
     })
   })
   await insertEntries(tx, entries)
-  const { byItself } = tx.journal
+  const { byDueEffect } = tx.journal
   tx.atEnd(
     notePosted,
-    postings.map((posting) => ({ ...posting, partyId: first.partyId, byItself })),
+    postings.map((posting) => ({ ...posting, partyId: first.partyId, byDueEffect })),
   )
 }
 

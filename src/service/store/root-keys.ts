@@ -61,7 +61,7 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
   const [newest, oldest] = [live[0], live.at(-1)]
   if (newest === undefined || oldest === undefined) throw new Error('Bug: there is no root key.')
   const derive = (id: number, text: string) => {
-    const secret = all.find((one) => one.id === id)?.of(text)
+    const secret = all.find((one) => one.id === id)?.derive(text)
     if (secret === undefined) throw new Error(`Bug: the root key ${id} cannot derive this secret.`)
     return secret
   }
@@ -71,7 +71,7 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
     signatures: (text) => signaturesBy(all, text),
     derive,
     lasting: (text) => {
-      const keyOfText = all.toReversed().find((one) => one.of(text) !== undefined)
+      const keyOfText = all.toReversed().find((one) => one.derive(text) !== undefined)
       return derive(keyOfText?.id ?? oldest.id, text)
     },
     newestId: newest.id,
@@ -122,7 +122,7 @@ export async function derivedSecret(tx: Transaction, id: number, text: string): 
 
 async function derivedOf(tx: Transaction, id: number, text: string): Promise<string | undefined> {
   const key = (await tx.shared(loadedKeys)).find((one) => one.id === id)
-  const secret = key?.of(text)
+  const secret = key?.derive(text)
   if (secret !== undefined || key === undefined) return secret
   const row = (await secretsOfRetiredKeys(tx, text)).find(({ keyId }) => keyId === id)
   return row && openCarried(tx, row)
@@ -156,8 +156,8 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
   for (const key of all) {
     if (!key.isRetired && !ids.includes(key.id)) continue
     const texts = Object.values(lastingTexts)
-    const derived = Object.fromEntries(texts.map((text) => [text, key.of(text)]))
-    const box = seal(system, newest.of(lastingBox(key.id)) ?? '', JSON.stringify(derived))
+    const derived = Object.fromEntries(texts.map((text) => [text, key.derive(text)]))
+    const box = seal(system, newest.derive(lastingBox(key.id)) ?? '', JSON.stringify(derived))
     await tx.db
       .updateTable('rootKeys')
       .set({ secret: '', lasting: `${newest.id}.${box}` })
@@ -208,9 +208,9 @@ async function loadKeys(tx: Transaction): Promise<LoadedKey[]> {
   for (const row of rows) if (row.lasting === null) live.set(row.id, await tx.wrapping.open(row.secret))
   return rows.map(({ id, lasting }) => {
     const secret = live.get(id)
-    if (secret !== undefined) return { id, isRetired: false, of: (text) => hmac(secret, text) }
+    if (secret !== undefined) return { id, isRetired: false, derive: (text) => hmac(secret, text) }
     const secretsByText = openLastingSecrets(live, id, lasting)
-    return { id, isRetired: true, of: (text) => secretsByText[text] }
+    return { id, isRetired: true, derive: (text) => secretsByText[text] }
   })
 }
 
@@ -224,8 +224,8 @@ function openLastingSecrets(live: ReadonlyMap<number, string>, id: number, seale
 }
 
 function signaturesBy(keys: readonly LoadedKey[], text: string): string[] {
-  return keys.flatMap(({ id, of }) => {
-    const secret = of(text)
+  return keys.flatMap(({ id, derive }) => {
+    const secret = derive(text)
     return secret === undefined ? [] : [signatureOf(id, secret)]
   })
 }

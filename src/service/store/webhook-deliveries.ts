@@ -103,7 +103,7 @@ export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
 )
 
 /** Marks all pending deliveries as failed, because the world that they report on is gone. */
-export const failAll = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
+export const failPendingDeliveries = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
   db
     .updateTable('webhookDeliveries')
     .set({ status: 'failed', dueAtMs: null, lastError, updatedAtMs: nowMs })

@@ -146,7 +146,7 @@ export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs
 /**
  * Marks all current events as processed after a new world begins, so that the new world's initial events are not sent.
  */
-export const forgetOldWorld = (tx: Transaction) => skipToHeads(tx, {})
+export const skipCurrentEvents = (tx: Transaction) => skipToHeads(tx, {})
 
 const skipToHeads = writing((db, _none: object) =>
   db.updateTable('webhooks').set({

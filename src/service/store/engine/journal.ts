@@ -12,7 +12,7 @@ export interface Posted extends DatedPosting {
   /** The party whose wallet the posting changes; the first such party if there are several. */
   partyId: string
   /** Whether a due effect caused it, rather than the request itself. */
-  byItself: boolean
+  byDueEffect: boolean
 }
 
 /** The state of one transaction. Its events and postings are announced after the commit. */
@@ -22,7 +22,7 @@ export class Journal {
   /** Complete when the transaction's work is done. Rolling back a savepoint removes the postings made since then. */
   readonly postings: Posted[] = []
   /** Whether due effects are being applied now. Postings made meanwhile are attributed to these effects. */
-  byItself = false
+  byDueEffect = false
   /**
    * The version of the root keys. It is known from the first reading of the time until the transaction changes a key.
    */

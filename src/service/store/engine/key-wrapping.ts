@@ -21,7 +21,7 @@ const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 export interface LoadedKey {
   id: number
   isRetired: boolean
-  of(text: string): string | undefined
+  derive(text: string): string | undefined
 }
 
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/

@@ -153,7 +153,7 @@ const busyMessages =
   /^(Connection terminated|timeout (expired|exceeded when trying to connect)|Client has encountered a connect|Query read timeout)/
 
 /** Returns whether the database server raised the error. */
-export function isOfDatabase(error: unknown): boolean {
+export function isServerError(error: unknown): boolean {
   return error instanceof pg.DatabaseError
 }
 
@@ -173,6 +173,6 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
  * Detects feature_not_supported. A prepared statement raises this error when another process has changed the columns
  * that the statement returns.
  */
-export function isPreparedForOtherColumns(error: unknown): boolean {
+export function isOutdatedStatement(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && error.message.includes('cached plan')
 }

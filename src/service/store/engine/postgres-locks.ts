@@ -24,15 +24,15 @@ export function lockLines(session: Session, lines: Iterable<string>, by: object)
   }
 }
 
-/** Locks the parties that are free, or waits for all of them if `waits` is true. Returns the lines that it locked. */
+/** Locks the parties that are free, or waits for all of them if `mustWait` is true. Returns the lines that it locked. */
 export async function lockTogether(
   session: Session,
   lines: readonly string[],
-  waits: boolean,
+  mustWait: boolean,
   by: object,
 ): Promise<ReadonlySet<string>> {
-  if (waits) lockLines(session, lines, by)
-  if (waits || lines.length === 0) return new Set(lines)
+  if (mustWait) lockLines(session, lines, by)
+  if (mustWait || lines.length === 0) return new Set(lines)
   const sql = 'select id from parties where id = any($1) order by id for update skip locked'
   const { parties } = sorted(lines)
   const { rows } = await session.run<{ id: string }>({ sql, parameters: [parties], name: 'lock_free' }, by)

@@ -13,12 +13,12 @@ export interface Job {
   /** Whether it needs a separate database transaction. */
   isAlone: boolean
   /** Whether it excludes all other transactions in all processes. */
-  readonly alone: boolean
+  readonly isExclusive: boolean
   /**
    * Whether another process holds the lock of its line. The jobs in the line then wait for that lock together, in the
    * database.
    */
-  waits: boolean
+  mustWait: boolean
   attempts: number
   /** How many times it was moved to another line or to a separate transaction. */
   moves: number
@@ -38,11 +38,11 @@ export function newJob<T>(
     ...waiter,
     work,
     kind,
-    alone,
+    isExclusive: alone,
     resolve: waiter.resolve as Job['resolve'],
     line: partyId === undefined ? undefined : lineOf(partyId),
     isAlone: alone || kind === undefined,
-    waits: false,
+    mustWait: false,
     attempts: 0,
     moves: 0,
     contended: new Set(),
@@ -101,15 +101,15 @@ export class Queue {
     const maxJobs = lines.length + loose.length > 1 ? maxPerSharedLine : maxPerLine
     for (const [line, jobs] of lines) {
       if (room === 0) break
-      const waits = jobs.some((job) => job.waits)
-      if (waits && group.length > 0) continue
+      const mustWait = jobs.some((job) => job.mustWait)
+      if (mustWait && group.length > 0) continue
       const end = jobs.findIndex(({ isAlone }) => isAlone)
       const [first, ...rest] = jobs.splice(0, Math.min(maxJobs, room, end < 0 ? jobs.length : end))
       if (first === undefined) continue
       group.push([first, ...rest])
       room -= 1 + rest.length
       this.#occupyLine(line, jobs)
-      if (waits) break
+      if (mustWait) break
     }
     this.#length -= maxPerGroup - room
     return group
@@ -135,12 +135,12 @@ export class Queue {
     if (line !== undefined) this.#busy.delete(line)
   }
 
-  /** Removes the jobs for which `isOut` returns true, and returns them. */
-  takeOut(isOut: (job: Job) => boolean): Job[] {
-    const out = [...this.#loose, ...[...this.#lines.values()].flat()].filter(isOut)
-    this.#loose = this.#loose.filter((job) => !isOut(job))
+  /** Removes the jobs for which `matches` returns true, and returns them. */
+  removeWhere(matches: (job: Job) => boolean): Job[] {
+    const out = [...this.#loose, ...[...this.#lines.values()].flat()].filter(matches)
+    this.#loose = this.#loose.filter((job) => !matches(job))
     for (const [line, jobs] of this.#lines) {
-      const left = jobs.filter((job) => !isOut(job))
+      const left = jobs.filter((job) => !matches(job))
       if (left.length === 0) this.#lines.delete(line)
       else this.#lines.set(line, left)
     }

@@ -1,18 +1,18 @@
 import { Gate } from './gate.ts'
-import { asBusy, type ConnectionPool, isPreparedForOtherColumns } from './postgres-connections.ts'
+import { asBusy, type ConnectionPool, isOutdatedStatement } from './postgres-connections.ts'
 import { Session } from './postgres-session.ts'
 import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
 import type { Transaction } from './store.ts'
 
 /** The number of connections that a store uses for reads. */
-export const readingPlaces = 4
+export const readingConnections = 4
 
 /** Reads committed data on separate connections, without the round trips of a transaction. */
 export class PostgresReaders {
   readonly #pool: ConnectionPool
   readonly #surroundings: Surroundings
   readonly #seesOneWorld: boolean
-  readonly #gate = new Gate(readingPlaces)
+  readonly #gate = new Gate(readingConnections)
   readonly #running = new Set<Promise<unknown>>()
 
   /** @param seesOneWorld Whether all queries of one read must see the state that its first query sees. */
@@ -26,7 +26,7 @@ export class PostgresReaders {
   }
 
   async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const running = this.#readAnew(work)
+    const running = this.#readWithRetries(work)
     this.#running.add(running)
     try {
       return await running
@@ -44,12 +44,12 @@ export class PostgresReaders {
   /**
    * Retries a read on another connection if a schema change has invalidated the first connection's prepared statements.
    */
-  async #readAnew<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #readWithRetries<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#read(work)
       } catch (error) {
-        if (attempt > readingPlaces || !isPreparedForOtherColumns(error)) throw error
+        if (attempt > readingConnections || !isOutdatedStatement(error)) throw error
       }
     }
   }

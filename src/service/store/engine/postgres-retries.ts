@@ -1,5 +1,5 @@
 import type { System } from '../../../core/system.ts'
-import { isPreparedForOtherColumns } from './postgres-connections.ts'
+import { isOutdatedStatement } from './postgres-connections.ts'
 import type { Job } from './postgres-queue.ts'
 import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
@@ -8,16 +8,16 @@ import { StaleWriteError } from './store.ts'
 export const maxMoves = 4
 
 /** Thrown to undo a job's current attempt. The job then runs again in another line or in a separate transaction. */
-export class AgainError extends Error {
+export class RunAgainError extends Error {
   readonly line: string | undefined
   readonly isAlone: boolean
-  readonly waits: boolean
+  readonly mustWait: boolean
 
-  constructor({ line, isAlone = false, waits = false }: { line?: string; isAlone?: boolean; waits?: boolean }) {
+  constructor({ line, isAlone = false, mustWait = false }: { line?: string; isAlone?: boolean; mustWait?: boolean }) {
     super('Bug: a transaction was not run again.')
     this.line = line
     this.isAlone = isAlone
-    this.waits = waits
+    this.mustWait = mustWait
   }
 }
 
@@ -28,15 +28,15 @@ export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number):
 }
 
 /** serialization_failure and deadlock_detected: the database aborted this transaction in favor of another one. */
-const giveWayCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
+const abortedCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 /** Returns whether a failed transaction may be retried because another transaction caused the failure. */
-export function givesWay(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   if (error instanceof StaleWriteError) return true
   if (!(error instanceof Error) || !('code' in error)) return false
   // Another request with the same key committed first. The retry finds its record.
   const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
-  return lostKey || isPreparedForOtherColumns(error) || giveWayCodes.has(String(error.code))
+  return lostKey || isOutdatedStatement(error) || abortedCodes.has(String(error.code))
 }
 
 /** The outcome of a job in a transaction that is not durable yet. */

@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type { PoolClient, QueryConfig } from 'pg'
-import { isPreparedForOtherColumns } from './postgres-connections.ts'
+import { isOutdatedStatement } from './postgres-connections.ts'
 import type { NamedQuery } from './prepared.ts'
 import { StaleWriteError } from './store.ts'
 
@@ -147,7 +147,7 @@ export class Session {
   }
 
   #recordFailure(error: unknown, by: object): unknown {
-    this.#isOutdated ||= isPreparedForOtherColumns(error)
+    this.#isOutdated ||= isOutdatedStatement(error)
     this.#failure ??= { error, by }
     const isEcho = error instanceof Error && 'code' in error && error.code === alreadyFailed
     return isEcho ? this.#failure.error : error

@@ -2,7 +2,7 @@ import { deadline, nextTurn, type System } from '../../../core/system.ts'
 import { asBusy, type ConnectionPool } from './postgres-connections.ts'
 import { lineOf, lockLines, lockName, lockTogether } from './postgres-locks.ts'
 import { type Group, type Job, newJob, Queue } from './postgres-queue.ts'
-import { AgainError, backoffMs, givesWay, maxMoves, type Outcome } from './postgres-retries.ts'
+import { backoffMs, isRetryable, maxMoves, type Outcome, RunAgainError } from './postgres-retries.ts'
 import { Session } from './postgres-session.ts'
 import { PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
 import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
@@ -81,7 +81,7 @@ export class Transactions {
 
   #refuseLate(): void {
     this.#sweep = undefined
-    const late = this.#queue.takeOut(
+    const late = this.#queue.removeWhere(
       ({ waitingSinceMs }) => this.#options.system.elapsed() - waitingSinceMs > longestWaitMs,
     )
     for (const job of late) this.#settle(job, () => job.reject(new StoreBusyError('Waited too long for its turn.')))
@@ -132,7 +132,7 @@ export class Transactions {
    */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
-    const sql = begin(jobs.some(({ alone }) => alone))
+    const sql = begin(jobs.some(({ isExclusive }) => isExclusive))
     try {
       const session = new Session(await pool.connect(), pool.prepares)
       session.send({ sql, parameters: [] }, this)
@@ -140,7 +140,7 @@ export class Transactions {
       return session
     } catch (error) {
       const reason = asBusy(error) ?? error
-      for (const job of [...jobs, ...this.#queue.takeOut(() => true)]) this.#settle(job, () => job.reject(reason))
+      for (const job of [...jobs, ...this.#queue.removeWhere(() => true)]) this.#settle(job, () => job.reject(reason))
       return undefined
     }
   }
@@ -149,7 +149,7 @@ export class Transactions {
     const session = await this.#begin(group.flat())
     if (session === undefined) return
     const lines = group.flatMap(([{ line }]) => line ?? [])
-    const locked = lockTogether(session, lines, group[0]?.some(({ waits }) => waits) === true, this)
+    const locked = lockTogether(session, lines, group[0]?.some(({ mustWait }) => mustWait) === true, this)
     locked.catch(() => {})
     const readings = new Map<unknown, Promise<unknown>>()
     const oneAfterAnother = async (jobs: readonly Job[]) => {
@@ -173,7 +173,7 @@ export class Transactions {
   ): Promise<Outcome> {
     const refuse = () => {
       if (job.kind !== undefined) this.#aloneKinds.add(job.kind)
-      throw new AgainError({ isAlone: true })
+      throw new RunAgainError({ isAlone: true })
     }
     const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
       mayWriteEarly: refuse,
@@ -181,9 +181,9 @@ export class Transactions {
       lock: async () => refuse(),
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
-        if (job.line !== line) throw new AgainError({ line })
+        if (job.line !== line) throw new RunAgainError({ line })
         // Another process holds the line. The job waits for it in the database, separately from the other jobs here.
-        if (!(await locked).has(line)) throw new AgainError({ line, waits: true })
+        if (!(await locked).has(line)) throw new RunAgainError({ line, mustWait: true })
       },
       claim: (name) => this.#claim(job, name),
       shared: (read) => {
@@ -197,7 +197,7 @@ export class Transactions {
       await tx.finish()
       return { job, tx, settle: () => job.resolve(value) }
     } catch (error) {
-      if (!(error instanceof AgainError)) return { job, tx, settle: () => job.reject(error) }
+      if (!(error instanceof RunAgainError)) return { job, tx, settle: () => job.reject(error) }
       return { job, tx, settle: this.#move(job, error) }
     }
   }
@@ -222,7 +222,7 @@ export class Transactions {
       if (session === undefined) return
       const { thrown, value } = await this.#attempt(job, session)
       if (thrown === undefined) return this.#settle(job, () => job.resolve(value))
-      if (thrown.error instanceof AgainError) {
+      if (thrown.error instanceof RunAgainError) {
         const settle = this.#move(job, thrown.error)
         return settle === undefined ? this.#enter(job) : this.#settle(job, settle)
       }
@@ -241,7 +241,7 @@ export class Transactions {
       lock: (name) => lockName(session, name, this),
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
-        if (job.line !== line && !job.alone) throw new AgainError({ line })
+        if (job.line !== line && !job.isExclusive) throw new RunAgainError({ line })
       },
       claim: (name) => this.#claim(job, name),
       shared: (read) => read(tx),
@@ -262,18 +262,18 @@ export class Transactions {
    * Moves a job to another line or to a separate transaction. If the job has moved too often, returns a function that
    * rejects it.
    */
-  #move(job: Job, { line, isAlone, waits }: AgainError): (() => void) | undefined {
+  #move(job: Job, { line, isAlone, mustWait }: RunAgainError): (() => void) | undefined {
     this.#retries += 1
-    if (!waits) job.moves += 1
+    if (!mustWait) job.moves += 1
     job.line = line ?? job.line
     job.isAlone ||= isAlone
-    job.waits = waits
+    job.mustWait = mustWait
     return job.moves > maxMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
   }
 
   /** Returns the error for the caller; undefined if the job may run again. */
   #verdict(job: Job, error: unknown): unknown {
-    if (!givesWay(error)) return asBusy(error) ?? error
+    if (!isRetryable(error)) return asBusy(error) ?? error
     job.attempts += 1
     if (job.attempts >= attemptLimit) {
       return new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`, { cause: error })

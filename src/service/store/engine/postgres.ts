@@ -4,8 +4,8 @@ import { creationOf } from './creation.ts'
 import type { KeyWrapping } from './key-wrapping.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { originOf, requireUsable } from './origin.ts'
-import { isOfDatabase, keepsPrepared, openPool, transactionLimits } from './postgres-connections.ts'
-import { PostgresReaders, readingPlaces } from './postgres-readers.ts'
+import { isServerError, keepsPrepared, openPool, transactionLimits } from './postgres-connections.ts'
+import { PostgresReaders, readingConnections } from './postgres-readers.ts'
 import { Transactions } from './postgres-transactions.ts'
 import { RealClock } from './real-clock.ts'
 import { type Store, StoreBusyError, type Transaction } from './store.ts'
@@ -23,7 +23,7 @@ interface OpenPostgres {
 }
 
 /** The number of connections by purpose. Together they are fewer than a small server accepts. */
-const places = { writing: 10, reading: readingPlaces, aside: 2 } as const
+const places = { writing: 10, reading: readingConnections, aside: 2 } as const
 /**
  * The maximum number of connections for shared transactions, which need few. The other connections are for jobs that
  * need a connection for longer.
@@ -143,7 +143,7 @@ async function readBehind<T>(
   try {
     return await standby.read(work)
   } catch (error) {
-    if (error instanceof StoreBusyError || isOfDatabase(error)) return primary.read(work)
+    if (error instanceof StoreBusyError || isServerError(error)) return primary.read(work)
     throw error
   }
 }
