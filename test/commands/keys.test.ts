@@ -124,14 +124,14 @@ describe('the secret of a database with encrypted keys', () => {
   test('serve with a missing, wrong or invalid secret ends with a one-line message and exit code 2', async () => {
     run('rotate-keys', { PAYMENTS_SECRET: secret })
     const cases = [
-      [{}, 'got nothing, but the keys in the database are wrapped'],
+      [{}, 'is required, because the keys in the database are encrypted'],
       [{ PAYMENTS_SECRET: secret.replace('a', 'b') }, 'got a secret that cannot decrypt the keys'],
       [{ PAYMENTS_SECRET: 'too short' }, 'it accepts one or two secrets of 32 to 256'],
     ] as const
     for (const [env, message] of cases) {
       const { status, stderr } = run('serve', env)
       expect(status).toBe(2)
-      expect(stderr).toMatch(/^payments-mcp: PAYMENTS_SECRET \(--secret\) got [^\n]+\n$/)
+      expect(stderr).toMatch(/^payments-mcp: PAYMENTS_SECRET \(--secret\) (got|is) [^\n]+\n$/)
       expect(stderr).toContain(message)
       expect(stderr).not.toMatch(/secret-that|too short/)
     }

@@ -96,7 +96,7 @@ onEachDatabase('the origin of a database', (database) => {
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
-        /: it was created by another pre-release of payments-mcp with other tables, and was not changed\. Move it away/,
+        /: it was created by another pre-release of payments-mcp, which had other tables, and was not changed\. Move it away/,
       )
       expect(await inspect(url)).toBe('other')
       expect(await readState(url)).toEqual(before)

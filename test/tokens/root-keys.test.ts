@@ -127,7 +127,7 @@ onEachDatabase('the keys of a database', (database) => {
       for (const key of keys) expect(text.includes(key)).toBe(false)
     }
     for (const secrets of [undefined, [two]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
-    await expect(open()).rejects.toThrow(/^got nothing, but the keys in the database are wrapped/)
+    await expect(open()).rejects.toThrow(/^is required, because the keys in the database are encrypted/)
     // To change the secret, both the new and the old one must be set once.
     const changed = await open([two, one])
     await expect(open([one])).rejects.toThrow(WrongSecretError)

@@ -13,7 +13,7 @@ import type { WebhookRow } from './schema/webhooks.ts'
 interface NewDelivery {
   event: Pick<EventRow, 'sequence' | 'type'>
   eventId: string
-  /** Real time. */
+  /** The time by the real clock, not the sandbox clock. */
   nowMs: number
 }
 
@@ -42,7 +42,7 @@ export function newDelivery(
 
 export const insertDeliveries = insertingSeveral('webhookDeliveries')
 
-/** Returns the deliveries to a webhook with their outcomes, newest first. */
+/** Returns a page of the deliveries to a webhook, newest first, optionally only those with a given status. */
 export function listDeliveries(
   tx: Transaction,
   {
@@ -68,8 +68,8 @@ interface DueDeliveries {
 }
 
 /**
- * Returns the due deliveries to a webhook, the most overdue first. Deliveries that are due at the same time are sorted
- * by their events.
+ * Returns the due deliveries to a webhook, the most overdue first. Deliveries that are due at the same time are in the
+ * order of their events.
  */
 export async function dueDeliveries(tx: Transaction, by: DueDeliveries): Promise<WebhookDeliveryRow[]> {
   return (await due(tx, by)).rows
@@ -92,7 +92,7 @@ type Attempt = Pick<
   Exclude<keyof WebhookDeliveryRow, 'webhookId' | 'createdAtMs' | `event${string}`>
 >
 
-/** Writes the outcome of an attempt, if the delivery is still pending. */
+/** Stores the outcome of an attempt, if the delivery is still pending. */
 export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
   db
     .updateTable('webhookDeliveries')
@@ -102,7 +102,7 @@ export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
     .where('status', '=', 'pending'),
 )
 
-/** Marks all pending deliveries as failed, because the world that they report on is gone. */
+/** Marks all pending deliveries as failed. For use when a new world replaces the world that their events come from. */
 export const failPendingDeliveries = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
   db
     .updateTable('webhookDeliveries')
@@ -110,7 +110,7 @@ export const failPendingDeliveries = writing((db, { lastError, nowMs }: { lastEr
     .where('dueAtMs', 'is not', null),
 )
 
-/** How long a delivery's outcome is kept, in real time: as long as its event. */
+/** How long a delivery is stored, in real time. Events are stored for as long (`eventKeptMs`). */
 export const deliveryKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteDeliveries = deletingOldest('webhookDeliveries', ['partyId', 'id'], 'createdAtMs')

@@ -19,7 +19,7 @@ const webhookById = prepared((db, { partyId, id }: WebhookKey) =>
   db.selectFrom('webhooks').selectAll().where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Returns the webhooks of a party, newest first. */
+/** Returns a page of a party's webhooks, newest first. */
 export function listWebhooks(
   tx: Transaction,
   { partyId, status }: { partyId: string; status?: WebhookRow['status'] | undefined },
@@ -49,12 +49,12 @@ export async function changeWebhook(
   return { ...before, ...change }
 }
 
-/** Deletes a webhook. Pending deliveries to it are never sent, since no query finds them. */
+/** Deletes a webhook. Its pending deliveries stay stored for a while, but without the webhook they are never sent. */
 export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
   db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Returns webhooks whose party has events that have not been processed for the webhook yet. */
+/** Returns webhooks for which some events of their party have not been processed yet. */
 export async function webhooksWithNewEvents(tx: Transaction, limit: number): Promise<WebhookKey[]> {
   return (await withNewEvents(tx, { limit })).rows
 }
@@ -72,7 +72,7 @@ const withNewEvents = prepared((db, { limit }: { limit: number }) =>
 /** A webhook with a due delivery. */
 export type DueWebhook = WebhookKey & Pick<WebhookRow, 'failingSinceMs'>
 
-/** Returns the due webhooks. Working ones come before failing ones, so that dead addresses delay no others. */
+/** Returns webhooks with due deliveries. Working webhooks come first, so that failing ones do not delay them. */
 export async function dueWebhooks(tx: Transaction, by: { nowMs: number; limit: number }): Promise<DueWebhook[]> {
   return (await due(tx, by)).rows
 }
@@ -89,9 +89,9 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 )
 
 /**
- * Marks a party's events up to a number as processed for a webhook. `dueAtMs` is the time at which to send those events
- * that the webhook subscribes to. The statement reads the current `nextDueAtMs` of the row, since other transactions
- * also write it. A failing webhook keeps the time of its next attempt.
+ * Marks a party's events up to the sequence number `upTo` as processed for a webhook. `dueAtMs` is the time at which to
+ * send the new deliveries; null if there are none. The statement uses the row's current `nextDueAtMs`, not a value read
+ * earlier, because other transactions also write it. If a failing webhook has a next attempt, its time stays.
  * @throws StaleWriteError if another process has already marked these events.
  */
 export const markProcessed = changingOne(
@@ -113,9 +113,10 @@ export const markProcessed = changingOne(
 type Turn = WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: number }
 
 /**
- * Writes a webhook's health after a turn of sending, and the time of its next turn. The first statement waits for
- * transactions that add deliveries, so that the second one sees these deliveries. If the second statement itself
- * waited, it would not see them.
+ * Stores a webhook's health after its turn to send deliveries. Also stores the time of its next turn: the due time of
+ * its next delivery, but not before `restUntilMs`. If a transaction that adds deliveries is running, the first
+ * statement waits for it, so the second statement sees these deliveries. On PostgreSQL, a statement sees only rows that
+ * were committed before it began, so a single statement could wait and still miss them.
  */
 export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
   await saveHealth(tx, turn)
@@ -138,13 +139,14 @@ const setNextTurn = writing((db, turn: Turn) =>
     .where('id', '=', turn.id),
 )
 
-/** Makes a webhook due now. */
+/** Makes a webhook's next delivery due now. */
 export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs: number }) =>
   db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
 /**
- * Marks all current events as processed after a new world begins, so that the new world's initial events are not sent.
+ * Marks all current events as processed for all webhooks. For use when a new world begins, so that the new world's
+ * initial events are not sent.
  */
 export const skipCurrentEvents = (tx: Transaction) => skipToHeads(tx, {})
 

@@ -5,37 +5,38 @@ interface DeferredItem {
   item: unknown
 }
 
-/** The items a transaction has deferred to its end, in order. */
+/** The items that a transaction has deferred to its end (`Transaction.atEnd`), in the order in which it did so. */
 export class DeferredItems {
-  #left: DeferredItem[] = []
+  #deferred: DeferredItem[] = []
 
-  /** Returns the number of deferred items, as a position for `truncate`. */
+  /** The number of deferred items. Passing it to `truncate` later drops the items that were added in between. */
   get count(): number {
-    return this.#left.length
+    return this.#deferred.length
   }
 
   add<Item>(finish: Finish<Item>, item: Item): void {
-    this.#left.push({ finish: finish as Finish<unknown>, item })
+    this.#deferred.push({ finish: finish as Finish<unknown>, item })
   }
 
-  /** Returns the items that have been deferred to one `finish` function so far. */
+  /** Returns the items that have been deferred to the given `finish` function so far. */
   for<Item>(finish: Finish<Item>): Item[] {
-    return this.#left.filter((one) => one.finish === finish).map(({ item }) => item as Item)
+    return this.#deferred.filter((one) => one.finish === finish).map(({ item }) => item as Item)
   }
 
   /** Drops all but the first `count` items. */
   truncate(count: number): void {
-    this.#left.length = count
+    this.#deferred.length = count
   }
 
+  /** Calls each `finish` function with its items. */
   async run(tx: Transaction): Promise<void> {
-    if (this.#left.length === 0) return
-    const left = Map.groupBy(this.#left, ({ finish }) => finish)
-    this.#left = []
-    for (const [finish, of] of left)
+    if (this.#deferred.length === 0) return
+    const byFinish = Map.groupBy(this.#deferred, ({ finish }) => finish)
+    this.#deferred = []
+    for (const [finish, group] of byFinish)
       await finish(
         tx,
-        of.map(({ item }) => item),
+        group.map(({ item }) => item),
       )
   }
 }

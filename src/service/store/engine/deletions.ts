@@ -10,18 +10,18 @@ export interface Outdated {
 }
 
 /**
- * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. The column
- * `instant` contains the time from which a row's age counts. It needs an index. `also` restricts the rows further.
+ * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. The times
+ * in `timeColumn`, which needs an index, decide which rows are oldest. Rows that do not meet `condition` stay.
  */
 export function deletingOldest<Table extends keyof Tables>(
   table: Table,
   key: readonly (keyof Tables[Table] & string)[],
-  instant: keyof Tables[Table] & string,
-  also: RawBuilder<SqlBool> = sql`1 = 1`,
+  timeColumn: keyof Tables[Table] & string,
+  condition: RawBuilder<SqlBool> = sql`1 = 1`,
 ): (tx: Transaction, outdated: Outdated) => Promise<number> {
-  const [rows, columns, when] = [sql.table(table), sql.join(key.map((name) => sql.ref(name))), sql.ref(instant)]
+  const [rows, columns, when] = [sql.table(table), sql.join(key.map((name) => sql.ref(name))), sql.ref(timeColumn)]
   const remove = prepared((db, { byMs, limit }: Outdated) => {
-    const old = sql`select ${columns} from ${rows} where ${when} <= ${byMs} and ${also} order by ${when} limit ${limit}`
+    const old = sql`select ${columns} from ${rows} where ${when} <= ${byMs} and ${condition} order by ${when} limit ${limit}`
     const statement = sql`delete from ${rows} where (${columns}) in (${old})`
     return { compile: () => statement.compile(db) }
   })

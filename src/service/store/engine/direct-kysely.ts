@@ -11,7 +11,7 @@ import {
 } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** The parts of Kysely's dialect that do not run queries. */
+/** The parts of a Kysely dialect that do not run queries. */
 export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
   adapter: DialectAdapter
   compiler: QueryCompiler
@@ -19,7 +19,7 @@ export interface DirectDialect extends Pick<Dialect, 'createIntrospector'> {
 
 type Run = <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>
 
-/** Returns a Kysely instance that runs every query with `run`. It uses Kysely's compiler, but not its driver. */
+/** Returns a Kysely instance that runs every query with `run`. Kysely only builds and compiles the queries. */
 export function directKysely({ adapter, compiler, createIntrospector }: DirectDialect, run: Run): Kysely<Tables> {
   const dialect: Dialect = {
     createAdapter: () => adapter,
@@ -30,7 +30,7 @@ export function directKysely({ adapter, compiler, createIntrospector }: DirectDi
   const connection = {
     executeQuery: run,
     streamQuery(): never {
-      throw new Error('Bug: queries are not streamed.')
+      throw new Error('Bug: queries cannot be streamed.')
     },
   }
   const provider = { provideConnection: <T>(use: (to: typeof connection) => Promise<T>) => use(connection) }

@@ -1,9 +1,9 @@
 /**
- * A queue that consists of several lines. Items in one line leave in the order in which they were added. Lines take
- * turns, no matter how many items wait in one of them.
+ * A queue that consists of several lines. Items in one line leave in the order in which they were added. The lines take
+ * turns, so a long line does not delay the others.
  */
 export class FairQueue<Item> {
-  /** Ordered by when each line was last served, oldest first. */
+  /** The lines that are not empty. The line that was served longest ago comes first. */
   readonly #lines = new Map<string | undefined, Item[]>()
   readonly #urgent: Item[] = []
   #length = 0

@@ -7,7 +7,7 @@ type Columns<Table extends keyof Tables> = readonly (keyof Tables[Table] & strin
 
 type ValuesOf<Row, Names extends readonly (keyof Row)[]> = { [Index in keyof Names]: Row[Names[Index]] }
 
-/** Makes a query for a table's rows that have certain values in these columns. */
+/** Makes a query for the rows of a table that have given values in the named columns. */
 export function selecting<Table extends keyof Tables, const Names extends Columns<Table>>(
   table: Table,
   ...names: Names
@@ -20,7 +20,7 @@ export function selecting<Table extends keyof Tables, const Names extends Column
   })
 }
 
-/** Makes a function that finds a row by these columns, which must be the primary key or a unique key. */
+/** Makes a function that finds a row by the named columns, which must form a primary key or a unique key. */
 export function finderOf<Table extends keyof Tables, const Names extends Columns<Table>>(
   table: Table,
   ...names: Names

@@ -2,16 +2,16 @@ import { StoreBusyError } from './store.ts'
 
 const maxWaiting = 10_000
 
-/** Admits a limited number of callers at once; the others wait in line. */
+/** Lets only a limited number of callers in at the same time. The others wait in line. */
 export class Gate {
   #free: number
   readonly #line: { enter: () => void; refuse: (reason: unknown) => void }[] = []
 
-  constructor(places: number) {
-    this.#free = places
+  constructor(capacity: number) {
+    this.#free = capacity
   }
 
-  /** Takes a place without waiting. Returns false if none is free. */
+  /** Enters if there is room, without waiting. Returns whether it did. */
   tryEnter(): boolean {
     if (this.#free === 0) return false
     this.#free -= 1
@@ -20,18 +20,18 @@ export class Gate {
 
   async enter(): Promise<void> {
     if (this.tryEnter()) return
-    if (this.#line.length >= maxWaiting) throw new StoreBusyError('Too many transactions.')
+    if (this.#line.length >= maxWaiting) throw new StoreBusyError('Too many reads are waiting.')
     await new Promise<void>((enter, refuse) => this.#line.push({ enter, refuse }))
   }
 
-  /** Frees a place, or passes it to the first in line. */
+  /** Makes room, which lets the first caller in line enter. */
   leave(): void {
     const next = this.#line.shift()
     if (next === undefined) this.#free += 1
     else next.enter()
   }
 
-  /** Rejects all waiting callers, because each of them would run into the same failure. */
+  /** Rejects all waiting callers. For use after a failure that would also affect all of them. */
   refuseLine(reason: unknown): void {
     for (const { refuse } of this.#line.splice(0)) refuse(reason)
   }

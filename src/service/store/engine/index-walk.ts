@@ -4,37 +4,37 @@ import { type PageOf, type PageRequest, pageOf } from './page.ts'
 import { prepared } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
-/** The values to match, by column; a value of null matches rows in which the column is null. */
+/** The values that a row must have, by column. The value null matches rows in which the column is null. */
 type Values<Table extends keyof Tables> = { readonly [Column in keyof Tables[Table]]?: Tables[Table][Column] }
 
-/** Reads one page of the rows that match any branch. Branches must not overlap. */
+/** Reads one page of the rows that match any of the branches. No row may match two branches. */
 type Walk<Table extends keyof Tables, Row> = (
   tx: Transaction,
   branches: readonly Values<Table>[],
   page: PageRequest,
-  /** The party that owns the rows. Pass it only if a key of the table begins with the party. */
+  /** The party that owns the rows. Pass it only if a key of the table begins with `partyId`. */
   partyId?: string,
 ) => Promise<PageOf<Row>>
 
-/** The maximum number of branches in one statement. SQLite's limit is 500. */
+/** The maximum number of branches in one statement. SQLite accepts at most 500. */
 const maxBranches = 100
 /**
- * The maximum number of compiled statements. Each combination of filtered columns and number of branches needs its own
- * statement, but few combinations are common.
+ * The maximum number of compiled statements to cache. Each combination of branches and their columns needs its own
+ * statement, but only a few combinations are common.
  */
 const maxShapes = 100
-/** A string that sorts after every id in any collation of the database. */
-const afterAll = 'zzzz'
+/** A string that, appended to a prefix, sorts after every id with that prefix, in any collation. */
+const afterAllIds = 'zzzz'
 
 type QueryValues = Record<string, unknown>
 type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[] }>
 
 /**
- * Makes a function that reads pages of a table, newest first. A page's cost does not depend on the size of the table or
- * the number of matches. Each branch walks an index that begins with its columns and ends with the id, and the walks
- * are merged. Each page reads every branch, so there should be few branches, such as one for each status or for each of
- * a party's wallets.
- * @param rowsOf Selects the rows, joined with related data.
+ * Makes a function that reads pages of a table, newest first. The cost of a page does not depend on the size of the
+ * table or the number of matching rows. For each branch, the database walks an index that begins with the branch's
+ * columns and ends with the id. The walks are merged. Each page reads every branch, so there should be few branches,
+ * such as one for each status or for each of a party's wallets.
+ * @param rowsOf Selects the table's rows, joined with related rows if needed.
  * @param prefix The prefix of the ids to read. It is needed only if the table also has ids with other prefixes.
  */
 export function walking<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
@@ -43,23 +43,25 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
   prefix = '',
 ): Walk<Table, Row> {
   const shapes = new Map<string, Read<Row>>()
-  const readerOf = (branches: readonly Values<Table>[], ofParty: boolean) => {
+  const readerOf = (branches: readonly Values<Table>[], hasParty: boolean) => {
     const columns = branches.map((branch) => Object.entries(branch).map(([name, value]) => ({ name, value })))
-    const narrowed = columns
-      .map((of) => of.map(({ name, value }) => (value === null ? `${name}?` : name)).join())
+    const branchShapes = columns
+      .map((branch) => branch.map(({ name, value }) => (value === null ? `${name}?` : name)).join())
       .join(';')
-    const shape = `${ofParty} ${narrowed}`
+    const shape = `${hasParty} ${branchShapes}`
     let read = shapes.get(shape)
     if (read === undefined) {
       if (shapes.size === maxShapes) shapes.clear()
-      const empty = columns.map((of) => new Set(of.filter(({ value }) => value === null).map(({ name }) => name)))
-      const named = columns.map((of) => of.map(({ name }) => name))
+      const nullColumns = columns.map(
+        (branch) => new Set(branch.filter(({ value }) => value === null).map(({ name }) => name)),
+      )
+      const names = columns.map((branch) => branch.map(({ name }) => name))
       read = prepared((db, values: QueryValues) => {
         const id = sql.ref(`${table}.id`)
         const ids = mergedWalks(
           table,
-          named,
-          (index, name) => (empty[index]?.has(name) ? null : values[mark(index, name)]),
+          names,
+          (index, name) => (nullColumns[index]?.has(name) ? null : values[parameterName(index, name)]),
           {
             before: values.before,
             prefix,
@@ -67,9 +69,11 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
           },
         )
         const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
-        // On SQLite the primary key is the id alone, so a condition on the party would need another index.
-        const inKey = ofParty && db.getExecutor().adapter instanceof PostgresAdapter
-        const partyRows = inKey ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${values.partyId}`) : found
+        // On SQLite, the primary key does not begin with the party, so this condition would need another index.
+        const isKeyedByParty = hasParty && db.getExecutor().adapter instanceof PostgresAdapter
+        const partyRows = isKeyedByParty
+          ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${values.partyId}`)
+          : found
         return partyRows.orderBy(id, 'desc')
       }) as Read<Row>
       shapes.set(shape, read)
@@ -77,12 +81,12 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
     return read
   }
   return async (tx, branches, { limit, beforeId }, partyId) => {
-    const before = beforeId ?? prefix + afterAll
+    const before = beforeId ?? prefix + afterAllIds
     const rows: Row[] = []
     for (let from = 0; from < branches.length; from += maxBranches) {
       const batch = branches.slice(from, from + maxBranches)
       const values = batch.flatMap((branch, index) =>
-        Object.entries(branch).map(([name, value]) => [mark(index, name), value]),
+        Object.entries(branch).map(([name, value]) => [parameterName(index, name), value]),
       )
       const queryValues = { ...Object.fromEntries(values), before, limit: limit + 1, partyId }
       rows.push(...(await readerOf(batch, partyId !== undefined)(tx, queryValues)).rows)
@@ -92,7 +96,7 @@ export function walking<Table extends keyof Tables, Joined extends keyof Tables,
   }
 }
 
-const mark = (index: number, name: string) => `${name} ${index}`
+const parameterName = (index: number, name: string) => `${name} ${index}`
 
 interface Bounds {
   before: unknown

@@ -6,21 +6,21 @@ import type { Transaction } from './store.ts'
 /** A row whose `Optional` columns may be omitted. */
 export type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial<Pick<Row, Optional>>
 
-/** Makes a function that inserts a whole row into a table. */
+/** Makes a function that inserts a row into a table. The row must have a value for every column. */
 export function inserting<Table extends keyof Tables>(
   table: Table,
 ): (tx: Transaction, row: Tables[Table]) => Promise<void> {
   return writing((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
 }
 
-/** The maximum number of rows in one statement. There is one prepared statement for each number of rows. */
+/** The maximum number of rows in one statement. Each number of rows up to this maximum has its own statement. */
 export const maxRows = 8
 
 /**
- * Makes a function that inserts several whole rows into a table with as few statements as possible.
- * @param valuesOf Makes a row's values if the statement computes some of them. It gets placeholders instead of the
- * values.
- * @param into Begins the statement, for example with a `with` clause. It gets the first row.
+ * Makes a function that inserts several rows into a table with as few statements as possible.
+ * @param valuesOf Returns the values to insert, if SQL computes some of them. It receives placeholders instead of the
+ * row's values.
+ * @param into Begins the statement, for example with a `with` clause. It receives the placeholders of the first row.
  */
 export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,

@@ -6,24 +6,26 @@ import { type Origin, originOf } from './origin.ts'
 import { openReadOnly } from './read-only.ts'
 import type { Transaction } from './store.ts'
 
-/** The state of a database, which is read without changing the database. */
+/** The state of a database, which is inspected without changing it. */
 export interface Inspection {
+  /** Whether the user that reads the database could also write to it. */
   isWritable: boolean
-  /** Whether the given secrets open its root keys. */
+  /** Whether the given secrets decrypt its root keys. */
   isOpened: boolean
-  /** How far the sandbox's clock is ahead of real time, and the latest real time that was seen. */
+  /** How far the sandbox clock is ahead of real time. */
   offsetMs: number
+  /** The latest real time that the database has recorded. */
   highestMs: number
-  /** The time of the database server's clock; null for a file. */
+  /** The time by the database server's clock; null for SQLite, which has no server. */
   databaseNowMs: number | null
   /** The environment that the database belongs to; null before its first start. */
   environment: Environment | null
   /**
-   * The digest of its world; null if the digest is unknown; undefined if the database was never filled, or was filled
-   * before digests were recorded.
+   * The digest of its world; null if the digest is unknown; undefined if the database was never filled, or if an older
+   * version, which did not record worlds, filled it.
    */
   world: string | null | undefined
-  /** The number of due effects that failed and wait for a retry, and a few of these effects. */
+  /** The number of due effects that failed and will be retried, and a few of them as examples. */
   failedEffects: { count: number; some: FailedEffect[] }
   /** The key with the requested hash; undefined if there is none. */
   key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
@@ -39,8 +41,8 @@ interface Inspect {
 }
 
 /**
- * Inspects a database. If nothing was ever created in it, returns 'empty'. If this version must not use it, returns the
- * reason: 'other', 'newer' or 'foreign'.
+ * Inspects a database. Returns its state if this version may use it and it has tables; otherwise its origin: 'empty',
+ * 'other', 'newer' or 'foreign'.
  * @throws Error if the database cannot be read.
  */
 export async function inspectDatabase({

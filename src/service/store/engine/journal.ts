@@ -11,20 +11,21 @@ export interface DatedPosting {
 export interface Posted extends DatedPosting {
   /** The party whose wallet the posting changes; the first such party if there are several. */
   partyId: string
-  /** Whether a due effect caused it, rather than the request itself. */
+  /** Whether a due effect caused the posting, rather than the request itself. */
   byDueEffect: boolean
 }
 
-/** The state of one transaction. Its events and postings are announced after the commit. */
+/** Facts that one transaction collects while it runs. Its events and postings are announced after the commit. */
 export class Journal {
-  /** The parties with an event in this transaction. */
+  /** The parties for which this transaction has recorded events. */
   readonly parties = new Set<string>()
-  /** Complete when the transaction's work is done. Rolling back a savepoint removes the postings made since then. */
+  /** The transaction's postings, added at its end. Rolling back to a savepoint drops the postings made since then. */
   readonly postings: Posted[] = []
-  /** Whether due effects are being applied now. Postings made meanwhile are attributed to these effects. */
+  /** Whether the transaction is applying due effects now. Postings made meanwhile are attributed to these effects. */
   byDueEffect = false
   /**
-   * The version of the root keys. It is known from the first reading of the time until the transaction changes a key.
+   * The version of the root keys, which the transaction's first query for the time also reads. Undefined before that
+   * query, and after the transaction changes a key.
    */
   keysVersion: Promise<number | undefined> | undefined
 }

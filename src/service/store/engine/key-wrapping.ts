@@ -1,22 +1,22 @@
 import { newSecret, type PasswordCost, passwordHash, type System, seal, unseal } from '../../../core/system.ts'
 
 /**
- * Thrown if the setting PAYMENTS_SECRET does not match the secret that wrapped the database's keys. The message is one
- * line.
+ * Thrown if the setting PAYMENTS_SECRET does not contain the secret that encrypted the database's keys. The message is
+ * one line, to be printed after the name of the setting.
  */
 export class WrongSecretError extends Error {
   override readonly name = 'WrongSecretError'
 }
 
 /**
- * The cost of deriving a key from the secret. It is the same as for passwords (OWASP Password Storage Cheat Sheet),
- * since people may choose the secret. Each start derives the key once.
+ * The cost of deriving an encryption key from the secret. It is the same as for passwords (OWASP Password Storage Cheat
+ * Sheet), because a person may have chosen the secret. The key is derived only once per start.
  */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
 /**
- * A root key. `of` returns the secret that the key derives from a text. A retired key has only the secrets of
- * `lastingTexts`.
+ * A root key. `derive` returns the secret that the key derives from a string. For a retired key, it returns undefined
+ * unless the string is one of `lastingTexts`.
  */
 export interface LoadedKey {
   id: number
@@ -27,16 +27,16 @@ export interface LoadedKey {
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
- * Encrypts the keys in the database. Its secrets are kept outside the database, so the database alone reveals no key.
- * The first secret wraps keys. The other secrets only open keys that were wrapped before the secret was changed.
- * Without secrets, keys are stored in plain text.
+ * Encrypts the keys that are stored in the database. The secrets for this are stored elsewhere, so the database alone
+ * reveals no key. The first secret encrypts keys. The other secrets only decrypt keys that were encrypted before the
+ * secret was changed. If there are no secrets, keys are stored in plain text.
  */
 export class KeyWrapping {
-  /** The root keys that this process opened last. */
+  /** The root keys that this process decrypted last, and their version. */
   loaded: { version: number; keys: readonly LoadedKey[] } | undefined
   readonly #secrets: readonly string[]
   readonly #system: Pick<System, 'randomBytes'>
-  /** The derived keys, by secret and salt. */
+  /** The derived encryption keys, by salt and secret. */
   readonly #keys = new Map<string, Promise<string>>()
   /** The last salt seen. A database has one salt, so each secret needs only one derivation. */
   #salt: string | undefined
@@ -46,7 +46,7 @@ export class KeyWrapping {
     this.#system = system
   }
 
-  /** Returns a key in the form in which it is stored. */
+  /** Returns a key in the form in which it is to be stored. */
   async wrap(text: string): Promise<string> {
     const [secret] = this.#secrets
     if (secret === undefined) return text
@@ -54,29 +54,32 @@ export class KeyWrapping {
     return `wrapped:1:${this.#salt}:${seal(this.#system, await this.#keyOf(secret, this.#salt), text)}`
   }
 
-  /** Opens a stored key. @throws WrongSecretError if none of the secrets opens it. */
+  /** Decrypts a stored key. @throws WrongSecretError if none of the secrets decrypts it. */
   async open(stored: string): Promise<string> {
     return (await this.#unwrap(stored)).text
   }
 
-  /** Returns whether a key is stored in the form that `wrap` returns now. @throws WrongSecretError as above. */
+  /**
+   * Returns whether a stored key is encrypted with the first secret, or not encrypted if there is no secret.
+   * @throws WrongSecretError as above.
+   */
   async isCurrent(stored: string): Promise<boolean> {
-    return (await this.#unwrap(stored)).by === this.#secrets[0]
+    return (await this.#unwrap(stored)).secret === this.#secrets[0]
   }
 
-  async #unwrap(stored: string): Promise<{ text: string; by: string | undefined }> {
+  async #unwrap(stored: string): Promise<{ text: string; secret: string | undefined }> {
     const [, salt, sealed] = wrappedPattern.exec(stored) ?? []
-    if (salt === undefined || sealed === undefined) return { text: stored, by: undefined }
+    if (salt === undefined || sealed === undefined) return { text: stored, secret: undefined }
     for (const secret of this.#secrets) {
       const text = unseal(await this.#keyOf(secret, salt), sealed)
       if (text === undefined) continue
       this.#salt = salt
-      return { text, by: secret }
+      return { text, secret }
     }
     throw new WrongSecretError(
       this.#secrets.length === 0
-        ? 'got nothing, but the keys in the database are wrapped; it accepts the secret that they were wrapped with.'
-        : 'got a secret that cannot decrypt the keys in the database; it accepts the secret that encrypted them, or new,old to change it.',
+        ? 'is required, because the keys in the database are encrypted; it accepts the secret that encrypted them.'
+        : 'got a secret that cannot decrypt the keys in the database; it accepts the secret that encrypted them, or NEW,OLD to change it.',
     )
   }
 

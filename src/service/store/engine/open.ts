@@ -6,28 +6,30 @@ import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 interface OpenStore {
   url: string
   system: System
-  /** The secrets that wrap keys, the current one first; undefined if keys are not wrapped. */
+  /** The secrets that encrypt keys, the current one first; undefined if keys are not encrypted. */
   secrets?: readonly string[] | undefined
-  /** PostgreSQL only: a standby for reads that may lag a little, and the maximum number of writing connections. */
+  /** A PostgreSQL standby. It serves reads whose data may be a little out of date. */
   readUrl?: string | undefined
+  /** The maximum number of PostgreSQL connections that write. */
   connections?: number | undefined
   /**
-   * Whether it is a sandbox's database, whose world may be replaced as a whole while other transactions read and write.
+   * Whether the database belongs to a sandbox, whose whole world may be replaced while other transactions read and
+   * write.
    */
   isResettable?: boolean | undefined
 }
 
 /**
- * Opens the database that `url` names, `sqlite:PATH`, `sqlite::memory:` or `postgres://…`, and creates its tables if it
- * is empty.
- * @throws Error if the database cannot be used. The message is one line and names the database, without its password.
- * WrongDatabaseError means that another program or a newer version created the database. WrongSecretError means that
- * its keys are wrapped with another secret.
+ * Opens the database at `url` (`sqlite:PATH`, `sqlite::memory:` or `postgres://…`), and creates its tables if it is
+ * empty.
+ * @throws Error if the database cannot be used. The message is one line. It contains the URL without the password.
+ * @throws WrongDatabaseError if another program or another version created the database.
+ * @throws WrongSecretError if its keys are encrypted with another secret.
  */
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new KeyWrapping(secrets, system)
   try {
-    // Only the module for the database in use is loaded, so a start on SQLite does not wait for `pg`.
+    // Only the module for the database in use is loaded, so a start on SQLite does not wait for `pg` to load.
     if (url.startsWith('sqlite:')) {
       const { openSqlite } = await import('./sqlite.ts')
       return await openSqlite({ path: url.slice('sqlite:'.length), system, wrapping, isResettable })
@@ -42,12 +44,12 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
     if (cause instanceof OtherSchemaError) throw new OtherSchemaError(message)
     throw cause instanceof WrongDatabaseError ? new WrongDatabaseError(message) : new Error(message, { cause })
   }
-  throw new Error(`Bug: ${withoutPassword(url)} is no sqlite: or postgres: database.`)
+  throw new Error(`Bug: ${withoutPassword(url)} is not a sqlite: or postgres: URL.`)
 }
 
 /**
- * Returns the URL without its password and without its query, because the query may contain a password too. If the text
- * is not a valid URL, returns only its scheme.
+ * Returns the URL without its password and its query, which may contain a password too. If the string is not a valid
+ * URL, returns only the part before `//`.
  */
 export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url

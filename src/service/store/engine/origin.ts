@@ -4,12 +4,12 @@ import type { Store } from './store.ts'
 import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
 /**
- * The program that created a database, judging by its tables. `newer` is a payments-mcp with a later schema. `other` is
- * a pre-release of payments-mcp with other tables.
+ * The origin of a database, judging by its tables. It has no tables (`empty`), the tables of this version (`ours`),
+ * those of a later version (`newer`), different tables of a pre-release (`other`), or another program's (`foreign`).
  */
 export type Origin = 'empty' | 'ours' | 'other' | 'newer' | 'foreign'
 
-/** Queries for the names of a database's tables. On PostgreSQL, they leave out the tables of extensions. */
+/** Queries for the names of a database's tables. On PostgreSQL, tables that belong to extensions are left out. */
 export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
   sqlite: `select name from sqlite_master where type in ('table', 'view')`,
   postgres: `select c.relname as name from pg_class c
@@ -19,11 +19,11 @@ export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
 }
 
 /**
- * Pre-releases without a schema digest recorded their migrations in this table. Their first migration was
- * `earlierFirst`.
+ * The table in which early pre-releases, which had no schema digest, recorded their migrations. The first migration was
+ * always `firstMigration`.
  */
-const earlierTable = 'kysely_migration'
-const earlierFirst = '0001_first_schema'
+const migrationsTable = 'kysely_migration'
+const firstMigration = '0001_first_schema'
 
 type Rows = (query: string) => Promise<readonly object[]> | readonly object[]
 
@@ -41,12 +41,12 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
     if (Number(schemaRow.version) > schemaVersion) return 'newer'
     return schemaRow.digest === schemaDigest ? 'ours' : 'other'
   }
-  if (!tables.has(earlierTable)) return 'foreign'
-  const [first] = (await rows(`select name from ${earlierTable} order by name limit 1`)) as { name: string }[]
-  return first?.name === earlierFirst ? 'other' : 'foreign'
+  if (!tables.has(migrationsTable)) return 'foreign'
+  const [first] = (await rows(`select name from ${migrationsTable} order by name limit 1`)) as { name: string }[]
+  return first?.name === firstMigration ? 'other' : 'foreign'
 }
 
-/** Why the service refuses to use a database, and what the user can do instead. */
+/** The reasons for refusing to use a database, and advice for the user. */
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
     reason: 'it has tables of another program, and was not changed',
@@ -54,7 +54,7 @@ export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: 
   },
   newer: { reason: 'it was created by a newer payments-mcp', advice: 'Update payments-mcp.' },
   other: {
-    reason: 'it was created by another pre-release of payments-mcp with other tables, and was not changed',
+    reason: 'it was created by another pre-release of payments-mcp, which had other tables, and was not changed',
     advice:
       'Move it away to start with an empty database, or set PAYMENTS_DATABASE_URL (--database-url) to another one.',
   },

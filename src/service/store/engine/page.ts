@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** The requested part of a list: at most `limit` rows whose id sorts before `beforeId`, newest first. */
+/** The requested part of a list: at most `limit` rows, newest first. If `beforeId` is given, all ids sort before it. */
 export interface PageRequest {
   limit: number
   beforeId: string | null
@@ -9,7 +9,7 @@ export interface PageRequest {
 
 export interface PageOf<Row> {
   rows: Row[]
-  /** The id after which the next page starts; null on the last page. */
+  /** The id of the page's last row, after which the next page begins; null on the last page. */
   lastId: string | null
 }
 

@@ -2,8 +2,8 @@ import type { CompiledQuery } from 'kysely'
 import type { DeferredItems } from './deferred-items.ts'
 
 /**
- * A statement that waits to be sent, or the position of a savepoint. The savepoint is created only if a statement
- * follows.
+ * A statement that waits to be sent, or a savepoint that has not been created yet. The savepoint is created only if a
+ * statement follows it.
  */
 type Pending = { query: CompiledQuery; rowLabel: string | undefined } | Level
 
@@ -11,7 +11,7 @@ interface Level {
   savepoint: string
 }
 
-/** The connection that pending statements are sent on. */
+/** The connection that receives the pending statements. */
 interface Receiver {
   write(query: CompiledQuery, rowLabel: string | undefined): void
   create(savepoint: string): void
@@ -19,18 +19,18 @@ interface Receiver {
 }
 
 /**
- * The writes of one job that have not been sent yet. They are sent together when the job ends or reads again. A job
- * that reads first and is then refused has sent nothing that must be undone.
+ * The writes of one job that have not been sent yet. They are sent together when the job ends or reads again. If the
+ * job is refused before that, the database has nothing to undo.
  */
 export class PendingWrites {
   readonly #receiver: Receiver
-  readonly #endings: DeferredItems
+  readonly #deferred: DeferredItems
   #pending: Pending[] = []
   #depth = 0
 
-  constructor(receiver: Receiver, endings: DeferredItems) {
+  constructor(receiver: Receiver, deferred: DeferredItems) {
     this.#receiver = receiver
-    this.#endings = endings
+    this.#deferred = deferred
   }
 
   get isEmpty(): boolean {
@@ -46,23 +46,23 @@ export class PendingWrites {
     this.#send(this.#endOfWrites())
   }
 
-  /** Sends all writes and creates all savepoints. This must precede a statement that writes immediately. */
+  /** Sends all writes and creates all savepoints. Call it before a statement that writes immediately. */
   sendAll(): void {
     this.#send(this.#pending.length)
   }
 
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
     this.#depth += 1
-    const { count } = this.#endings
+    const { count } = this.#deferred
     const level: Level = { savepoint: `level_${this.#depth}` }
     this.#pending.push(level)
     try {
       const result = await work()
-      // Nothing will roll back to this savepoint any more, so it need not be created if that has not happened yet.
+      // Nothing can roll back to this savepoint anymore. If it has not been created yet, it is no longer needed.
       this.#pending = this.#pending.filter((one) => one !== level)
       return result
     } catch (error) {
-      this.#endings.truncate(count)
+      this.#deferred.truncate(count)
       const at = this.#pending.indexOf(level)
       if (at >= 0) this.#pending.length = at
       else {

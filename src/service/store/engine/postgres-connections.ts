@@ -4,26 +4,27 @@ import { StoreBusyError } from './store.ts'
 
 /** Time limits. Together they ensure that every request is answered within ten seconds. */
 const limits = {
-  /** Opening a connection, or waiting for one from the pool. */
+  /** Opening a connection, or waiting for a connection from the pool. */
   connectMs: 3_000,
   /**
    * Waiting for the answer to one statement. If the answer takes longer, the connection is closed, and the transaction
-   * is lost.
+   * fails.
    */
   answerMs: 4_000,
   /**
-   * Longer than `idleInTransactionMs`, so that a waiting transaction gets its locks even if a process that holds them
-   * hangs.
+   * Waiting for a lock. If the process that holds the lock hangs, `idleInTransactionMs` ends its transaction first, so
+   * the waiting transaction still gets the lock.
    */
   lockMs: 3_500,
+  /** A pause between two statements of a transaction. */
   idleInTransactionMs: 3_000,
   /** Closing a connection that no longer answers. */
   closeMs: 1_000,
 } as const
 
 /**
- * The limits that the server enforces. They are sent with each `begin`, because PgBouncer does not pass them on when a
- * client connects, and may use a different connection for each transaction.
+ * The limits that the server enforces. They are sent with each `begin`, because PgBouncer does not pass on limits that
+ * a client sets when it connects, and may use a different server connection for each transaction.
  */
 export const transactionLimits = [
   `set local lock_timeout = ${limits.lockMs}`,
@@ -33,7 +34,7 @@ export const transactionLimits = [
 
 interface OpenPool {
   connections: number
-  /** Whether statements have no deadline. Schema changes need this. */
+  /** Whether statements have no deadline. Set it for schema changes, which may take long. */
   isPatient?: boolean
   /** The result of `keepsPrepared`. */
   prepares?: boolean
@@ -89,10 +90,10 @@ export function openPool(url: string, { connections, isPatient = false, prepares
     prepares,
     connect: () => pool.connect(),
     async end() {
-      const patience = deadline(limits.closeMs, () => open.forEach(cutConnection))
+      const timer = deadline(limits.closeMs, () => open.forEach(cutConnection))
       const ends = Array.from(open, (client) => new Promise((resolve) => client.once('end', resolve)))
       await Promise.all([pool.end(), ...ends])
-      patience.clear()
+      timer.clear()
     },
   }
 }
@@ -103,19 +104,20 @@ const probe = {
 }
 
 /**
- * Returns whether a statement prepared under a name still exists in a later transaction. A pooler such as PgBouncer in
- * transaction mode may switch server connections. Some poolers keep and rename the statements themselves. Others pass
- * the names on, so the other connection may lack the statement, or may have another client's statement with that name.
+ * Returns whether named prepared statements still work in later transactions. A pooler such as PgBouncer may use a
+ * different server connection for each transaction. Some poolers handle this by renaming the statements. With others,
+ * the next server connection may lack the statement, or have another client's statement with the same name.
  */
 export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<{ pid: number; found: boolean }>(probe)
-    // Without a pooler, the process that answers has the process id that was sent when the connection was opened.
+    // A pooler that renames statements also renames the probe, which then does not find its own name. Without a pooler,
+    // the server process that answers is the one that sent its id when the connection was opened.
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error
-    // On this connection, the statement of an earlier probe still exists.
+    // The likely reason is that a pooler's server connection still has the statement of an earlier probe.
     return false
   } finally {
     client.release()
@@ -129,8 +131,8 @@ function cutConnection(client: pg.PoolClient): void {
 type Types = typeof import('pg')['types']
 
 /**
- * Parses int8 values as numbers, since all amounts and times are safe integers. By default, `pg` returns such values as
- * text.
+ * Returns a function for `pg` that parses int8 values as numbers, since all amounts and times are safe integers. By
+ * default, `pg` returns int8 values as strings.
  */
 function numberParser(types: Types): Types['getTypeParser'] {
   const parser = (id: number, format?: 'text' | 'binary') =>
@@ -142,9 +144,9 @@ function numberParser(types: Types): Types['getTypeParser'] {
 const readOnlyCode = '25006'
 
 /**
- * SQLSTATE classes and codes for errors that the server causes, not the statement (PostgreSQL, Appendix A): connection,
- * resources, shutdown, lock_not_available, query_canceled by a limit above, a transaction ended by such a limit, a
- * read-only standby, io_error. The last codes in the pattern are those of socket errors.
+ * SQLSTATE classes and codes of errors that are the server's fault, not the statement's (PostgreSQL manual, Appendix
+ * A). In order: connection errors, lack of resources, shutdown, query_canceled, lock_not_available,
+ * idle_in_transaction_session_timeout, read_only_sql_transaction and io_error. Then follow the codes of socket errors.
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
@@ -158,8 +160,8 @@ export function isServerError(error: unknown): boolean {
 }
 
 /**
- * Returns the error as StoreBusyError if the database is at fault. A commit whose answer was lost may have taken
- * effect, so a caller needs an idempotency key to repeat it.
+ * Returns the error as a StoreBusyError if the database is at fault; otherwise undefined. The transaction may have been
+ * committed if only the answer was lost. So a caller can retry safely only with an idempotency key.
  */
 export function asBusy(error: unknown): StoreBusyError | undefined {
   if (!(error instanceof Error)) return undefined
@@ -170,8 +172,8 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
 }
 
 /**
- * Detects feature_not_supported. A prepared statement raises this error when another process has changed the columns
- * that the statement returns.
+ * Returns whether a prepared statement failed because another process has changed the columns that it returns
+ * (feature_not_supported).
  */
 export function isOutdatedStatement(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '0A000' && error.message.includes('cached plan')

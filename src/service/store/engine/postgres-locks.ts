@@ -1,30 +1,31 @@
 import type { Session } from './postgres-session.ts'
 
 /**
- * Locks are rows, since not every PostgreSQL-compatible database has advisory locks. A party's lock is its own row; any
- * other name is locked by inserting it. A line is the key that serializes jobs: a party or a name.
+ * The prefix of the lines of parties. A line is a lock's name, and jobs with the same line run in sequence. Locks are
+ * rows, since not every PostgreSQL-compatible database has advisory locks. A party is locked by its own row, and any
+ * other name by inserting a row.
  */
-const ofParty = 'party '
+const partyPrefix = 'party '
 
 /** Returns the line of a party. */
 export function lineOf(partyId: string): string {
-  return ofParty + partyId
+  return partyPrefix + partyId
 }
 
 /**
- * Locks all lines in one global order. The database waits for each lock, so the next statement runs only after all
- * lines are locked.
+ * Locks the given lines, always in the same order to prevent deadlocks. The database waits for each lock, so the
+ * session's next statement runs only after all lines are locked.
  */
 export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
   const { parties, names } = sorted(lines)
   const sql = 'select id from parties where id = any($1) order by id for update'
   if (parties.length > 0) session.send({ sql, parameters: [parties], name: 'lock' }, by)
   for (const name of names) {
-    for (const statement of claiming(name)) session.send(statement, by)
+    for (const statement of lockStatements(name)) session.send(statement, by)
   }
 }
 
-/** Locks the parties that are free, or waits for all of them if `mustWait` is true. Returns the lines that it locked. */
+/** Locks those of the given parties that are free, or waits for all if `mustWait` is true. Returns the locked lines. */
 export async function lockTogether(
   session: Session,
   lines: readonly string[],
@@ -41,16 +42,16 @@ export async function lockTogether(
 
 /** Locks a name, waiting until it is free. */
 export async function lockName(session: Session, name: string, by: object): Promise<void> {
-  const [insert, remove] = claiming(name)
+  const [insert, remove] = lockStatements(name)
   session.send(insert, by)
   await session.run(remove, by)
 }
 
 /**
- * Makes the statements that claim a name. A second insert of the name waits for this transaction to end. The
- * transaction leaves no row behind, so nothing needs cleaning up.
+ * Returns the statements that lock a name. Another transaction that inserts the same name waits for this one to end.
+ * The row is deleted in the same transaction, so no rows accumulate.
  */
-function claiming(name: string) {
+function lockStatements(name: string) {
   return [
     { sql: 'insert into locks (name) values ($1)', parameters: [name], name: 'claim' },
     { sql: 'delete from locks where name = $1', parameters: [name], name: 'unclaim' },
@@ -59,9 +60,9 @@ function claiming(name: string) {
 
 function sorted(lines: Iterable<string>) {
   const all = [...lines].sort()
-  const isParty = (line: string) => line.startsWith(ofParty)
+  const isParty = (line: string) => line.startsWith(partyPrefix)
   return {
-    parties: all.filter(isParty).map((line) => line.slice(ofParty.length)),
+    parties: all.filter(isParty).map((line) => line.slice(partyPrefix.length)),
     names: all.filter((line) => !isParty(line)),
   }
 }

@@ -1,34 +1,34 @@
 import { lineOf } from './postgres-locks.ts'
 import type { Transaction, TransactionOptions } from './store.ts'
 
-/** A requested transaction, until it is durable or refused. */
+/** A requested transaction that is waiting or running. */
 export interface Job {
   readonly work: (tx: Transaction) => Promise<unknown>
   readonly kind: string | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly waitingSinceMs: number
-  /** The lock this job takes first. Jobs with the same line run in sequence. */
+  /** The lock that this job takes first (see `postgres-locks.ts`). Jobs with the same line run in sequence. */
   line: string | undefined
-  /** Whether it needs a separate database transaction. */
+  /** Whether it needs a database transaction that it shares with no other job. */
   isAlone: boolean
   /** Whether it excludes all other transactions in all processes. */
   readonly isExclusive: boolean
   /**
-   * Whether another process holds the lock of its line. The jobs in the line then wait for that lock together, in the
-   * database.
+   * Whether it must wait for the lock of its line in the database, because another process holds the lock. All jobs in
+   * the line then wait together.
    */
   mustWait: boolean
   attempts: number
   /** How many times it was moved to another line or to a separate transaction. */
   moves: number
-  /** The row labels of the stale writes that made it fail. It locks these names before it tries again. */
+  /** Lock names for the rows whose stale writes made it fail. It takes these locks before it tries again. */
   readonly contended: Set<string>
-  /** The names it has claimed in this process until it ends. */
+  /** The names that it has claimed. No other job of this process can claim them until it ends. */
   readonly claims: Set<string>
 }
 
-/** Makes a job. Properties that become known only when it runs start with their most common values. */
+/** Makes a job. Properties that are known only once it runs begin with their most common values. */
 export function newJob<T>(
   work: (tx: Transaction) => Promise<T>,
   { partyId, kind, alone = false }: TransactionOptions,
@@ -66,12 +66,13 @@ const maxPerSharedLine = 8
 const maxPerLine = 32
 
 /**
- * The jobs that wait for a transaction. Jobs of one line run in the order in which they arrived. Lines take turns, no
- * matter how many jobs wait in one of them.
+ * The jobs that wait for a database transaction. Jobs of one line run in the order in which they arrived. The lines
+ * take turns, so a long line does not delay the others.
  */
 export class Queue {
-  /** Ordered by when each line was last served, oldest first. */
+  /** The jobs of each line. The line that was served longest ago comes first. */
   readonly #lines = new Map<string, Job[]>()
+  /** The lines with running jobs. */
   readonly #busy = new Set<string>()
   /** Jobs without a line. Each of them may run concurrently with all others. */
   #loose: Job[] = []
@@ -87,7 +88,7 @@ export class Queue {
     else this.#jobsOf(job.line).push(job)
   }
 
-  /** Takes jobs that share a transaction, and keeps their lines busy until `free`. */
+  /** Removes and returns jobs that can share a transaction. Their lines stay busy until `free` is called. */
   takeGroup(): Group {
     const group: [Job, ...Job[]][] = []
     let room = maxPerGroup
@@ -115,7 +116,7 @@ export class Queue {
     return group
   }
 
-  /** Takes a job that needs a separate transaction, and keeps its line busy until `free`. */
+  /** Removes and returns a job that needs a separate transaction. Its line stays busy until `free` is called. */
   takeAlone(): Job | undefined {
     const at = this.#loose.findIndex(({ isAlone }) => isAlone)
     let job = at < 0 ? undefined : this.#loose.splice(at, 1)[0]
@@ -130,22 +131,22 @@ export class Queue {
     return job
   }
 
-  /** Makes the line available again. */
+  /** Makes a line available again. */
   free(line: string | undefined): void {
     if (line !== undefined) this.#busy.delete(line)
   }
 
-  /** Removes the jobs for which `matches` returns true, and returns them. */
+  /** Removes and returns the jobs for which `matches` returns true. */
   removeWhere(matches: (job: Job) => boolean): Job[] {
-    const out = [...this.#loose, ...[...this.#lines.values()].flat()].filter(matches)
+    const removed = [...this.#loose, ...[...this.#lines.values()].flat()].filter(matches)
     this.#loose = this.#loose.filter((job) => !matches(job))
     for (const [line, jobs] of this.#lines) {
       const left = jobs.filter((job) => !matches(job))
       if (left.length === 0) this.#lines.delete(line)
       else this.#lines.set(line, left)
     }
-    this.#length -= out.length
-    return out
+    this.#length -= removed.length
+    return removed
   }
 
   #occupyLine(line: string, left: Job[]): void {

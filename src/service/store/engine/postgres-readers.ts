@@ -4,7 +4,7 @@ import { Session } from './postgres-session.ts'
 import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
 import type { Transaction } from './store.ts'
 
-/** The number of connections that a store uses for reads. */
+/** The number of connections that a store opens for reads. */
 export const readingConnections = 4
 
 /** Reads committed data on separate connections, without the round trips of a transaction. */
@@ -15,7 +15,7 @@ export class PostgresReaders {
   readonly #gate = new Gate(readingConnections)
   readonly #running = new Set<Promise<unknown>>()
 
-  /** @param seesOneWorld Whether all queries of one read must see the state that its first query sees. */
+  /** @param seesOneWorld Whether all queries of one read must see the same state of the database. */
   constructor(
     pool: ConnectionPool,
     { surroundings, seesOneWorld }: { surroundings: Surroundings; seesOneWorld: boolean },
@@ -60,13 +60,13 @@ export class PostgresReaders {
       const session = new Session(await this.#connect(), this.#pool.prepares)
       const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
       const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
-      // The statements that begin and end the transaction are sent together with the queries, so they cost no round
-      // trip. Nothing waits for the answer to the last one.
-      if (this.#seesOneWorld) session.send(oneWorld.begin, this)
+      // The statements that begin and end the transaction cost no round trips: they are sent without waiting for their
+      // answers.
+      if (this.#seesOneWorld) session.send(snapshotTransaction.begin, this)
       try {
         return await work(tx)
       } finally {
-        if (this.#seesOneWorld) session.send(oneWorld.end, this)
+        if (this.#seesOneWorld) session.send(snapshotTransaction.end, this)
         session.release()
       }
     } finally {
@@ -74,7 +74,7 @@ export class PostgresReaders {
     }
   }
 
-  /** Takes a connection. If that fails, it also rejects all waiting readers, because they would not get one either. */
+  /** Takes a connection. If that fails, rejects all waiting reads too, because they would fail in the same way. */
   async #connect() {
     try {
       return await this.#pool.connect()
@@ -85,8 +85,8 @@ export class PostgresReaders {
   }
 }
 
-/** Statements that make all queries between them see the state that the first query sees. */
-const oneWorld = {
+/** Statements that begin and end a transaction in which all queries see the state that the first query sees. */
+const snapshotTransaction = {
   begin: { sql: 'begin isolation level repeatable read read only', parameters: [] },
   end: { sql: 'rollback', parameters: [] },
 } as const

@@ -4,7 +4,7 @@ import type { Job } from './postgres-queue.ts'
 import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
-/** How many times a job may be moved. Few moves are needed: into its line, and out of a shared transaction. */
+/** How many times a job may be moved. A job needs few moves: to its line, and to a separate transaction. */
 export const maxMoves = 4
 
 /** Thrown to undo a job's current attempt. The job then runs again in another line or in a separate transaction. */
@@ -34,15 +34,15 @@ const abortedCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
 export function isRetryable(error: unknown): boolean {
   if (error instanceof StaleWriteError) return true
   if (!(error instanceof Error) || !('code' in error)) return false
-  // Another request with the same key committed first. The retry finds its record.
+  // Another request with the same idempotency key committed first. The retry finds its record.
   const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
   return lostKey || isOutdatedStatement(error) || abortedCodes.has(String(error.code))
 }
 
-/** The outcome of a job in a transaction that is not durable yet. */
+/** The outcome of a job, before the transaction that it ran in is committed. */
 export interface Outcome {
   job: Job
   tx: PostgresTransaction
-  /** Answers the caller once the transaction is durable; undefined if the job must run again. */
+  /** Resolves or rejects the caller's promise. To be called after the commit; undefined if the job must run again. */
   settle: (() => void) | undefined
 }

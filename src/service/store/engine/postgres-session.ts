@@ -9,13 +9,14 @@ const alreadyFailed = '25P02'
 /** division_by_zero: the error of a statement that had to change exactly one row, but did not (`changingOne`). */
 const notOneRow = '22012'
 
-/** The first failure in a database transaction, and the job whose statement failed. */
+/** The first failure in a database transaction. */
 interface FirstFailure {
   error: unknown
+  /** The sender of the failed statement, usually the `PostgresTransaction` of a job. */
   by: object
 }
 
-/** A query. If it is to be prepared, it has the name under which the server keeps it. */
+/** A query. If the server is to prepare it, `name` is the name of the prepared statement. */
 export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & Partial<Pick<NamedQuery, 'name' | 'shape'>>
 
 /**
@@ -25,12 +26,12 @@ export type QueryText = Pick<CompiledQuery, 'sql' | 'parameters'> & Partial<Pick
 export class Session {
   readonly #client: PoolClient
   readonly #prepares: boolean
-  /** Resolves when all answers that no caller waits for have arrived; never rejects. */
+  /** Resolves when the answers to all statements passed to `send` have arrived; never rejects. */
   #sent: Promise<unknown> = Promise.resolve()
   #failure: FirstFailure | undefined
   #hasEnded = false
   #isGathering = false
-  /** Whether the connection's prepared statements are invalid now. */
+  /** Whether a schema change has invalidated the connection's prepared statements. */
   #isOutdated = false
 
   constructor(client: PoolClient, prepares: boolean) {
@@ -43,8 +44,8 @@ export class Session {
   }
 
   async run<Row>(query: QueryText, by: object): Promise<QueryResult<Row>> {
-    // A job that was refused may still send queries that it did not await.
-    if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
+    // A failed job may still run code that it did not await, and that code may send queries too late.
+    if (this.#hasEnded) throw new Error('Bug: a query was sent after the end of its transaction.')
     try {
       const { command, rowCount, rows } = await this.#ask<Row>(query)
       return counted.has(command) ? { rows, numAffectedRows: BigInt(rowCount) } : { rows }
@@ -55,10 +56,10 @@ export class Session {
 
   /**
    * Sends a statement without waiting for its answer.
-   * @param rowLabel The name of the row that the statement must change.
+   * @param rowLabel The name of the one row that the statement must change, for the `StaleWriteError` if it does not.
    */
   send(query: QueryText, by: object, rowLabel?: string): void {
-    if (this.#hasEnded) throw new Error('Bug: a transaction went on after its end.')
+    if (this.#hasEnded) throw new Error('Bug: a query was sent after the end of its transaction.')
     const answer = this.#ask(query).catch((error) => {
       this.#recordFailure(
         rowLabel !== undefined && error?.code === notOneRow ? new StaleWriteError(rowLabel) : error,
@@ -68,7 +69,7 @@ export class Session {
     this.#sent = Promise.all([this.#sent, answer])
   }
 
-  /** Undoes everything after a savepoint, including failures, so that the transaction can go on. */
+  /** Undoes everything after a savepoint, including failures, so that the transaction can continue. */
   async rollbackTo(savepoint: string, by: object): Promise<void> {
     await this.#sent
     this.#failure = undefined
@@ -76,22 +77,22 @@ export class Session {
   }
 
   /**
-   * Commits, and returns the connection to the pool. Returns false if a statement failed, in which case nothing took
-   * effect.
+   * Commits, and returns the connection to the pool. Returns false if the commit or an earlier statement failed. Then
+   * nothing was changed, unless only the answer to the commit was lost.
    */
   async commit(): Promise<boolean> {
     const answer = this.#ask({ sql: 'commit', parameters: [] })
     this.#hasEnded = true
     try {
-      // The commit is sent together with the writes. If a write failed, the database rolls back and reports the
-      // rollback.
+      // The commit is sent without waiting for the answers to the writes. If a write failed, the database rolls back
+      // instead and reports that.
       const [{ command }] = await Promise.all([answer, this.#sent])
       if (command !== 'COMMIT')
         this.#failure ??= { error: new Error('Bug: a commit was rolled back although no statement failed.'), by: this }
       this.#client.release(this.#isOutdated)
     } catch (error) {
       this.#failure ??= { error, by: this }
-      this.#giveUp()
+      this.#discard()
     }
     return this.#failure === undefined
   }
@@ -105,7 +106,7 @@ export class Session {
       await answer
       this.#client.release(this.#isOutdated)
     } catch {
-      this.#giveUp()
+      this.#discard()
     }
   }
 
@@ -115,16 +116,16 @@ export class Session {
     this.#hasEnded = true
   }
 
-  /** Discards the connection, whose state is unknown. */
-  #giveUp(): void {
+  /** Closes the connection, because its state is unknown. */
+  #discard(): void {
     this.#client.release(true)
   }
 
-  /** Sends a query. Without parameters it may consist of several statements. */
+  /** Sends a query. A query without parameters may consist of several statements. */
   async #ask<Row>({ sql: text, parameters, name, shape }: QueryText) {
     const values = parameters.length === 0 ? {} : { values: parameters as unknown[] }
-    const kept = name !== undefined && this.#prepares && { name }
-    const query: QueryConfig = { text, ...values, ...kept, ...(shape !== undefined && { rowMode: 'array' }) }
+    const prepared = name !== undefined && this.#prepares && { name }
+    const query: QueryConfig = { text, ...values, ...prepared, ...(shape !== undefined && { rowMode: 'array' }) }
     this.#sendTogether()
     const { command, rowCount, rows } = await this.#client.query(query)
     const shaped = shape === undefined ? rows : rows.map((row) => shape.rowOf(row as unknown[]))
@@ -132,8 +133,8 @@ export class Session {
   }
 
   /**
-   * Sends the statements of one event-loop turn in one system call. A system call costs more than all other work for a
-   * statement.
+   * Sends all statements of one event-loop turn in one system call, because a system call costs more than all other
+   * work for a statement.
    */
   #sendTogether(): void {
     if (this.#isGathering) return
