@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { firstTampered } from '../../src/service/request/activity.ts'
-import { forgottenTables } from '../../src/service/store/schema/reset-scopes.ts'
+import { clearedTables } from '../../src/service/store/schema/reset-scopes.ts'
 import { findWorld, putWorld } from '../../src/service/store/world.ts'
 import { maxSnapshots, sandboxSnapshots } from '../../tools/sandbox-snapshots.ts'
 import { proveBooks } from '../ledger/books.ts'
@@ -88,7 +88,7 @@ onEachDatabase('snapshots of the sandbox', (database) => {
     const sent = { idempotencyKey: 'the same' }
     const first = await world.issueCard({}, sent)
     await reset()
-    for (const table of forgottenTables) {
+    for (const table of clearedTables) {
       // These tables contain the entry of the reset itself (test/runs/time.test.ts).
       if (['runs', 'runEntries', 'runMinutes'].includes(table)) continue
       expect(await world.store.transaction(({ db }) => db.selectFrom(table).selectAll().execute()), table).toEqual([])

@@ -3,7 +3,7 @@ import type { Environment } from '../../core/operation.ts'
 import { authenticate } from '../request/authentication.ts'
 import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
-import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
+import { type AccessTokens, looksSigned, matchesGrant } from '../tokens/access-tokens.ts'
 import { errorAnswer, jsonAnswer } from './json-answers.ts'
 
 interface IntrospectionDependencies extends Dependencies {
@@ -41,7 +41,7 @@ export async function introspect(
     }
     const grant = claims && (await findGrant(tx, claims.grantId))
     if (claims === undefined || grant?.partyId !== partyId) return jsonAnswer(200, { active: false })
-    if (!grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) return jsonAnswer(200, { active: false })
+    if (!grantIsLive(grant, realNowMs) || !matchesGrant(claims, grant)) return jsonAnswer(200, { active: false })
     const { userId, clientId, agentId } = grant
     const scope = grant.scopes
       .split(' ')

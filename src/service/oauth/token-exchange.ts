@@ -9,7 +9,7 @@ import { insertAccessToken, insertGrantToken } from '../store/access-tokens.ts'
 import { findCredential } from '../store/credentials.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
-import { type AccessTokens, isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
+import { type AccessTokens, looksSigned, matchesGrant } from '../tokens/access-tokens.ts'
 import { providerGrants, tokenExchangeGrant } from '../tokens/resources.ts'
 import { credentialPrefix, newCredential } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
@@ -171,7 +171,7 @@ async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Pr
 async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTokenClaims): Promise<Subject> {
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)
-  if (grant === undefined || !grantIsLive(grant, realNowMs) || !isOfGrant(claims, grant)) throw invalidSubjectToken()
+  if (grant === undefined || !grantIsLive(grant, realNowMs) || !matchesGrant(claims, grant)) throw invalidSubjectToken()
   const save: Subject['save'] = (token) => insertGrantToken(tx, { ...token, grantId, scopes: scopes.join(' ') })
   return { keyId: grant.id, agentId: grant.agentId, partyId: grant.partyId, save }
 }

@@ -8,7 +8,7 @@ import { type CredentialLookup, type CredentialWithAgent, findCredential } from 
 import type { Transaction } from '../store/engine/store.ts'
 import { findGrant, grantIsLive } from '../store/oauth-grants.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
-import { isOfGrant, looksSigned } from '../tokens/access-tokens.ts'
+import { looksSigned, matchesGrant } from '../tokens/access-tokens.ts'
 import { credentialPrefix } from '../tokens/secrets.ts'
 import type { AccessTokenClaims } from '../tokens/signed-tokens.ts'
 import type { Actor } from './permission-checks.ts'
@@ -94,7 +94,7 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
     })
   }
   const actor = await actorOfGrant(tx, claims.grantId, claims.scopes, authority)
-  return actor.grant !== null && isOfGrant(claims, actor.grant) ? actor : throwEnded()
+  return actor.grant !== null && matchesGrant(claims, actor.grant) ? actor : throwEnded()
 }
 
 /** Returns the actor of a token that was issued in exchange for a grant's token; undefined if there is none. */

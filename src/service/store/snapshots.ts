@@ -5,7 +5,7 @@ import { replaceSecret, seededCredentials } from './credentials.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
-import { forgottenTables, worldTables } from './schema/reset-scopes.ts'
+import { clearedTables, worldTables } from './schema/reset-scopes.ts'
 import type { SnapshotRow } from './schema/snapshots.ts'
 import { columnsOf, runsOnPostgres } from './schema/table.ts'
 import { type Tables, tables } from './schema/tables.ts'
@@ -94,7 +94,7 @@ export async function snapshotTotals(tx: Transaction): Promise<{ count: number; 
   return { count: Number(count), characters: Number(characters ?? 0) }
 }
 
-const emptying = [...worldTables, ...forgottenTables].map((name) => writing((db, _none: object) => db.deleteFrom(name)))
+const emptying = [...worldTables, ...clearedTables].map((name) => writing((db, _none: object) => db.deleteFrom(name)))
 
 interface BySnapshot {
   id: string

@@ -19,9 +19,9 @@ interface Dependencies {
 }
 
 /** The maximum number of verified tokens kept in memory. The least recently verified one is dropped first. */
-const maxKnown = 10_000
+const maxVerified = 10_000
 /** How often keys are reloaded, so that this process finds keys that other processes created. */
-const keysForMs = 60_000
+const keysLifetimeMs = 60_000
 
 /**
  * Verifies JWT access tokens (RFC 9068). A token's signature is checked once; its expiry is checked at each use. The
@@ -33,7 +33,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
   const keysFor = async (kid: string | undefined) => {
     const nowMs = system.now()
     // An unknown key id (`kid`) must not make every request read the keys.
-    const stale = keys === undefined || nowMs - keys.readAtMs > (kid && keys.kids.includes(kid) ? keysForMs : 1000)
+    const stale = keys === undefined || nowMs - keys.readAtMs > (kid && keys.kids.includes(kid) ? keysLifetimeMs : 1000)
     if (keys !== undefined && !stale) return keys.set
     const { publishedKeys } = await import('./signed-tokens.ts')
     keys = { ...(await publishedKeys(store)), readAtMs: nowMs }
@@ -52,7 +52,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
       const claims = await verified(token, keysFor, publicUrl())
       // The clock tolerance applies to a token's start, not to its expiry.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
-      keepNewest(claimsByToken, hash, claims, maxKnown)
+      keepNewest(claimsByToken, hash, claims, maxVerified)
       return claims
     },
   }
@@ -64,6 +64,6 @@ export function looksSigned(credential: string): boolean {
 }
 
 /** Returns whether a token names the same user and application as its grant. */
-export function isOfGrant(claims: AccessTokenClaims, grant: { userId: string; clientId: string }): boolean {
+export function matchesGrant(claims: AccessTokenClaims, grant: { userId: string; clientId: string }): boolean {
   return claims.userId === grant.userId && claims.clientId === grant.clientId
 }

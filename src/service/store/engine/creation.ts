@@ -1,5 +1,5 @@
 import { newSecret, type System } from '../../../core/system.ts'
-import { creation, schemaDigest, schemaVersion } from '../schema/ddl.ts'
+import { creationSql, schemaDigest, schemaVersion } from '../schema/ddl.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -13,5 +13,5 @@ export function creationOf(dialect: Store['dialect'], system: Pick<System, 'now'
       values (1, 0, 1, 0, 0, 0, 0)`,
     `insert into "rootKeys" ("id", "secret", "createdAtMs") values (1, '${newSecret(system)}', ${system.now()})`,
   ]
-  return [creation(dialect), ...rows].join(';\n')
+  return [creationSql(dialect), ...rows].join(';\n')
 }

@@ -17,17 +17,17 @@ export const schemaVersion = 1
 export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 
 /** Returns the statements that create all tables and indexes in an empty database. */
-export function creation(dialect: Dialect): string {
+export function creationSql(dialect: Dialect): string {
   const triggers = dialect === 'sqlite' ? [resourcesTrigger] : []
   return declared
-    .flatMap(([name, table]) => [tableIn(dialect, name, table), ...indexesOf(dialect, name, table)])
+    .flatMap(([name, table]) => [tableStatement(dialect, name, table), ...indexStatements(dialect, name, table)])
     .concat(triggers)
     .join(';\n')
 }
 
-function tableIn(dialect: Dialect, name: string, table: Table): string {
+function tableStatement(dialect: Dialect, name: string, table: Table): string {
   const columns = columnsOf(table).map(([column, { type, isNullable }]) => {
-    return `"${column}" ${typeIn(dialect, type)}${isNullable ? '' : ' not null'}`
+    return `"${column}" ${sqlType(dialect, type)}${isNullable ? '' : ' not null'}`
   })
   const key = `constraint "${name}_key" primary key (${quoted(keyOf(dialect, table))})`
   const checks = Object.entries(table.$checks ?? {}).map(([check, condition]) => {
@@ -37,22 +37,23 @@ function tableIn(dialect: Dialect, name: string, table: Table): string {
   return `create table "${name}" (${[...columns, key, ...checks].join(', ')})${end}`
 }
 
-function typeIn(dialect: Dialect, type: Column<unknown>['type']): string {
+function sqlType(dialect: Dialect, type: Column<unknown>['type']): string {
   if (type !== 'bytes') return type
   return dialect === 'postgres' ? 'bytea' : 'blob'
 }
 
-function indexesOf(dialect: Dialect, name: string, table: Table): string[] {
+function indexStatements(dialect: Dialect, name: string, table: Table): string[] {
   const { $indexes = [], $uniqueIndexes = [], $namedIndexes = {} } = table
   const key = keyOf(dialect, table).join(' ')
-  const index = (kind: string, suffix: string, of: string) => `create ${kind} "${name}_by_${suffix}" on "${name}" ${of}`
+  const index = (kind: string, suffix: string, definition: string) =>
+    `create ${kind} "${name}_by_${suffix}" on "${name}" ${definition}`
   const byColumns = (kind: string) => (columns: string) =>
     index(kind, columns.replaceAll(' ', '_'), `(${quoted(columns.split(' '))})`)
   return [
     // Leaves out an index over the columns of the primary key, which has its own index.
     ...$indexes.filter((columns) => columns !== key).map(byColumns('index')),
     ...$uniqueIndexes.map(byColumns('unique index')),
-    ...Object.entries($namedIndexes).map(([suffix, of]) => index('index', suffix, of)),
+    ...Object.entries($namedIndexes).map(([suffix, definition]) => index('index', suffix, definition)),
   ]
 }
 

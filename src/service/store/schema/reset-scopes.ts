@@ -2,11 +2,11 @@ import type { Tables } from './tables.ts'
 
 /**
  * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). The rows of a `world` table
- * belong to the world, so they are saved and restored. The rows of a `forgotten` table record requests to the previous
+ * belong to the world, so they are saved and restored. The rows of a `cleared` table record requests to the previous
  * world, so they are deleted. The rows of a `kept` table belong to the service or to the people and programs that use
  * it.
  */
-type ResetScope = 'world' | 'forgotten' | 'kept'
+type ResetScope = 'world' | 'cleared' | 'kept'
 
 /** A snapshot is JSON, which cannot contain bytes, so a table with bytes cannot be part of the world. */
 type ScopeOf<Row> = Uint8Array extends Row[keyof Row] ? Exclude<ResetScope, 'world'> : ResetScope
@@ -48,13 +48,13 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   events: 'world',
   partyHeads: 'world',
 
-  idempotencyRecords: 'forgotten',
-  sentCalls: 'forgotten',
-  pendingDecisions: 'forgotten',
-  earlierStates: 'forgotten',
-  runs: 'forgotten',
-  runEntries: 'forgotten',
-  runMinutes: 'forgotten',
+  idempotencyRecords: 'cleared',
+  sentCalls: 'cleared',
+  pendingDecisions: 'cleared',
+  earlierStates: 'cleared',
+  runs: 'cleared',
+  runEntries: 'cleared',
+  runMinutes: 'cleared',
 
   // Sign-ins and their credentials are kept. A grant whose agent is gone works again once the agent is restored.
   oauthGrants: 'kept',
@@ -94,4 +94,4 @@ const tablesIn = (scope: ResetScope) =>
   (Object.keys(resetScopes) as (keyof Tables)[]).filter((name) => resetScopes[name] === scope)
 
 export const worldTables = tablesIn('world')
-export const forgottenTables = tablesIn('forgotten')
+export const clearedTables = tablesIn('cleared')
