@@ -18,21 +18,21 @@ interface Dependencies {
   publicUrl: () => string
 }
 
-/** The maximum number of verified tokens kept in memory. The least recently verified one is dropped first. */
+/** The maximum number of verified tokens in memory. Beyond that, the oldest entry is dropped. */
 const maxVerified = 10_000
-/** How often keys are reloaded, so that this process finds keys that other processes created. */
+/** How long loaded keys are used. A reload also finds the keys that other processes have created. */
 const keysLifetimeMs = 60_000
 
 /**
  * Verifies JWT access tokens (RFC 9068). A token's signature is checked once; its expiry is checked at each use. The
- * libraries are loaded when the first token arrives.
+ * JWT library is loaded when the first token arrives.
  */
 export function createAccessTokens({ store, system, publicUrl }: Dependencies): AccessTokens {
   const claimsByToken = new Map<string, AccessTokenClaims>()
   let keys: { set: ReturnType<typeof createLocalJWKSet>; kids: readonly string[]; readAtMs: number } | undefined
   const keysFor = async (kid: string | undefined) => {
     const nowMs = system.now()
-    // An unknown key id (`kid`) must not make every request read the keys.
+    // An unknown key id (`kid`) may belong to a new key, so it causes a reload, but at most one reload per second.
     const stale = keys === undefined || nowMs - keys.readAtMs > (kid && keys.kids.includes(kid) ? keysLifetimeMs : 1000)
     if (keys !== undefined && !stale) return keys.set
     const { publishedKeys } = await import('./signed-tokens.ts')
@@ -50,7 +50,7 @@ export function createAccessTokens({ store, system, publicUrl }: Dependencies): 
       }
       const { verifiedClaims: verified } = await import('./signed-tokens.ts')
       const claims = await verified(token, keysFor, publicUrl())
-      // The clock tolerance applies to a token's start, not to its expiry.
+      // `verified` tolerates differences between clocks, but they must not extend a token's lifetime.
       if (claims === undefined || system.now() >= claims.expiresAtMs) return undefined
       keepNewest(claimsByToken, hash, claims, maxVerified)
       return claims
@@ -63,7 +63,7 @@ export function looksSigned(credential: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]*$/.test(credential)
 }
 
-/** Returns whether a token names the same user and application as its grant. */
+/** Returns whether a token is for the same user and application as its grant. */
 export function matchesGrant(claims: AccessTokenClaims, grant: { userId: string; clientId: string }): boolean {
   return claims.userId === grant.userId && claims.clientId === grant.clientId
 }

@@ -18,19 +18,19 @@ import {
 
 export interface RetiringKey {
   id: number
-  /** When the key stopped deriving new secrets, in service time. */
+  /** The time on the sandbox clock when the key stopped deriving new secrets. */
   endsAtMs: number
   sign(text: string): string
 }
 
 /**
- * For each table, a function that returns the texts from which the key derived secrets that a row still needs. Other
- * tables need no function, because forms and challenges expire within minutes.
+ * For each table, a function that returns the strings from which the key derived secrets that a row still needs. Tokens
+ * of forms and challenges are derived too, but they expire within minutes, so they are not included.
  */
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // The record does not show which key signed its addresses: it may be any key that existed at its creation.
+  // Subscriptions and checkouts do not store which key signed their URLs, so every key in use at their creation counts.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

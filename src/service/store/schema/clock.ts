@@ -1,27 +1,22 @@
 import { bigint, type Column, integer, table } from './table.ts'
 
-/** One row: the service's clock. */
+/** One row: the sandbox clock, and counters of the sandbox's settings. */
 export const clock = table({
   id: integer as Column<1>,
-  /** How far the sandbox's clock is ahead of real time. */
+  /** How far the sandbox clock is ahead of real time. */
   offsetMs: bigint,
-  /** Rises with a reset or a restore of the sandbox. The clock may go back only then. */
+  /** Increases when the sandbox is reset or restored. The clock goes back only then. */
   epoch: integer,
   /**
-   * The latest real time that any process has seen. The service's clock never goes back before it, whatever a machine's
-   * clock shows.
+   * The latest real time that a process has stored in this epoch. Even if a machine's clock is set back, the service
+   * never reads an earlier time.
    */
   highestMs: bigint,
-  /**
-   * The number of the sandbox's fault rules. It is read together with the time, so that requests know when there are no
-   * rules.
-   */
+  /** The number of fault rules in the sandbox. If it is 0, requests skip the query for the rules. */
   faultRules: integer,
-  /** The number of rules of the kind `stale`. While there are any, each change stores the previous state. */
+  /** The number of fault rules of the kind `stale`. While it is above 0, each change stores the previous state. */
   staleRules: integer,
-  /**
-   * Rises whenever a fault rule or a snapshot is added or removed, so that a process that polls it misses no change.
-   */
+  /** Increases whenever a fault rule or a snapshot is added or removed. Processes poll it to notice these changes. */
   settingsRevision: integer,
   $checks: { one_row: '"id" = 1' },
 })

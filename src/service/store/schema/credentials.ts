@@ -11,23 +11,21 @@ export const credentials = table({
   secretHash: text,
   /** The first characters of the credential, so that people can recognize it. */
   displayPrefix: text,
-  /** JSON array of scopes; null for agent keys and users' tokens, which have none. */
+  /** JSON array of scopes; null for agent keys and user tokens, which have no scopes. */
   scopes: nullable(text),
-  /**
-   * Whether the service may set the secret at startup. Only credentials that were created with the world allow this.
-   */
+  /** Whether the service may set the secret at startup. Only credentials that the world created can have this flag. */
   seeded: flag,
   revokedAtMs: nullable(bigint),
-  /** The end of the grace period after a rotation. */
+  /** The end of the grace period in which a rotated key still works. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
-  /** The user that a token belongs to. */
+  /** The user that a user token belongs to; null for keys. */
   userId: nullable(text),
   /** JSON object of strings. */
   tags: text,
   createdBy: nullable(text),
   revokedBy: nullable(text),
-  /** The recorded time may be up to a minute late. */
+  /** May be up to a minute behind the actual last use. */
   lastUsedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['agentId id', 'id'],

@@ -1,7 +1,7 @@
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A developer's request that a recipient delegate to an agent. */
+/** A developer's invitation that asks a customer to grant permissions to an agent. */
 export const customerInvitations = table({
   id: text,
   /** The developer's party, which owns the agent. */
@@ -19,7 +19,7 @@ export const customerInvitations = table({
   message: nullable(text),
   /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in the URL of the invitation's page. The token is derived and not stored. */
+  /** SHA-256 of the token in the URL of the invitation's page. The token is derived from a root key, not stored. */
   tokenHash: text,
   /** The party that accepted or declined the invitation. */
   customerPartyId: nullable(text),
@@ -29,7 +29,7 @@ export const customerInvitations = table({
   canceledInstanceId: nullable(text),
   version: integer,
   expiresAtMs: bigint,
-  /** Equals `expiresAtMs` while the invitation is pending. */
+  /** Equals `expiresAtMs` while the invitation is pending; null afterwards. */
   pendingUntilMs: nullable(bigint),
   acceptedAtMs: nullable(bigint),
   declinedAtMs: nullable(bigint),

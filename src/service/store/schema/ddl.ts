@@ -7,16 +7,16 @@ export type Dialect = 'sqlite' | 'postgres'
 
 const declared: readonly (readonly [name: string, table: Table])[] = Object.entries(tables)
 
-/** The version of the schema. The first release will have 1, and later releases migrate from it. */
+/** The version of the schema. It stays 1 until the first release; later releases will migrate from version 1. */
 export const schemaVersion = 1
 
 /**
- * A digest of the declared tables. Other pre-releases declare other tables, so the service does not use a database with
- * a different digest. There are no migrations until the first release: to change the schema, edit the declarations.
+ * A digest of the declared tables. Tables may differ between pre-releases, so the service refuses a database that has a
+ * different digest. There are no migrations until the first release: to change the schema, edit the declarations.
  */
 export const schemaDigest = sha256(JSON.stringify([declared, resourcesTrigger])).slice(0, 32)
 
-/** Returns the statements that create all tables and indexes in an empty database. */
+/** Returns the SQL that creates all tables, indexes and triggers in an empty database. */
 export function creationSql(dialect: Dialect): string {
   const triggers = dialect === 'sqlite' ? [resourcesTrigger] : []
   return declared
@@ -50,7 +50,7 @@ function indexStatements(dialect: Dialect, name: string, table: Table): string[]
   const byColumns = (kind: string) => (columns: string) =>
     index(kind, columns.replaceAll(' ', '_'), `(${quoted(columns.split(' '))})`)
   return [
-    // Leaves out an index over the columns of the primary key, which has its own index.
+    // The primary key already has an index, so an index on the same columns is left out.
     ...$indexes.filter((columns) => columns !== key).map(byColumns('index')),
     ...$uniqueIndexes.map(byColumns('unique index')),
     ...Object.entries($namedIndexes).map(([suffix, definition]) => index('index', suffix, definition)),

@@ -1,6 +1,6 @@
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
-/** A customer's grant to an agent. */
+/** A customer's grant of permissions to an agent. */
 export const delegations = table({
   id: text,
   customerPartyId: text,

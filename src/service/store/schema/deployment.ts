@@ -2,8 +2,8 @@ import type { Environment } from '../../../core/operation.ts'
 import { type Column, integer, table, text } from './table.ts'
 
 /**
- * One row, written at the first start: the environment that the database belongs to. The service does not start in the
- * other environment with this database.
+ * One row, written at the first start: the environment that the database belongs to. The service refuses to start with
+ * this database in the other environment.
  */
 export const deployment = table({
   id: integer as Column<1>,

@@ -1,9 +1,9 @@
 import { type RowOf, table, text } from './table.ts'
 
-/** A party's rows as they were before its last change. They are stored while a rule of the kind `stale` is set. */
+/** A party's rows before their last change, stored while a `stale` fault rule exists. That rule serves these rows. */
 export const earlierStates = table({
   partyId: text,
-  /** The rows by table, as JSON. */
+  /** The rows, grouped by table, as JSON. */
   rows: text,
   $key: ['partyId'],
 })

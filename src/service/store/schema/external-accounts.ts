@@ -1,7 +1,7 @@
 import type { connectionStatuses, externalAccountStatuses } from '../../../../tools/external-accounts.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Bank accounts that parties linked. Only the last four digits of their numbers are known. */
+/** Bank accounts that parties linked. Of the account numbers, only the last four digits are stored. */
 export const externalAccounts = table({
   id: text,
   partyId: text,
@@ -11,10 +11,7 @@ export const externalAccounts = table({
   accountName: text,
   accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
   lastFour: text,
-  /**
-   * The test bank's id for the account. Linking the account again repairs the connection instead of adding a second
-   * row.
-   */
+  /** The test bank's id of the account. Linking the account again repairs this row's connection. */
   bankAccountId: text,
   agentId: nullable(text),
   instanceId: nullable(text),

@@ -1,14 +1,14 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The sandbox's rules for injected failures (docs/sandbox.md#faults). Their number is in `clock`. */
+/** The sandbox's rules for injected failures (docs/sandbox.md#faults). The number of rules is stored in `clock`. */
 export const faults = table({
   id: text,
-  /** Rules are checked in this order. */
+  /** The position of the rule. Rules are checked in ascending order. */
   place: integer,
   origin: text as Column<'file' | 'operation'>,
   /** The rule as JSON. */
   rule: text,
-  /** The party that set it; null if it came from a file. */
+  /** The party that set the rule; null if the rule came from a file. */
   partyId: nullable(text),
   matched: bigint,
   hits: bigint,

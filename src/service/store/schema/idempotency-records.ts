@@ -5,18 +5,18 @@ export const idempotencyRecords = table({
   partyId: text,
   /** The first half of the SHA-256 of the Idempotency-Key. */
   key: text,
-  /** The first half of the SHA-256 of method, path and canonical body. */
+  /** The first half of the SHA-256 of the request's method, path and canonical body. */
   fingerprint: text,
   /**
-   * `unresolved` means that the request was accepted but answered with 503, so the caller must repeat it. `finished`
-   * means that a repeated request gets the stored `status` and `answer`.
+   * `unresolved`: the request was accepted but answered with 503, so the caller must repeat it. `finished`: a repeated
+   * request gets the stored `status` and `answer`.
    */
   state: text as Column<'unresolved' | 'finished'>,
   status: nullable(integer),
   finishedAtMs: nullable(bigint),
   /**
-   * The text of the answer. If it may contain a secret, it is compressed and sealed with the Idempotency-Key, so that
-   * only the caller can read it.
+   * The body of the answer. If the body may contain a secret, it is compressed and encrypted, and can be decrypted only
+   * with the Idempotency-Key.
    */
   answer: nullable(bytes),
   $key: ['partyId', 'key'],

@@ -17,7 +17,7 @@ export const invitationLinks = table({
   /** The token's first and last characters, so that people can recognize the link. */
   maskedToken: text,
   version: integer,
-  /** Null if it does not expire. */
+  /** Null if the link does not expire. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

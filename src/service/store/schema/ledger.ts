@@ -7,16 +7,14 @@ export const ledgerEntries = table({
   account: text as Column<
     'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
   >,
-  /** Null for the accounts outside the service. */
+  /** Null for an account outside the service, which is any but `available` and `held`. */
   walletId: nullable(text),
   reason: text,
   /** The record that moved the money, such as a card transaction or a subscription. */
   sourceId: nullable(text),
   amountCents: bigint,
   createdAtMs: bigint,
-  /**
-   * The party that owns the wallet. For an account outside the service, the party that owns a wallet of the posting.
-   */
+  /** The owner of the wallet. For an account outside the service, the owner of another wallet in the same posting. */
   partyId: text,
   $tenant: 'partyId',
   $checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },

@@ -1,6 +1,6 @@
 import { table, text } from './table.ts'
 
-/** Claimed names. A row exists only inside the transaction that holds the claim. Only PostgreSQL needs these rows. */
+/** Locks by name, used only on PostgreSQL. The transaction that holds a lock inserts the row and deletes it again. */
 export const locks = table({
   name: text,
   $key: ['name'],

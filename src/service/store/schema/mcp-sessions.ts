@@ -1,6 +1,6 @@
 import { bigint, table, text } from './table.ts'
 
-/** A session of an MCP host, which any process that shares the database can continue. */
+/** A session of an MCP host. Any process that uses the same database can continue it. */
 export const mcpSessions = table({
   /** SHA-256 of the session's id, in hexadecimal. The id itself is not stored. */
   idHash: text,
@@ -19,7 +19,7 @@ export const mcpSessions = table({
   $namedIndexes: { party: '("partyId", "usedAtMs")' },
 })
 
-/** A message on an event stream, kept for a host that lost its connection. */
+/** A message on an event stream, stored so that a host that lost its connection can still get it. */
 export const mcpEvents = table({
   idHash: text,
   streamId: text,
@@ -34,7 +34,7 @@ export const mcpEvents = table({
 export const mcpMail = table({
   id: text,
   idHash: text,
-  /** The process that gets the message; empty for all processes. */
+  /** The process that gets the message; an empty string if all processes get it. */
   addressee: text,
   message: text,
   sentAtMs: bigint,

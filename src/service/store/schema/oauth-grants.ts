@@ -9,11 +9,11 @@ export const oauthGrants = table({
   agentId: nullable(text),
   clientId: text,
   clientName: text,
-  /** Names separated by spaces. */
+  /** Scope names, separated by spaces. */
   scopes: text,
   /** The authorization server's own record of the grant, as JSON. */
   payload: text,
-  /** The times below are on the service's clock, except for the expiry, which is in real time. */
+  /** `expiresAtMs` is in real time. The other three times are on the sandbox clock. */
   createdAtMs: bigint,
   lastUsedAtMs: nullable(bigint),
   revokedAtMs: nullable(bigint),

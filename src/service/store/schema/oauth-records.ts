@@ -1,7 +1,7 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * Temporary records of the authorization server: sessions, codes, refresh tokens, device codes, registered clients.
+ * Records of the authorization server, such as sessions, codes, refresh tokens, device codes and registered clients.
  * They contain no usable credential: ids that work as credentials are hashed, both in the key and in the payload.
  */
 export const oauthRecords = table({
@@ -12,12 +12,12 @@ export const oauthRecords = table({
   grantId: nullable(text),
   uid: nullable(text),
   userCodeHash: nullable(text),
-  /** In real time, like all of OAuth; null if it does not expire by itself. */
+  /** In real time, like all expiry times in OAuth; null if the record does not expire. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   $key: ['model', 'idHash'],
   $indexes: ['grantId', 'model uid', 'model userCodeHash', 'expiresAtMs'],
-  // For listing the records that do not expire by themselves.
+  // This index lists the records that do not expire.
   $namedIndexes: { unending: '("model", "createdAtMs") where "expiresAtMs" is null' },
 })
 

@@ -9,14 +9,12 @@ export const parties = table({
   createdAtMs: bigint,
   /** A phone number in E.164 format. */
   phone: nullable(text),
-  /** JSON of `Limits` on all money that leaves the party's wallets. */
+  /** The `Limits` on all money that leaves the party's wallets, as JSON. */
   limits: nullable(text),
   /** Without the `@`. */
   handle: nullable(text),
   status: text as Column<'ACTIVE' | 'SUSPENDED' | 'PROVISIONAL' | 'INACTIVE'>,
-  /**
-   * JSON object of other known facts about the party: legalName, firstName, lastName, avatarUrl, persona and address.
-   */
+  /** JSON object with optional fields: legalName, firstName, lastName, avatarUrl, persona and address. */
   profile: text,
   createdBy: nullable(text),
   updatedAtMs: nullable(bigint),

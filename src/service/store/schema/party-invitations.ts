@@ -9,9 +9,9 @@ export const partyInvitations = table({
   email: text,
   role: text as Column<'ADMIN' | 'MEMBER'>,
   status: text as Column<(typeof partyInvitationStatuses)[number]>,
-  /** SHA-256 of the token in the address of the invitation's page. The token is derived and not stored. */
+  /** SHA-256 of the token in the URL of the invitation's page. The token is derived from a root key, not stored. */
   tokenHash: text,
-  /** The user who joined. */
+  /** The user who accepted the invitation; null until then. */
   userId: nullable(text),
   version: integer,
   createdAtMs: bigint,

@@ -9,12 +9,12 @@ export const passwords = table({
 
 export type PasswordRow = RowOf<typeof passwords>
 
-/** An attempt with a wrong password. Its time is real time. */
+/** A sign-in attempt with a wrong password. `refusedAtMs` is in real time. */
 export const refusedPasswords = table({
   id: text,
   /** A hash of the email address that was entered, whether or not an account with this address exists. */
   account: text,
-  /** The origin of the attempt: a client's address, or a browser that signed in before. */
+  /** The origin of the attempt: a network address, or a browser in which this user had signed in before. */
   source: text,
   refusedAtMs: bigint,
   $indexes: ['account refusedAtMs', 'refusedAtMs'],

@@ -19,19 +19,19 @@ export const paymentRequests = table({
   payerType: text as Column<(typeof counterpartyTypes)[number]>,
   payerValue: text,
   payerName: nullable(text),
-  /** Null until the payer is known. */
+  /** Null while the payer has no party. */
   payerPartyId: nullable(text),
   payerAgentId: nullable(text),
-  /** SHA-256 of the token in the address of the request's page. The token is derived and not stored. */
+  /** SHA-256 of the token in the URL of the request's page. The token is derived from a root key, not stored. */
   tokenHash: text,
   /** The payment that fulfills the request; null until there is one. */
   paymentId: nullable(text),
   transactionId: nullable(text),
-  /** JSON of `CardTries`; null if none of the payer's cards has been declined. */
+  /** The card declines so far (`CardTries`), as JSON; null if no card has been declined. */
   cardTries: nullable(text),
   version: integer,
   expiresAtMs: bigint,
-  /** Equals `expiresAtMs` while the request is open. */
+  /** Equals `expiresAtMs` while the request is open; null afterwards. */
   openUntilMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

@@ -4,10 +4,7 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** The parties' payments and transfers, including deposits. */
 export const payments = table({
   id: text,
-  /**
-   * `payment` is a payment in the API. All other kinds are transfers; `internal` is a transfer between two wallets of
-   * the party.
-   */
+  /** Each kind except `payment` is a transfer in the API. `internal` is between two wallets of the party. */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
   /** The party that owns the wallet: the sender, or the recipient of a deposit. */
   partyId: text,
@@ -20,10 +17,10 @@ export const payments = table({
   description: nullable(text),
   /** JSON object. */
   tags: text,
-  /** Null until the recipient is known; always null for wires and deposits. */
+  /** Null while the recipient has no party; always null for wires and deposits. */
   recipientPartyId: nullable(text),
   recipientAgentId: nullable(text),
-  /** The e-mail address or phone number of a recipient who had no party yet when the payment was sent. */
+  /** The email address or phone number of a recipient who had no party when the payment was sent. */
   claimant: nullable(text),
   /** SHA-256 of the claim link's token, which is not stored. */
   claimTokenHash: nullable(text),
@@ -33,27 +30,27 @@ export const payments = table({
    */
   beneficiary: nullable(text),
   transactionId: nullable(text),
-  /** Whether an agent of another party started it under a grant from this party. */
+  /** Whether another party's agent started the payment or transfer under a grant from this party. */
   delegated: flag,
   version: integer,
   amountCents: bigint,
-  /** The amount on hold while a payment waits to be claimed or the bank processes a withdrawal. */
+  /** The amount on hold while a payment waits to be claimed, or while the bank processes a withdrawal. */
   heldCents: bigint,
   createdAtMs: bigint,
   updatedAtMs: bigint,
   /** The bank account that the money comes from or goes to. */
   externalAccountId: nullable(text),
-  /** The kind of bank transfer: `standard`, `instant` or `wire`. For a payment, `card` if a card paid it. */
+  /** For a bank transfer, `standard`, `instant` or `wire`. For a payment, `card` if it was made by card. */
   method: nullable(text as Column<'standard' | 'instant' | 'wire' | 'card'>),
-  /** The request that a payment fulfills. */
+  /** The payment request that this payment fulfills. */
   paymentRequestId: nullable(text),
   /** The time of the bank's next step; null if there is none. */
   bankDueAtMs: nullable(bigint),
   submittedAtMs: nullable(bigint),
   settledAtMs: nullable(bigint),
-  /** JSON of `{code, reason}`: why the bank refused it. */
+  /** The reason why the bank refused the transfer, as JSON: `{code, reason}`. */
   failure: nullable(text),
-  /** JSON of `{code, reason, returnedAtMs}`: why the bank returned it. */
+  /** The reason why the bank returned the transfer, as JSON: `{code, reason, returnedAtMs}`. */
   returned: nullable(text),
   $tenant: 'partyId',
   $checks: {

@@ -6,9 +6,9 @@ import { bigint, table, text } from './table.ts'
  */
 export const rateLimits = table({
   keyId: text,
-  /** The number of requests that processes have reserved. It may exceed the limit. */
+  /** The number of requests that processes have reserved in this window. It can exceed the limit. */
   taken: bigint,
-  /** In real time. */
+  /** The end of the window, in real time. */
   endsAtMs: bigint,
   $key: ['keyId'],
 })

@@ -3,8 +3,8 @@ import type { Tables } from './tables.ts'
 /**
  * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). The rows of a `world` table
  * belong to the world, so they are saved and restored. The rows of a `cleared` table record requests to the previous
- * world, so they are deleted. The rows of a `kept` table belong to the service or to the people and programs that use
- * it.
+ * world, so they are deleted. The rows of a `kept` table belong to the service or to its users and their programs, so
+ * they stay.
  */
 type ResetScope = 'world' | 'cleared' | 'kept'
 
@@ -42,7 +42,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   releasedHandles: 'world',
   sandboxMessages: 'world',
   failedEffects: 'world',
-  // The resources are restored before `activity`, because SQLite's trigger on `activity` adds only missing resources.
+  // `activityResources` comes before `activity`, because SQLite's trigger on `activity` inserts only missing rows.
   activityResources: 'world',
   activity: 'world',
   events: 'world',
@@ -56,7 +56,7 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   runEntries: 'cleared',
   runMinutes: 'cleared',
 
-  // Sign-ins and their credentials are kept. A grant whose agent is gone works again once the agent is restored.
+  // Sign-ins and their credentials stay. A grant whose agent is removed works again once the agent is restored.
   oauthGrants: 'kept',
   oauthRecords: 'kept',
   trustedIssuers: 'kept',
@@ -71,10 +71,10 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   mcpSessions: 'kept',
   mcpEvents: 'kept',
   mcpMail: 'kept',
-  // Webhooks belong to their receivers, just as sessions belong to their hosts.
+  // Webhooks belong to the programs that receive them, just as MCP sessions belong to their hosts.
   webhooks: 'kept',
   webhookDeliveries: 'kept',
-  // The service's own tables. The clock and the faults are set separately.
+  // These tables belong to the service. Resets and restores handle the clock and the faults separately.
   schemas: 'kept',
   clock: 'kept',
   deployment: 'kept',

@@ -1,15 +1,16 @@
 import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A key that secrets are derived from. A retired key's row stays, without the key, so that its id is not reused. */
+/** A key from which secrets are derived. When a key is retired, its row stays, so that its id is not reused. */
 export const rootKeys = table({
+  /** The key itself; empty if the key is retired. */
   secret: text,
-  /** Counts from 1. */
+  /** The number of the key. The first key has 1. */
   id: integer,
-  /** Real time. */
+  /** In real time. */
   createdAtMs: bigint,
   /**
-   * The sealed lasting secrets of a retired key (`lastingTexts`), prefixed with the id of the key that sealed them.
-   * Null while the key is in use.
+   * The secrets of a retired key that the service still needs (`lastingTexts`). They are encrypted with another root
+   * key and prefixed with its id. Null until the key is retired.
    */
   lasting: nullable(text),
 })

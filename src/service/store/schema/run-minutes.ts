@@ -1,17 +1,17 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
 /**
- * Totals of a run for each minute in which it has entries. The chart above the list of runs shows sums of these totals.
+ * The totals of a run for one minute in which the run has entries. The chart above the list of runs sums these totals.
  */
 export const runMinutes = table({
   partyId: text,
-  /** The beginning of the minute, on the service's clock. */
+  /** The beginning of the minute, on the sandbox clock. */
   minuteMs: bigint,
   runId: text,
   calls: bigint,
   refused: bigint,
   spentCents: bigint,
-  /** In real time; decides when the row is deleted. */
+  /** The real time of recording, which decides when the row is deleted. */
   recordedAtMs: bigint,
   $key: ['partyId', 'minuteMs', 'runId'],
   $keyOnly: true,

@@ -1,15 +1,15 @@
 import type { RunEntryKind, RunOutcome } from '../../rules/runs.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Totals of one conversation of an agent: the calls with one instance id, or the calls of a party without one. */
+/** The totals of a run: a party's calls with the same instance id, or all its calls without an instance id. */
 export const runs = table({
   partyId: text,
   /**
-   * `run_` and the start of a hash of the party and the instance id. The hash makes any instance id safe to use in an
-   * address.
+   * `run_` and the start of a hash of the party and the instance id. The hash is safe in a URL, which is not true of
+   * every instance id.
    */
   id: text,
-  /** Null if its calls had no instance id. */
+  /** Null if the run's calls had no instance id. */
   instanceId: nullable(text),
   /** The agent that called last; null if only the party's users and API keys made calls. */
   agentId: nullable(text),
@@ -19,18 +19,18 @@ export const runs = table({
   /** The number of calls that failed, or were refused or declined. */
   refused: bigint,
   /**
-   * The money that its entries took from the party's available balance, including holds, minus the money that came
-   * back.
+   * The money that the run's entries took from the party's available balance, including holds, minus the money that
+   * they returned to it.
    */
   spentCents: bigint,
-  /** The id of its newest failed call; null if none failed. */
+  /** The entry id of the run's newest failed call; null if no call failed. */
   problemId: nullable(text),
-  /** On the service's clock. */
+  /** The times of the first and the last entry, on the sandbox clock. */
   firstAtMs: bigint,
   lastAtMs: bigint,
-  /** The id of its newest entry. Runs are listed in the order of these ids. */
+  /** The id of the run's newest entry. Runs are listed in the order of these ids. */
   lastEntryId: text,
-  /** In real time; decides when the row is deleted. */
+  /** The real time of recording, which decides when the row is deleted. */
   recordedAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: [
@@ -50,11 +50,11 @@ export type RunRow = RowOf<typeof runs>
  */
 export const runEntries = table({
   partyId: text,
-  /** `ent_` and a suffix. Ids sort in the order in which a process recorded the entries. */
+  /** `ent_` and a suffix. The ids from one process sort in the order in which it recorded the entries. */
   id: text,
   runId: text,
   kind: text as Column<RunEntryKind>,
-  /** The name of the operation and its tool. For an effect without a call, the reason for its posting. */
+  /** The operation, which has the same name as its tool. For an effect without a call, the reason of its posting. */
   operation: text,
   agentId: nullable(text),
   outcome: text as Column<RunOutcome>,
@@ -69,18 +69,18 @@ export const runEntries = table({
   /** The duration in milliseconds of real time. */
   ms: nullable(integer),
   supportId: nullable(text),
-  /** The start of a hash of its Idempotency-Key. It connects a repeated call with the original one. */
+  /** The start of a hash of the call's Idempotency-Key. A repeated call and the original call have the same hash. */
   keyHash: nullable(text),
   /**
-   * `call_` or `read_`, followed by a hash. A tool call has the same hash as the reads for its answer. Null for other
-   * entries.
+   * `call_` and a hash for a tool call. `read_` and the same hash for API reads that were made for this tool call's
+   * answer. Null for other entries.
    */
   toolCall: nullable(text),
   /** `RunDetail` as JSON. */
   detail: text,
-  /** On the service's clock. */
+  /** On the sandbox clock. */
   atMs: bigint,
-  /** In real time; decides when the row is deleted. */
+  /** The real time of recording, which decides when the row is deleted. */
   recordedAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: [

@@ -1,7 +1,7 @@
 import type { messageKinds } from '../../../../tools/sandbox-messages.ts'
 import { bigint, type Column, nullable, type RowOf, table, text } from './table.ts'
 
-/** E-mails and text messages that production would send. The sandbox only stores them. */
+/** Emails and text messages that production would send. The sandbox only stores them. */
 export const sandboxMessages = table({
   id: text,
   /** The party whose record the message is about. This party can read the message. */
@@ -14,7 +14,7 @@ export const sandboxMessages = table({
   text: text,
   resourceId: text,
   createdAtMs: bigint,
-  /** In real time; decides when the message is deleted. */
+  /** The real time of recording, which decides when the message is deleted. */
   recordedAtMs: bigint,
   $tenant: 'partyId',
   $indexes: [

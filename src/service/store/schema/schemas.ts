@@ -4,7 +4,7 @@ import { type Column, integer, type RowOf, table, text } from './table.ts'
 export const schemas = table({
   id: integer as Column<1>,
   version: integer,
-  /** The `schemaDigest` of the payments-mcp that created it. */
+  /** The `schemaDigest` of the payments-mcp release that created the database. */
   digest: text,
   $checks: { one_row: '"id" = 1' },
 })

@@ -1,8 +1,8 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * A user's second factor and recent attempts. Its times are real time, because an authenticator app does not know the
- * sandbox's clock, and because moving that clock must not allow more attempts.
+ * A user's second factor and recent attempts. All times are in real time, because an authenticator app does not know
+ * the sandbox clock, and because moving that clock must not allow more attempts.
  */
 export const secondFactors = table({
   userId: text,
@@ -10,9 +10,9 @@ export const secondFactors = table({
   refusedAtMs: text,
   /** The time step (RFC 6238) of the last accepted code; null if no code has been accepted yet. */
   lastStep: nullable(bigint),
-  /** The seed of the secret in the user's app, `<root key>.<nonce>`; null if the user has not enrolled. */
+  /** `<root key id>.<nonce>`, from which the secret in the user's app is derived; null if the user has not enrolled. */
   seed: nullable(text),
-  /** The seed of an enrollment that still waits for its first code. */
+  /** The seed of an enrollment whose first code has not been entered yet. */
   pendingSeed: nullable(text),
   $key: ['userId'],
 })

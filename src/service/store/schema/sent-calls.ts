@@ -1,14 +1,14 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** Tool calls that MCP servers sent, so that any process recognizes a repeated call. */
+/** Tool calls that MCP servers sent to the API. They let any process recognize a repeated call. */
 export const sentCalls = table({
   /** The party that owns the credential with which the call was sent. */
   partyId: text,
   /** A keyed hash of the credential, the run and the request. */
   id: text,
-  /** The Idempotency-Key of the call, sealed so that only a process that knows the whole call can open it. */
+  /** The call's Idempotency-Key, encrypted so that only a process that has the whole call can decrypt it. */
   sealed: text,
-  /** In real time, since a model repeats a call soon or not at all. */
+  /** In real time, so that moving the sandbox clock does not change which calls count as repeated. */
   sentAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: ['sentAtMs'],

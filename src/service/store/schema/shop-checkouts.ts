@@ -1,20 +1,20 @@
 import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A cart at a sandbox shop that waits for a card (docs/shops.md). */
+/** A checkout at a sandbox shop, which the buyer pays by card (docs/shops.md). */
 export const shopCheckouts = table({
   id: text,
-  /** The buyer: the caller's party, or the customer that it acts for. */
+  /** The buyer: the caller's party, or the customer that the caller acts for. */
   partyId: text,
-  /** The agent that buys; null for a user, an API key or a browser of the party. */
+  /** The agent that buys; null if the party buys as a user, with an API key or in a browser. */
   agentId: nullable(text),
   instanceId: nullable(text),
   shopId: text,
-  /** The bought items and their cost, as JSON (`ShopCart`). */
+  /** The items and their cost, as JSON (`ShopCart`). */
   cart: text,
   totalCents: bigint,
   /** The note to the shop. Secrets in it are masked. */
   note: nullable(text),
-  /** The decline of the last card, as JSON; null if no card was declined. */
+  /** The last decline of a card, as JSON; null if no card was declined. */
   decline: nullable(text),
   /** The order that the payment created; null if the checkout is open or expired. */
   orderId: nullable(text),

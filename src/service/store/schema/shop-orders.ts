@@ -1,7 +1,7 @@
 import type { shopOrderStatuses } from '../../../../tools/shops.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** An order at a sandbox shop. The shop ships, captures and refunds as the sandbox's clock advances (docs/shops.md). */
+/** An order at a sandbox shop. The shop ships, captures and refunds as the sandbox clock advances (docs/shops.md). */
 export const shopOrders = table({
   id: text,
   partyId: text,

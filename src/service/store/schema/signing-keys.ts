@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A key that signs access tokens. Its times are real time. */
+/** A key that signs access tokens. `createdAtMs` is in real time. */
 export const signingKeys = table({
   kid: text,
   /** JSON Web Key, including the private part. */

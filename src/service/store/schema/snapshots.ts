@@ -4,18 +4,18 @@ import { bigint, integer, nullable, type RowOf, table, text } from './table.ts'
 export const snapshots = table({
   id: text,
   name: text,
-  /** The time on the service's clock; null for the start time that the world defines. */
+  /** The time that a restore sets on the sandbox clock; null for the initial world, whose start is in `world`. */
   clockMs: nullable(bigint),
-  /** The size of its rows in characters. */
+  /** The size of the snapshot's rows in characters. */
   characters: bigint,
-  /** Real time. */
+  /** In real time. */
   savedAtMs: bigint,
   $uniqueIndexes: ['name'],
 })
 
 export type SnapshotRow = RowOf<typeof snapshots>
 
-/** The rows of a snapshot: each part is a JSON array of a few hundred rows of one table. */
+/** The rows of a snapshot in parts. Each part is a JSON array of a few hundred rows from one table. */
 export const snapshotRows = table({
   snapshotId: text,
   tableName: text,

@@ -1,14 +1,14 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
 /**
- * The money that an agent spent from a party's wallets on the last day, and in the last month, in which it spent any.
- * Limits are compared with these totals. They change in the same transaction as the spending.
+ * Two totals of an agent's spending from a party's wallets: on the agent's latest day with spending, and in the latest
+ * such month. Limits are checked against these totals, which are updated in the transaction that spends the money.
  */
 export const spending = table({
   partyId: text,
-  /** Empty for spending that no agent started. */
+  /** An empty string for spending that no agent started. */
   agentId: text,
-  /** The start of the day, and the amount spent since. */
+  /** The start of the day, and the amount spent on that day. */
   dayMs: bigint,
   dayCents: bigint,
   monthMs: bigint,

@@ -2,7 +2,7 @@ import { bigint, type Column, integer, nullable, type RowOf, table, text } from 
 
 export const subscriptions = table({
   id: text,
-  /** The merchant: the party that the creating request acted on. */
+  /** The merchant: the party for which the subscription was created. */
   partyId: text,
   /** The wallet that receives the money. */
   walletId: text,
@@ -11,9 +11,9 @@ export const subscriptions = table({
   agentId: nullable(text),
   instanceId: nullable(text),
   status: text as Column<'pending' | 'active' | 'past_due' | 'needs_attention' | 'canceled' | 'completed'>,
-  /** JSON of `Terms`. */
+  /** `Terms` as JSON. */
   terms: text,
-  /** JSON of `Billing`. */
+  /** `Billing` as JSON. */
   billing: text,
   currency: text as Column<'USD'>,
   version: integer,

@@ -1,16 +1,16 @@
 import { type Kysely, PostgresAdapter } from 'kysely'
 
-/** A column as the database defines it. `Value` is the type of its values. */
+/** The declaration of a column. `Value` is the TypeScript type of its values. */
 export interface Column<Value> {
   readonly type: 'text' | 'integer' | 'bigint' | 'bytes'
   readonly isNullable: boolean
-  /** Exists only for the type and is never set. */
+  /** Never set. It makes the type of a column depend on `Value`. */
   readonly value?: Value
 }
 
 export const text: Column<string> = { type: 'text', isNullable: false }
 export const integer: Column<number> = { type: 'integer', isNullable: false }
-/** For amounts and times, which may need more than 32 bits. */
+/** A column for amounts or times, which may need more than 32 bits. */
 export const bigint: Column<number> = { type: 'bigint', isNullable: false }
 export const bytes: Column<Uint8Array> = { type: 'bytes', isNullable: false }
 export const flag = integer as Column<0 | 1>
@@ -19,35 +19,33 @@ export function nullable<Value>(column: Column<Value>): Column<Value | null> {
   return { ...column, isNullable: true }
 }
 
-/** The constraints and indexes of a table. An index is written as its columns and named after them. */
+/** The constraints and indexes of a table. In `$indexes` and `$uniqueIndexes`, spaces separate an index's columns. */
 interface Constraints {
   /** The columns of the primary key; `id` by default. */
   readonly $key?: readonly string[]
   /**
-   * The column that comes before `$key` in PostgreSQL's primary key, so that a party's rows are stored together. SQLite
-   * finds rows by `$key` alone.
+   * The column before `$key` in PostgreSQL's primary key, usually `partyId`. It keeps a party's entries together in the
+   * index. SQLite's primary key is `$key` alone.
    */
   readonly $tenant?: string
-  /** Check constraints by name. The error of a violation contains the name. */
+  /** Check constraints by name. The error message of a violation contains the name. */
   readonly $checks?: Readonly<Record<string, string>>
   readonly $indexes?: readonly string[]
   readonly $uniqueIndexes?: readonly string[]
-  /** Indexes that need more than a list of columns, by name. */
+  /** Indexes by name, each with the SQL after `on <table>`, such as a list of columns and a `where` clause. */
   readonly $namedIndexes?: Readonly<Record<string, string>>
-  /**
-   * Set if the table has little more than its primary key. SQLite then stores each row once, in the order of the key.
-   */
+  /** Makes SQLite store the rows inside the primary key's index (`without rowid`). It suits tables with short rows. */
   readonly $keyOnly?: true
 }
 
-/** The columns of a table, in order, and its constraints. */
+/** The declaration of a table: its columns, in order, and its constraints. */
 export type Table = Constraints & { readonly [column: string]: Column<unknown> | Constraints[keyof Constraints] }
 
 export function table<const Declared extends Table>(declared: Declared): Declared {
   return declared
 }
 
-/** A row of a table. */
+/** The type of a table's rows. */
 export type RowOf<Declared extends Table> = {
   -readonly [Name in keyof Declared as Name extends `$${string}` ? never : Name]: Declared[Name] extends Column<
     infer Value
@@ -60,7 +58,7 @@ export function columnsOf(declared: Table): [name: string, column: Column<unknow
   return Object.entries(declared).filter(([name]) => !name.startsWith('$')) as [string, Column<unknown>][]
 }
 
-/** Returns the columns of the primary key. */
+/** Returns the columns of a table's primary key. */
 export function keyOf(dialect: 'sqlite' | 'postgres', { $tenant, $key = ['id'] }: Table): readonly string[] {
   return dialect === 'postgres' && $tenant !== undefined ? [$tenant, ...$key] : $key
 }

@@ -61,8 +61,9 @@ import { webhooks } from './webhooks.ts'
 import { world } from './world.ts'
 
 /**
- * The tables, which are the same on SQLite and PostgreSQL. Ids are text, amounts are integer cents, and times are
- * milliseconds since the epoch on the service's clock. Booleans are 0 or 1, and structured values are JSON as text.
+ * The tables, which are the same on SQLite and PostgreSQL. Ids are strings, amounts are integer cents, booleans are 0
+ * or 1, and structured values are JSON. Times are Unix milliseconds on the sandbox clock, unless a comment says
+ * otherwise.
  */
 export const tables = {
   parties,
@@ -139,8 +140,8 @@ export const tables = {
 export type Tables = { [Name in keyof typeof tables]: RowOf<(typeof tables)[Name]> }
 
 /**
- * The columns that contain keys, each with the column that identifies its row. If PAYMENTS_SECRET is set, these keys
- * are wrapped.
+ * The columns that contain cryptographic keys, each with the column that identifies the key's row. If PAYMENTS_SECRET
+ * is set, the keys are stored encrypted.
  */
 export const keysAtRest = [
   { table: 'rootKeys', name: 'id', key: 'secret' },

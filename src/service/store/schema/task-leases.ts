@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A task that only one of several processes performs at a time. `untilMs` is in real time. */
+/** A task that only one process at a time may perform: `holder`, until `untilMs` in real time. */
 export const leases = table({
   name: text,
   holder: text,

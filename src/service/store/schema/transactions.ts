@@ -4,7 +4,7 @@ import { bigint, type Column, flag, nullable, type RowOf, table, text } from './
 export const transactions = table({
   id: text,
   transactionType: text as Column<'payment' | 'transfer'>,
-  /** The payment, wire or deposit that moved the money; for a subscription's charge, the key of the charge. */
+  /** The payment, wire or deposit that moved the money; for a subscription's charge, its `chargeKey`. */
   paymentId: text,
   /** Null if the payer is outside the service. */
   sourcePartyId: nullable(text),
@@ -16,11 +16,11 @@ export const transactions = table({
   delegated: flag,
   amountCents: bigint,
   createdAtMs: bigint,
-  /** The subscription that a charge belongs to. Its payer is outside the service. */
+  /** For a charge, its subscription. The payer of a charge is outside the service. */
   subscriptionId: nullable(text),
-  /** The party whose books contain the movement: the payer, or the recipient if the payer is outside the service. */
+  /** The party that the row belongs to: the payer, or the recipient if the payer is outside the service. */
   partyId: text,
-  /** When a bank took the money back or returned it; null if it did not. */
+  /** When a bank took the money back or returned it; null if neither has happened. */
   returnedAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['id'],

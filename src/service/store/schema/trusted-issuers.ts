@@ -4,14 +4,14 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 export const trustedIssuers = table({
   id: text,
   partyId: text,
-  /** The name of the application that may present its assertions. */
+  /** The name of the application that may present the provider's assertions. */
   name: text,
   issuer: text,
   jwksUri: text,
   clientId: text,
-  /** JSON array: the claims that choose an agent, in order. */
+  /** JSON array of claims with values and agents. The first entry whose claim matches chooses the agent. */
   agents: text,
-  /** Names separated by spaces. */
+  /** Scope names, separated by spaces. */
   scopes: text,
   createdAtMs: bigint,
   revokedAtMs: nullable(bigint),

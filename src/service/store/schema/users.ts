@@ -7,7 +7,7 @@ export const users = table({
   name: text,
   email: text,
   createdAtMs: bigint,
-  /** When the user last verified a second factor, on the service's clock. */
+  /** When the user last verified a second factor, on the sandbox clock. */
   mfaVerifiedAtMs: nullable(bigint),
   status: text as Column<'ACTIVE' | 'REVOKED' | 'DELETED'>,
   updatedAtMs: nullable(bigint),

@@ -1,6 +1,6 @@
 import { bigint, flag, type RowOf, table, text } from './table.ts'
 
-/** An agent that may use the wallet. */
+/** The link between a wallet and an agent that may use it. */
 export const walletAgents = table({
   walletId: text,
   agentId: text,

@@ -1,6 +1,6 @@
 import { type RowOf, table, text } from './table.ts'
 
-/** One permission, such as `cards.read`, that an attached agent has on the wallet. */
+/** One permission, such as `cards.read`, that an agent has on a wallet. */
 export const walletPermissions = table({
   walletId: text,
   agentId: text,

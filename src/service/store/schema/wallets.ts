@@ -10,16 +10,17 @@ export const wallets = table({
   tags: text,
   currency: text as Column<'USD'>,
   isDefault: flag,
-  /** Rises with each change. Each change requires that it still has the value that was read. */
+  /** Increases with each change. A change fails if the version is no longer the one that was read. */
   version: integer,
   /** The money that can be spent now. */
   availableCents: bigint,
   /**
-   * The money on hold, for example for card authorizations. The wallet's total is the sum of available and held money.
+   * The money on hold, for example for card authorizations. The wallet's total is the sum of available and held
+   * money.
    */
   heldCents: bigint,
   createdAtMs: bigint,
-  /** The money that banks took back from deposits. The balance may be below zero by at most this amount. */
+  /** The money that banks took back from deposits. `availableCents` can be below zero by at most this amount. */
   returnedCents: bigint,
   $tenant: 'partyId',
   $indexes: ['partyId id'],

@@ -1,13 +1,13 @@
 import type { deliveryStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The delivery of an event to a webhook, and its outcome. All times are real time. */
+/** The delivery of an event to a webhook, and the outcome. All times are in real time. */
 export const webhookDeliveries = table({
   id: text,
   partyId: text,
   webhookId: text,
   eventSequence: bigint,
-  /** The id of the event. Unlike the event's number, it is never reused after a reset of the sandbox. */
+  /** The id of the event. Unlike the sequence number, it is never reused after a reset of the sandbox. */
   eventId: text,
   eventType: text,
   status: text as Column<(typeof deliveryStatuses)[number]>,

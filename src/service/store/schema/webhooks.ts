@@ -1,7 +1,7 @@
 import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Addresses that receive a party's events (docs/webhooks.md). The times of deliveries are in real time. */
+/** Addresses that receive a party's events (docs/webhooks.md). Times of deliveries are in real time. */
 export const webhooks = table({
   id: text,
   partyId: text,
@@ -13,20 +13,20 @@ export const webhooks = table({
   /** JSON object of strings. */
   tags: text,
   /**
-   * The number of its secret. The secret is derived from this number and the root key in `secretKeyId`, and is not
-   * stored.
+   * The number of the webhook's secret. The secret is not stored, because it is derived from this number and the root
+   * key with the id `secretKeyId`.
    */
   secretNumber: integer,
   secretKeyId: integer,
-  /** The root key of the previous secret. */
+  /** The id of the root key from which the previous secret is derived. */
   previousKeyId: nullable(integer),
-  /** The end of the period in which deliveries also carry the previous secret's signature, in real time. */
+  /** Until this real time, deliveries are also signed with the previous secret. */
   previousSecretUntilMs: nullable(bigint),
-  /** The number of the party's last event that was processed for this webhook. */
+  /** The sequence number of the party's last event that was processed for this webhook. */
   toldUpTo: bigint,
-  /** The time since which no delivery has succeeded, in real time; null if the last one did. */
+  /** The time since which no delivery has succeeded, in real time; null if the last delivery succeeded. */
   failingSinceMs: nullable(bigint),
-  /** The time of the next delivery, in real time; null if there is none. */
+  /** The time of the next delivery, in real time; null if no delivery is planned. */
   nextDueAtMs: nullable(bigint),
   version: integer,
   createdAtMs: bigint,
