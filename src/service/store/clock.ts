@@ -105,7 +105,7 @@ export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('ep
 
 /**
  * Creates the query that reads the time.
- * @param databaseNow The database's time; null for SQLite, which has no clock of its own.
+ * @param databaseNow The database's time; null for SQLite, which has no clock.
  */
 function clockQuery(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
