@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { prepared, writing } from './engine/prepared.ts'
-import type { SandboxSeen } from './engine/real-clock.ts'
+import type { SandboxSettings } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
 import { lastFinished } from './idempotency-records.ts'
 import { keysVersionIn } from './root-keys.ts'
@@ -59,7 +59,7 @@ export interface TimesAndNext {
   faults: FaultCounts
 }
 
-export type FaultCounts = Omit<SandboxSeen, 'offsetMs'>
+export type FaultCounts = Omit<SandboxSettings, 'offsetMs'>
 
 /** Makes a function that reads the clock and, in the same query, the time of the next automatic effect in `moments`. */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
@@ -89,7 +89,7 @@ export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow
   return { times, nextAtMs, faults }
 }
 
-interface ClockRow extends SandboxSeen {
+interface ClockRow extends SandboxSettings {
   highestMs: number
   epoch: number
   databaseNowMs: number | null

@@ -4,19 +4,19 @@ import { deadline, newSecret, type System } from '../../../core/system.ts'
 import type { Signals } from './signals.ts'
 
 const channel = 'payments_mcp'
-/** The interval of heartbeats. A process that has been silent for three times this interval counts as gone. */
-const presenceMs = 15_000
-/** How long topics are collected for one notification. This limits how many notifications a busy process sends. */
-const gatherMs = 50
+/** The interval between heartbeats. A process that was silent for three of these intervals counts as gone. */
+const heartbeatMs = 15_000
+/** The minimum time between two sends. Topics that come up in between are collected and sent together. */
+const sendIntervalMs = 50
 const reconnectMs = 2_000
-/** The longest wait for an answer. */
+/** The longest wait for a connection, or for the answer to a query. */
 const answerMs = 5_000
 /** The topic of a heartbeat. */
 const heartbeat = 'here'
 
 /**
- * Signals through LISTEN and NOTIFY on a separate connection, which is reopened whenever it is lost. A process that
- * detects no other processes sends only a heartbeat.
+ * Signals sent with LISTEN and NOTIFY on a separate connection, which is reopened whenever it is lost. A process that
+ * detects no other processes sends only heartbeats.
  */
 export class PostgresSignals implements Signals {
   readonly #url: string
@@ -24,8 +24,8 @@ export class PostgresSignals implements Signals {
   readonly #log: Logger
   readonly #id: string
   readonly #subscribers = new Map<string, Set<() => void>>()
-  /** When each other process was last heard from. */
-  readonly #others = new Map<string, number>()
+  /** For the id of each other process, the time of its last notification. */
+  readonly #lastHeardMs = new Map<string, number>()
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
   #client: pg.Client | undefined
@@ -44,15 +44,15 @@ export class PostgresSignals implements Signals {
   send(topic: string): void {
     if (this.#client === undefined || !this.#hasOthers()) return
     this.#pending.add(topic)
-    this.#timer ??= deadline(Math.max(0, this.#sentAtMs + gatherMs - this.#system.elapsed()), () => this.#flush())
+    this.#timer ??= deadline(Math.max(0, this.#sentAtMs + sendIntervalMs - this.#system.elapsed()), () => this.#flush())
   }
 
   subscribe(topic: string, onSignal: () => void): () => void {
-    const those = this.#subscribers.get(topic) ?? new Set()
-    this.#subscribers.set(topic, those.add(onSignal))
+    const callbacks = this.#subscribers.get(topic) ?? new Set()
+    this.#subscribers.set(topic, callbacks.add(onSignal))
     return () => {
-      those.delete(onSignal)
-      if (those.size === 0 && this.#subscribers.get(topic) === those) this.#subscribers.delete(topic)
+      callbacks.delete(onSignal)
+      if (callbacks.size === 0 && this.#subscribers.get(topic) === callbacks) this.#subscribers.delete(topic)
     }
   }
 
@@ -63,9 +63,9 @@ export class PostgresSignals implements Signals {
   }
 
   #hasOthers(): boolean {
-    const sinceMs = this.#system.elapsed() - 3 * presenceMs
-    for (const [id, heardAtMs] of this.#others) if (heardAtMs < sinceMs) this.#others.delete(id)
-    return this.#others.size > 0
+    const sinceMs = this.#system.elapsed() - 3 * heartbeatMs
+    for (const [id, heardAtMs] of this.#lastHeardMs) if (heardAtMs < sinceMs) this.#lastHeardMs.delete(id)
+    return this.#lastHeardMs.size > 0
   }
 
   #flush(): void {
@@ -73,14 +73,14 @@ export class PostgresSignals implements Signals {
     const topics = [...this.#pending]
     this.#pending = new Set()
     this.#sentAtMs = this.#system.elapsed()
-    // A failure is ignored: processes that miss this signal find the change in the tables, and the next heartbeat
-    // detects a broken connection.
+    // Failures are ignored: a process that misses this signal finds the change when it next polls the tables, and the
+    // next heartbeat detects a broken connection.
     if (this.#client !== undefined) this.#call(this.#client, topics).catch(() => {})
   }
 
   async #call(client: pg.Client, topics: readonly string[]): Promise<void> {
-    const texts = topics.map((topic) => `${this.#id} ${topic}`)
-    await client.query('select pg_notify($1, text) from unnest($2::text[]) as text', [channel, texts])
+    const payloads = topics.map((topic) => `${this.#id} ${topic}`)
+    await client.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [channel, payloads])
   }
 
   async #run(): Promise<void> {
@@ -90,7 +90,7 @@ export class PostgresSignals implements Signals {
         await this.#listen(signal)
       } catch (error) {
         if (!signal.aborted)
-          this.#log.debug({ err: error }, 'no signals from other processes; the tables are polled instead')
+          this.#log.debug({ err: error }, 'cannot receive signals from other processes; the tables are polled instead')
       }
       await this.#system.sleep(reconnectMs, signal).catch(() => {})
     }
@@ -99,7 +99,7 @@ export class PostgresSignals implements Signals {
   /** Listens until this object is closed. Throws if the connection is lost. */
   async #listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client({
-      // Several notifications may be in flight.
+      // Sends each query without waiting for the answers to earlier ones.
       pipeline: true,
       connectionString: this.#url,
       connectionTimeoutMillis: answerMs,
@@ -117,11 +117,11 @@ export class PostgresSignals implements Signals {
       this.#client = client
       for (;;) {
         await this.#call(client, [heartbeat])
-        await Promise.race([this.#system.sleep(presenceMs, signal), lost.promise])
+        await Promise.race([this.#system.sleep(heartbeatMs, signal), lost.promise])
       }
     } finally {
       this.#client = undefined
-      // Limits the wait for a server that does not answer the close.
+      // Limits the wait if the server does not respond to the end of the session.
       const late = deadline(1_000, () => client.connection.stream.destroy())
       await client.end().catch(() => {})
       late.clear()
@@ -131,8 +131,8 @@ export class PostgresSignals implements Signals {
   #receive(client: pg.Client, payload: string): void {
     const [id = '', ...words] = payload.split(' ')
     if (id === this.#id) return
-    const isNew = !this.#others.has(id)
-    this.#others.set(id, this.#system.elapsed())
+    const isNew = !this.#lastHeardMs.has(id)
+    this.#lastHeardMs.set(id, this.#system.elapsed())
     if (isNew) this.#call(client, [heartbeat]).catch(() => {})
     for (const onSignal of this.#subscribers.get(words.join(' ')) ?? []) onSignal()
   }

@@ -9,9 +9,9 @@ import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOpti
 
 interface Options {
   pool: ConnectionPool
-  /** The maximum numbers of concurrent transactions: those that jobs share, and those of single jobs. */
-  places: { shared: number; alone: number }
-  /** Returns the statements that a transaction begins with. */
+  /** The maximum number of concurrent transactions that are shared by jobs, and of those that run a single job. */
+  maxConcurrent: { shared: number; alone: number }
+  /** Returns the statements that begin a transaction. `alone` means that it excludes all other transactions. */
   begin(alone: boolean): string
   system: System
   surroundings: Surroundings
@@ -19,19 +19,19 @@ interface Options {
 
 const maxWaiting = 10_000
 /**
- * The longest wait for a turn. An answer may take ten seconds: five seconds of waiting, and five seconds in the
+ * The longest time that a job waits in the queue. A request may take ten seconds: five in the queue, and five in the
  * transaction.
  */
 const longestWaitMs = 5_000
-const lookEveryMs = 500
+const sweepIntervalMs = 500
 const attemptLimit = 20
 /** A job runs alone after this many failures in shared transactions. */
-const attemptsShared = 2
+const maxSharedAttempts = 2
 
 /**
- * Runs transactions on the connections of a pool. Jobs that read before they write share one database transaction,
- * since each commit waits for the disk and each statement waits for the network. A job that waits for its turn holds no
- * connection.
+ * Runs jobs in transactions on the connections of a pool. Jobs that read before they write share one database
+ * transaction, because each commit waits for the disk and each statement waits for the network. Jobs with the same
+ * `line`, such as the jobs of one party, run in sequence. A job in the queue holds no connection.
  */
 export class Transactions {
   readonly #options: Options
@@ -76,7 +76,7 @@ export class Transactions {
   #enter(job: Job): void {
     this.#queue.add(job)
     this.#pump()
-    this.#sweep ??= deadline(lookEveryMs, () => this.#refuseLate())
+    this.#sweep ??= deadline(sweepIntervalMs, () => this.#refuseLate())
   }
 
   #refuseLate(): void {
@@ -84,41 +84,41 @@ export class Transactions {
     const late = this.#queue.removeWhere(
       ({ waitingSinceMs }) => this.#options.system.elapsed() - waitingSinceMs > longestWaitMs,
     )
-    for (const job of late) this.#settle(job, () => job.reject(new StoreBusyError('Waited too long for its turn.')))
-    if (this.#queue.length > 0) this.#sweep = deadline(lookEveryMs, () => this.#refuseLate())
+    for (const job of late) this.#settle(job, () => job.reject(new StoreBusyError('Waited too long in the queue.')))
+    if (this.#queue.length > 0) this.#sweep = deadline(sweepIntervalMs, () => this.#refuseLate())
   }
 
-  /** Starts jobs one turn of the event loop later, so that jobs that arrive together share a transaction. */
+  /** Starts jobs in the next turn of the event loop, so that jobs that arrive together share a transaction. */
   #pump(): void {
     if (this.#isPumping) return
     this.#isPumping = true
     void nextTurn().then(() => {
       this.#isPumping = false
-      const { places } = this.#options
-      while (this.#running.alone < places.alone) {
+      const { maxConcurrent } = this.#options
+      while (this.#running.alone < maxConcurrent.alone) {
         const job = this.#queue.takeAlone()
         if (job === undefined) break
-        void this.#occupy('alone', [job.line], () => this.#runAlone(job))
+        void this.#track('alone', [job.line], () => this.#runAlone(job))
       }
-      while (this.#running.shared < places.shared) {
+      while (this.#running.shared < maxConcurrent.shared) {
         const group = this.#queue.takeGroup()
         if (group.length === 0) break
         const lines = group.map(([{ line }]) => line)
-        void this.#occupy('shared', lines, () => this.#runGroup(group))
+        void this.#track('shared', lines, () => this.#runGroup(group))
       }
     })
   }
 
-  async #occupy(
-    place: 'shared' | 'alone',
+  async #track(
+    type: 'shared' | 'alone',
     lines: readonly (string | undefined)[],
     run: () => Promise<void>,
   ): Promise<void> {
-    this.#running[place] += 1
+    this.#running[type] += 1
     try {
       await run()
     } finally {
-      this.#running[place] -= 1
+      this.#running[type] -= 1
       for (const line of lines) this.#queue.free(line)
     }
     const { waiting, running } = this.load
@@ -127,8 +127,8 @@ export class Transactions {
   }
 
   /**
-   * Begins a transaction. Returns undefined if there is no connection. In this case, these jobs and all waiting jobs
-   * fail.
+   * Begins a transaction. If no connection can be opened, rejects these jobs and all jobs in the queue, and returns
+   * undefined.
    */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
@@ -151,10 +151,10 @@ export class Transactions {
     const lines = group.flatMap(([{ line }]) => line ?? [])
     const locked = lockTogether(session, lines, group[0]?.some(({ mustWait }) => mustWait) === true, this)
     locked.catch(() => {})
-    const readings = new Map<unknown, Promise<unknown>>()
+    const sharedReads = new Map<unknown, Promise<unknown>>()
     const oneAfterAnother = async (jobs: readonly Job[]) => {
       const outcomes: Outcome[] = []
-      for (const job of jobs) outcomes.push(await this.#runShared(job, session, locked, readings))
+      for (const job of jobs) outcomes.push(await this.#runShared(job, session, locked, sharedReads))
       return outcomes
     }
     const outcomes = (await Promise.all(group.map(oneAfterAnother))).flat()
@@ -169,7 +169,7 @@ export class Transactions {
     job: Job,
     session: Session,
     locked: Promise<ReadonlySet<string>>,
-    readings: Map<unknown, Promise<unknown>>,
+    sharedReads: Map<unknown, Promise<unknown>>,
   ): Promise<Outcome> {
     const refuse = () => {
       if (job.kind !== undefined) this.#aloneKinds.add(job.kind)
@@ -182,13 +182,13 @@ export class Transactions {
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
         if (job.line !== line) throw new RunAgainError({ line })
-        // Another process holds the line. The job waits for it in the database, separately from the other jobs here.
+        // Another process holds this lock. The job waits for it in a later transaction, so the jobs in this one go on.
         if (!(await locked).has(line)) throw new RunAgainError({ line, mustWait: true })
       },
       claim: (name) => this.#claim(job, name),
       shared: (read) => {
-        const reading = readings.get(read) ?? read(tx)
-        readings.set(read, reading)
+        const reading = sharedReads.get(read) ?? read(tx)
+        sharedReads.set(read, reading)
         return reading as ReturnType<typeof read>
       },
     })
@@ -202,7 +202,10 @@ export class Transactions {
     }
   }
 
-  /** Rejects the job that caused the failure, or runs it again alone. The other jobs run again together. */
+  /**
+   * Handles a failed group. The job that caused the failure is rejected or runs again alone. The other jobs run again,
+   * together if they have not failed too often. If the database was busy, all jobs are rejected.
+   */
   #undo(outcomes: readonly Outcome[], { failure }: Session): void {
     const busy = asBusy(failure?.error)
     for (const { job, tx } of outcomes) {
@@ -210,7 +213,7 @@ export class Transactions {
       const reason = busy ?? (isCause ? this.#verdict(job, failure.error) : undefined)
       if (reason !== undefined) this.#settle(job, () => job.reject(reason))
       else {
-        job.isAlone ||= isCause || ++job.attempts >= attemptsShared
+        job.isAlone ||= isCause || ++job.attempts >= maxSharedAttempts
         this.#enter(job)
       }
     }
@@ -233,7 +236,7 @@ export class Transactions {
     }
   }
 
-  /** Runs a job to its end in a separate transaction. */
+  /** Runs a job once in a separate transaction, and commits or rolls back. */
   async #attempt(job: Job, session: Session): Promise<{ thrown?: { error: unknown }; value?: unknown }> {
     const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
       mayWriteEarly: () => {},
@@ -271,12 +274,12 @@ export class Transactions {
     return job.moves > maxMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
   }
 
-  /** Returns the error for the caller; undefined if the job may run again. */
+  /** Counts a failed attempt. Returns the error to reject the job with; undefined if the job may run again. */
   #verdict(job: Job, error: unknown): unknown {
     if (!isRetryable(error)) return asBusy(error) ?? error
     job.attempts += 1
     if (job.attempts >= attemptLimit) {
-      return new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`, { cause: error })
+      return new StoreBusyError(`Gave up after ${attemptLimit} attempts because of conflicts.`, { cause: error })
     }
     this.#retries += 1
     if (error instanceof StaleWriteError) job.contended.add(`stale ${error.rowLabel}`)
@@ -291,7 +294,7 @@ export class Transactions {
     return true
   }
 
-  /** Ends a job: releases its claims, then answers its caller. */
+  /** Releases the claims of a job, then calls `answer`, which resolves or rejects its promise. */
   #settle(job: Job, answer: () => void): void {
     for (const name of job.claims) this.#claimed.delete(name)
     answer()

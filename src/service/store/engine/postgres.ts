@@ -15,22 +15,22 @@ interface OpenPostgres {
   system: System
   wrapping: KeyWrapping
   isolation?: 'read committed' | 'serializable' | undefined
-  /** A standby for reads that may lag a little. */
+  /** The URL of a standby for reads. Its data may lag a little. */
   readUrl?: string | undefined
-  /** The number of connections that write. */
+  /** The number of connections for transactions that write. */
   connections?: number | undefined
   isResettable: boolean
 }
 
-/** The number of connections by purpose. Together they are fewer than a small server accepts. */
-const places = { writing: 10, reading: readingConnections, aside: 2 } as const
+/** The number of connections for each purpose. A small database server accepts more than their sum. */
+const poolSizes = { writing: 10, reading: readingConnections, aside: 2 } as const
 /**
- * The maximum number of connections for shared transactions, which need few. The other connections are for jobs that
- * need a connection for longer.
+ * The maximum number of connections for transactions that jobs share. These need few connections, because each runs
+ * many jobs. The other connections are for jobs that run alone.
  */
 const maxShared = 3
 
-/** Opens a store over a PostgreSQL database, which any number of processes may share. */
+/** Opens a store on a PostgreSQL database. Any number of processes may share the database. */
 export async function openPostgres(options: OpenPostgres): Promise<Store> {
   const {
     url,
@@ -38,24 +38,24 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     wrapping,
     isolation = 'read committed',
     readUrl,
-    connections = places.writing,
+    connections = poolSizes.writing,
     isResettable,
   } = options
   const prepares = await createTables(url, system)
   const surroundings = { clock: new RealClock(system, { shared: true }), wrapping }
   const pools = {
     writing: openPool(url, { connections, prepares }),
-    reading: openPool(url, { connections: places.reading, prepares }),
-    // These connections serve only `aside`, so that its queries do not wait in line with other transactions.
-    aside: openPool(url, { connections: places.aside, prepares }),
-    ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: places.reading }) }),
+    reading: openPool(url, { connections: poolSizes.reading, prepares }),
+    // These connections serve only `aside`, so that its queries do not wait behind other transactions.
+    aside: openPool(url, { connections: poolSizes.aside, prepares }),
+    ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: poolSizes.reading }) }),
   }
   const begin = beginStatementOf(isolation, isResettable)
   const shared = { begin, system, surroundings }
   const together = Math.min(maxShared, Math.ceil(connections / 2))
-  const writingPlaces = { shared: together, alone: connections - together }
-  const writing = new Transactions({ ...shared, pool: pools.writing, places: writingPlaces })
-  const aside = new Transactions({ ...shared, pool: pools.aside, places: { shared: 0, alone: places.aside } })
+  const maxWriting = { shared: together, alone: connections - together }
+  const writing = new Transactions({ ...shared, pool: pools.writing, maxConcurrent: maxWriting })
+  const aside = new Transactions({ ...shared, pool: pools.aside, maxConcurrent: { shared: 0, alone: poolSizes.aside } })
   const readers = new PostgresReaders(pools.reading, { surroundings, seesOneWorld: isResettable })
   const standby = pools.standby && new PostgresReaders(pools.standby, { surroundings, seesOneWorld: isResettable })
   let closing: Promise<void> | undefined
@@ -90,9 +90,9 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
 }
 
 /**
- * Returns the statements that begin a writing transaction. If the world can be replaced, each transaction takes a
- * shared or exclusive lock on the clock's table before it sees any data. PostgreSQL keeps weak table locks separately
- * for each backend process, so the shared lock costs next to nothing.
+ * Returns a function that makes the statements to begin a transaction. If the sandbox can be reset, the transaction
+ * first locks the table `clock`: exclusively if it must run alone, otherwise with a shared lock. PostgreSQL keeps weak
+ * table locks separately for each backend process, so the shared lock costs next to nothing.
  */
 function beginStatementOf(isolation: string, isResettable: boolean): (alone: boolean) => string {
   const begin = `begin isolation level ${isolation}; ${transactionLimits}`
@@ -100,28 +100,28 @@ function beginStatementOf(isolation: string, isResettable: boolean): (alone: boo
   return (alone) => `${begin}; lock table "clock" in ${alone ? 'exclusive' : 'row share'} mode`
 }
 
-/** The key of an advisory lock. */
+/** The key of the advisory lock that a process holds while it creates the tables. */
 const creationLock = 0x70_61_79_6d
 
 /**
- * Creates the tables if there are none. The connection has no deadline, because processes that start at the same time
- * wait until the first of them is done. Returns the result of `keepsPrepared`.
- * @throws WrongDatabaseError for a schema that is neither empty nor ours.
+ * Creates the tables if there are none. Statements have no deadline here: if several processes start at the same time,
+ * one creates the tables and the others wait. Returns the result of `keepsPrepared`.
+ * @throws WrongDatabaseError if the schema is not empty and this version of payments-mcp did not create it.
  */
 async function createTables(url: string, system: System): Promise<boolean> {
   const pool = openPool(url, { connections: 1, isPatient: true })
   const client = await pool.connect()
-  const look = () => originOf('postgres', async (query) => (await client.query(query)).rows)
+  const readOrigin = () => originOf('postgres', async (query) => (await client.query(query)).rows)
   try {
-    let origin = await look()
+    let origin = await readOrigin()
     if (origin === 'empty') {
       await client.query(`begin; select pg_advisory_xact_lock(${creationLock})`)
-      origin = await look()
+      origin = await readOrigin()
       await client.query(`${origin === 'empty' ? creationOf('postgres', system) : 'select 1'}; commit`)
     }
     requireUsable(origin)
   } finally {
-    // A connection that failed within the transaction is not used again.
+    // Closes the connection, because a failure may have left it in the middle of a transaction.
     client.release(true)
   }
   try {
@@ -132,8 +132,8 @@ async function createTables(url: string, system: System): Promise<boolean> {
 }
 
 /**
- * Reads from the standby. Falls back to the primary if the standby is unreachable, cancels the query because of WAL
- * replay, or lacks a column.
+ * Reads from the standby. Falls back to the primary if the standby is unreachable or reports an error, for example
+ * because WAL replay canceled the query.
  */
 async function readBehind<T>(
   standby: PostgresReaders,

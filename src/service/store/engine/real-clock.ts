@@ -1,56 +1,58 @@
 import type { System } from '../../../core/system.ts'
 
-/** The time values that one query returned. */
+/** The time values that one query read from the database. */
 export interface TimeReading {
-  /** The time of the database's own clock; null for a file, which has none. */
+  /** The time on the database server's clock; null for SQLite, which has no clock of its own. */
   databaseNowMs: number | null
-  /** The latest real time that any process is known to have seen. */
+  /** The latest real time that a process has stored in the database. */
   highestMs: number
   epoch: number
 }
 
-/** The sandbox settings that this process read together with the time. */
-export interface SandboxSeen {
-  /** How far the service's time is ahead of real time. */
+/** Sandbox settings that are read together with the time. */
+export interface SandboxSettings {
+  /** How far the sandbox clock is ahead of real time. */
   offsetMs: number
-  /** The number of fault rules, and how many of them are of the kind `stale`. */
+  /** The number of fault rules of all kinds. */
   faultRules: number
+  /** The number of fault rules of the kind `stale`. */
   staleRules: number
 }
 
 export interface RealTime {
-  /** Real time, which only goes forward. */
+  /** The current real time. It never goes back. */
   realNowMs: number
   /**
-   * The earliest of the times that the available clocks show. It decides the age of records that must not be deleted
-   * too soon.
+   * The earliest of the times that the available clocks show. It is used for the age of records that must not be
+   * deleted too soon.
    */
   earliestMs: number
 }
 
-/** If two clocks differ by less than this, both are considered right. */
+/** The largest difference at which two clocks are still considered to agree. */
 export const toleranceMs = 60_000
 
-interface Seen {
+interface LatestReading {
   epoch: number
-  /** Not rounded, because rounding at many readings within one millisecond would lose time. */
+  /** Not rounded down: with many readings within one millisecond, the clock would fall behind. */
   realNowMs: number
   elapsedMs: number
   sleptMs: number
 }
 
 /**
- * Real time as one process knows it. If the database is a server, all processes use its clock. For a file, the process
- * uses the machine's clock as long as that clock agrees with the machine's other clocks, which nobody can set. A jump
- * of the clock is ignored unless the machine slept for that long. Time never goes back.
+ * A process's view of real time, which never goes back. If the database is a server, all processes use its clock. For
+ * SQLite, the process uses the machine's clock. The process compares either clock with the machine's monotonic clocks,
+ * which nobody can set, and ignores jumps. But it accepts a jump forward if the machine slept for that long, or if the
+ * clock is a database server's.
  */
 export class RealClock {
-  /** Whether time comes from the database. */
+  /** Whether the time comes from a database server. */
   readonly shared: boolean
-  sandbox: SandboxSeen = { offsetMs: 0, faultRules: 0, staleRules: 0 }
+  sandbox: SandboxSettings = { offsetMs: 0, faultRules: 0, staleRules: 0 }
   readonly #system: System
-  #seen: Seen | undefined
-  #aheadMs = 0
+  #latest: LatestReading | undefined
+  #machineAheadMs = 0
   #highestMs = 0
 
   constructor(system: System, { shared }: { shared: boolean }) {
@@ -58,56 +60,53 @@ export class RealClock {
     this.shared = shared
   }
 
-  /** Returns how far the machine's clock is ahead of the valid time; null if the difference is within the tolerance. */
+  /** Returns how far the machine's clock is ahead of the real time in use; null if the two agree. */
   get machineOffMs(): number | null {
-    return Math.abs(this.#aheadMs) > toleranceMs ? this.#aheadMs : null
+    return Math.abs(this.#machineAheadMs) > toleranceMs ? this.#machineAheadMs : null
   }
 
-  /**
-   * Returns the latest time that `read` returned. Returns null if the database had already stored it at the last
-   * reading.
-   */
+  /** Returns the latest real time that `read` returned; null if the database had already stored that time. */
   get unsavedMs(): number | null {
-    const seenMs = Math.floor(this.#seen?.realNowMs ?? 0)
+    const seenMs = Math.floor(this.#latest?.realNowMs ?? 0)
     return seenMs > this.#highestMs ? seenMs : null
   }
 
   /**
-   * Returns the latest time that `read` returned. A transaction that has read the time stores this value as the time of
-   * its changes.
+   * Returns the latest real time that `read` returned. A transaction that has called `read` stores this value as the
+   * time of its changes.
    */
   get lastMs(): number {
-    return Math.floor(this.#seen?.realNowMs ?? this.#system.now())
+    return Math.floor(this.#latest?.realNowMs ?? this.#system.now())
   }
 
-  /** Returns the epoch of `unsavedMs`. */
+  /** Returns the epoch of the latest reading; 0 before the first. */
   get epoch(): number {
-    return this.#seen?.epoch ?? 0
+    return this.#latest?.epoch ?? 0
   }
 
   read({ databaseNowMs, highestMs, epoch }: TimeReading): RealTime {
     const machineMs = this.#system.now()
     const sourceMs = databaseNowMs === null ? machineMs : this.#system.databaseNow(databaseNowMs)
-    const before = this.#seen?.epoch === epoch ? this.#seen : undefined
+    const before = this.#latest?.epoch === epoch ? this.#latest : undefined
     const believedMs = before === undefined ? sourceMs : this.#trustedTime(sourceMs, before)
     const realNowMs = Math.max(believedMs, before?.realNowMs ?? 0, highestMs)
-    this.#seen = {
+    this.#latest = {
       epoch,
       realNowMs,
       elapsedMs: this.#system.elapsed(),
       sleptMs: before?.sleptMs ?? this.#totalSleepMs(),
     }
-    this.#aheadMs = machineMs - realNowMs
+    this.#machineAheadMs = machineMs - realNowMs
     this.#highestMs = highestMs
     const wholeMs = Math.floor(realNowMs)
     return { realNowMs: wholeMs, earliestMs: Math.min(machineMs, sourceMs, wholeMs) }
   }
 
-  /** Returns a clock's time if it agrees with the other clocks; otherwise returns the time that these clocks show. */
-  #trustedTime(sourceMs: number, before: Seen): number {
+  /** Returns `sourceMs` if the machine's monotonic clocks confirm it; otherwise the time that they imply. */
+  #trustedTime(sourceMs: number, before: LatestReading): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
-    // All processes use the server's clock, so a process that was paused for a while may catch up.
+    // All processes use the server's clock, so a process that fell behind, for example in a pause, catches up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
     const sleptMs = this.#totalSleepMs()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)

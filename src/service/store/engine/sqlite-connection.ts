@@ -12,13 +12,14 @@ import { directKysely } from './direct-kysely.ts'
 import type { JoinedShape } from './joined-rows.ts'
 import { StoreBusyError } from './store.ts'
 
-/** A connection with its prepared statements. The least recently used statements make room for new ones. */
+/** A connection, and a cache of its prepared statements. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, PreparedStatement>()
   #uses = 0
   /**
-   * Set when the database failed. SQLite may then have rolled back the group of jobs, so no more jobs in it may run.
+   * The failure of the database, if there was one. SQLite may have rolled back the current transaction, so no more
+   * statements run before `rollback` is called.
    */
   #failure: StoreBusyError | undefined
 
@@ -53,16 +54,16 @@ export class Connection {
     this.#prepare('begin immediate').statement.run()
   }
 
-  /** Undoes uncommitted changes because of the error `cause`. Returns the error that callers get. */
+  /** Rolls back uncommitted changes after the error `cause`. Returns the error to report to the callers. */
   rollback(cause: unknown): StoreBusyError {
     this.#failure = undefined
     try {
-      // Some failures end the transaction by themselves.
+      // After some failures, SQLite has already rolled back.
       if (this.#database.isTransaction) this.#prepare('rollback').statement.run()
     } catch (error) {
-      return new StoreBusyError('The database cannot be rolled back.', { cause: new AggregateError([cause, error]) })
+      return new StoreBusyError('The transaction cannot be rolled back.', { cause: new AggregateError([cause, error]) })
     }
-    return asBusy(cause) ?? new StoreBusyError('The database refused the commit.', { cause })
+    return asBusy(cause) ?? new StoreBusyError('The database did not commit the transaction.', { cause })
   }
 
   close(): void {
@@ -95,7 +96,8 @@ export class Connection {
   }
 
   /**
-   * Drops half of the statements at once, because an occasional sort is cheaper than keeping them in order at each use.
+   * Drops the least recently used half of the statements. Sorting them occasionally is cheaper than keeping them in
+   * order at each use.
    */
   #forgetHalf(): void {
     const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
@@ -114,7 +116,7 @@ export function kyselyOver(run: <Row>(query: CompiledQuery) => Promise<QueryResu
   return directKysely(dialect, run)
 }
 
-/** Kysely's adapter keeps schema changes out of transactions because of old drivers. SQLite does not need that. */
+/** Lets Kysely run schema changes in transactions. Its own adapter for SQLite does not, although SQLite can. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): true {
     return true
@@ -127,15 +129,15 @@ const dialect = {
   createIntrospector: (db: Kysely<Tables>) => new SqliteIntrospector(db),
 }
 
-/** SQLite's result codes that blame the database, not the statement (sqlite.org/rescode.html). */
-const exhaustion: Readonly<Record<number, string>> = {
+/** The messages for SQLite's result codes that mean a failure of the database, not of the statement. */
+const failureMessages: Readonly<Record<number, string>> = {
   5: 'The database is locked.',
   6: 'The database is locked.',
   7: 'The database is out of memory.',
   8: 'The database is read-only.',
   10: 'The database cannot be read or written.',
   11: 'The database is damaged.',
-  13: 'The disk of the database is full.',
+  13: 'The disk with the database is full.',
   14: 'The database cannot be opened.',
   15: 'The database is locked.',
   26: 'The file is not a database.',
@@ -146,16 +148,16 @@ const statementLimit = 500
 /** Returns the error as `StoreBusyError` if the database failed; undefined for any other error. */
 export function asBusy(error: unknown): StoreBusyError | undefined {
   if (error instanceof StoreBusyError) return error
-  const message = exhaustion[resultCode(error)]
+  const message = failureMessages[resultCode(error)]
   return message === undefined ? undefined : new StoreBusyError(message, { cause: error })
 }
 
-/** Returns SQLite's primary result code; 0 for an error that is not SQLite's. The higher bits hold details. */
+/** Returns the primary result code of an SQLite error, which is in its low eight bits; 0 for any other error. */
 function resultCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0
 }
 
-/** Returns whether another connection has the lock: SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL. */
+/** Returns whether a lock of another connection caused the error: SQLITE_BUSY, SQLITE_LOCKED or SQLITE_PROTOCOL. */
 export function isLocked(error: unknown): boolean {
   return [5, 6, 15].includes(resultCode(error))
 }

@@ -5,14 +5,14 @@ import { pathToFileURL } from 'node:url'
 import { originOf, requireUsable } from './origin.ts'
 import { StoreBusyError } from './store.ts'
 
-/** Returns whether nothing was ever created in the database. */
+/** Returns whether the database contains no tables or other objects. */
 export function isEmpty(database: DatabaseSync): boolean {
   return database.prepare('select 1 from sqlite_master limit 1').get() === undefined
 }
 
 /**
- * Returns a function that throws if the database files are no longer those that were opened. SQLite reports writes to a
- * deleted or replaced file as durable, though they are lost.
+ * Returns a function that throws if the database file or its log was deleted or replaced since then. SQLite reports
+ * writes to such a file as durable, although they are lost.
  */
 export function watchFiles(path: string): () => void {
   if (path === ':memory:') return () => {}
@@ -20,10 +20,10 @@ export function watchFiles(path: string): () => void {
   const opened = names.map(identityOf)
   return () => {
     for (const [index, name] of names.entries()) {
-      const now = identityOf(name)
-      // The log is created by the first write.
-      opened[index] ??= now
-      if (now !== opened[index]) {
+      const current = identityOf(name)
+      // The log file does not exist before the first write.
+      opened[index] ??= current
+      if (current !== opened[index]) {
         throw new StoreBusyError(`The file ${name} was removed or replaced. Put it back, or restart payments-mcp.`)
       }
     }
@@ -36,23 +36,25 @@ function identityOf(path: string): string | undefined {
 }
 
 /**
- * Checks a file without changing it, so that another program's database keeps its mode, its journal and its log.
- * @throws WrongDatabaseError for a database that is neither empty nor ours.
+ * Checks that this version of payments-mcp can use a database file. Does not change the file, because it may belong to
+ * another program.
+ * @throws WrongDatabaseError if it is not empty and this version of payments-mcp did not create it.
  */
 export async function requireUsableFile(path: string): Promise<void> {
   try {
     await requireUsableIn(openWithoutTrace(path))
   } catch (error) {
-    // This error means that a killed process left changes that only a writer can roll back. Every program that opens
-    // the file for writing rolls them back.
+    // This error means that a killed process left an unfinished transaction, which a read-only connection cannot roll
+    // back. Any program that opens the file for writing rolls it back.
     if (!needsWriter(error)) throw error
     await requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
   }
 }
 
 /**
- * Opens a file for reading without leaving a trace. SQLite would create the log of a database in WAL mode if the log is
- * missing. If there is no log, no other process of ours has the database open.
+ * Opens a database file for reading, and creates no files next to it. If the database is in WAL mode and its log is
+ * missing, SQLite would create the log, unless the file counts as immutable. That is safe, because a missing log means
+ * that no process of payments-mcp has the database open.
  */
 export function openWithoutTrace(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
@@ -70,8 +72,8 @@ async function requireUsableIn(database: DatabaseSync): Promise<void> {
 }
 
 /**
- * Writes the log into the database file and truncates the log, so that no deleted data remains in it. Open readers may
- * prevent this.
+ * Writes the content of the log into the database file and truncates the log, so that no deleted data remains in the
+ * log. Other connections that are reading may prevent this.
  */
 export function checkpointLog(path: string): void {
   const database = new DatabaseSync(path, { timeout: 1_000 })
@@ -80,16 +82,16 @@ export function checkpointLog(path: string): void {
 }
 
 /**
- * Detects SQLITE_READONLY. It means that a reader found a journal to roll back, or may not create the files next to the
- * database.
+ * Returns whether the error is SQLITE_READONLY: a read-only connection found a journal that must be rolled back, or was
+ * not allowed to create the files next to the database.
  */
 function needsWriter(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === 8
 }
 
 /**
- * Creates a file that only its owner can access. SQLite gives the files next to it the same mode. Returns false if it
- * exists.
+ * Creates a file that only its owner can access. SQLite gives the files next to it the same mode. Returns false if the
+ * file already exists.
  */
 export function createPrivateFile(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -104,12 +106,12 @@ export function createPrivateFile(path: string): boolean {
 }
 
 /** The suffixes of the database file and of the files that SQLite keeps next to it. */
-export const ownFiles = ['', '-wal', '-shm', '-journal'] as const
-const otherUsers = 0o077
+export const fileSuffixes = ['', '-wal', '-shm', '-journal'] as const
+const otherUsersMode = 0o077
 
 /**
- * Renames a database of another pre-release to the first free name of `PATH-old`, `PATH-old-2` and so on. Returns the
- * new name; undefined if another process has already renamed the database.
+ * Renames a database that another pre-release created to the first free name of `PATH-old`, `PATH-old-2` and so on.
+ * Returns the new name; undefined if another process has already renamed the database.
  * @throws Error if the file is in use or cannot be renamed.
  */
 export async function setAside(path: string): Promise<string | undefined> {
@@ -117,15 +119,15 @@ export async function setAside(path: string): Promise<string | undefined> {
   checkpointLog(path)
   const database = new DatabaseSync(path, { timeout: 1_000 })
   try {
-    // Keeps out writers, and any other process that is setting the same file aside.
+    // Keeps other processes from writing to the file, and from renaming it at the same time.
     database.exec('begin exclusive')
     if (identityOf(path) !== before) return undefined
     if ((await originOf('sqlite', (query) => database.prepare(query).all())) !== 'other') return undefined
     let name = `${path}-old`
     for (let number = 2; existsSync(name); number++) name = `${path}-old-${number}`
-    // The file itself is renamed last. If this process is killed before that, the next start finds the file and repeats
-    // the renaming.
-    for (const suffix of ownFiles.toReversed()) {
+    // The database file is renamed last. If this process is killed before that, the next start finds the file and
+    // renames the rest.
+    for (const suffix of fileSuffixes.toReversed()) {
       if (existsSync(path + suffix)) renameSync(path + suffix, name + suffix)
     }
     return name
@@ -136,17 +138,17 @@ export async function setAside(path: string): Promise<string | undefined> {
 
 /**
  * Removes other users' permissions from an existing file, because it contains signing keys and root keys. It does not
- * open the file, since closing it would drop the locks of this process.
+ * open the file, because closing it would drop the locks that this process has on it.
  * @throws Error with a one-line message if the permissions cannot be removed.
  */
 export function makePrivate(path: string): void {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode
-  if (mode === undefined || (mode & otherUsers) === 0) return
+  if (mode === undefined || (mode & otherUsersMode) === 0) return
   try {
     chmodSync(path, 0o600)
   } catch (cause) {
     const found = (mode & 0o777).toString(8)
     const { code } = cause as NodeJS.ErrnoException
-    throw new Error(`other users can open ${path} (mode ${found}), and it cannot be set to 600 (${code}).`)
+    throw new Error(`other users can open ${path} (mode ${found}), and the mode cannot be set to 600 (${code}).`)
   }
 }

@@ -8,10 +8,10 @@ import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, StoreBusyError, type Transaction } from './store.ts'
 
-/** Thrown if a job fails after it has written without a savepoint. The whole group is then undone and runs again. */
+/** Thrown if a job without a savepoint fails after a write. Its whole group is then rolled back and runs again. */
 export class SpoiledError extends Error {}
 
-/** The transaction of a connection. Jobs run one at a time, and `begin immediate` keeps other processes out. */
+/** The transaction of an SQLite connection. Its jobs run one at a time. Meanwhile, no other process can write. */
 export class SqliteTransaction implements Transaction {
   readonly dialect = 'sqlite'
   readonly db: Kysely<Tables>
@@ -33,12 +33,12 @@ export class SqliteTransaction implements Transaction {
   }
 
   /**
-   * Runs a job to its end. A job that writes only at its end gets no savepoint. SQLite copies every page that changes
-   * under a savepoint. Avoiding this saved 7 % of a write's CPU time.
-   * @param isCareful Whether the job gets a savepoint in any case, so that it can be undone alone.
-   * @throws SpoiledError if only the whole group can be undone.
+   * Runs a job to its end. A job that writes only at its end gets no savepoint, because SQLite copies every page that
+   * changes under a savepoint. Without these copies, a write takes 7% less CPU time.
+   * @param forceSavepoint Whether the job gets a savepoint in any case, so that it can be undone without the others.
+   * @throws SpoiledError if the job fails after it has written without a savepoint.
    */
-  async run<T>(work: (tx: Transaction) => Promise<T>, isCareful: boolean): Promise<T> {
+  async run<T>(work: (tx: Transaction) => Promise<T>, forceSavepoint: boolean): Promise<T> {
     this.#endings = new DeferredItems()
     this.#pending = new PendingWrites(this.#receiver, this.#endings)
     this.journal = new Journal()
@@ -47,7 +47,7 @@ export class SqliteTransaction implements Transaction {
     try {
       const value = await work(this)
       await this.#endings.run(this)
-      if (isCareful) this.#beginSavepoint()
+      if (forceSavepoint) this.#beginSavepoint()
       this.#pending.send()
       if (this.#hasSavepoint) this.#connection.command('release job')
       return value
@@ -66,7 +66,7 @@ export class SqliteTransaction implements Transaction {
     return this.#savepoint === 'set'
   }
 
-  /** Begins a savepoint for the job's further writes. A connection that only reads has no jobs. */
+  /** Creates the job's savepoint, unless it exists. Does nothing on a connection for reads, which runs no jobs. */
   #beginSavepoint(): void {
     if (this.#savepoint !== 'needed') return
     this.#connection.command('savepoint job')
@@ -106,8 +106,7 @@ export class SqliteTransaction implements Transaction {
   }
 
   /**
-   * Reads separately for each job. Jobs that share a commit run in sequence, and each job sees the changes that earlier
-   * ones made.
+   * Calls `read` again for each job, because the jobs of a group run in sequence, and each may have changed the data.
    */
   async shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T> {
     return read(this)

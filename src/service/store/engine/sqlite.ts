@@ -7,7 +7,7 @@ import type { KeyWrapping } from './key-wrapping.ts'
 import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked } from './sqlite-connection.ts'
-import { createPrivateFile, isEmpty, makePrivate, ownFiles, requireUsableFile, watchFiles } from './sqlite-file.ts'
+import { createPrivateFile, fileSuffixes, isEmpty, makePrivate, requireUsableFile, watchFiles } from './sqlite-file.ts'
 import { SpoiledError, SqliteTransaction } from './sqlite-transaction.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 
@@ -19,18 +19,18 @@ interface OpenSqlite {
 }
 
 /**
- * Opens a store over one SQLite file, or over a database in memory if the path is `:memory:`. Several processes may
- * share the file.
+ * Opens a store on one SQLite file, or on a database in memory if the path is `:memory:`. Several processes may share
+ * the file.
  *
  * One connection commits transactions in groups. Most of the cost of a commit is the wait for the disk, so all
- * transactions that arrive during this wait share the next commit. They run in sequence, and are answered when the
- * group is durable. A transaction that reads after a write gets a savepoint. If a transaction without a savepoint fails
- * amid its writes, the whole group runs again with savepoints.
+ * transactions that arrive during this wait share the next commit. They run in sequence, and their callers get the
+ * results when the group is durable. A transaction that reads after a write gets a savepoint. If a transaction without
+ * a savepoint fails after one of its writes, the whole group runs again with savepoints.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
     if (!createPrivateFile(path)) await whenUnlocked(system, () => requireUsableFile(path))
-    for (const suffix of ownFiles) makePrivate(path + suffix)
+    for (const suffix of fileSuffixes) makePrivate(path + suffix)
   }
   // The driver's own wait for a lock would block the thread, so it is off and `whenUnlocked` waits instead.
   const database = new DatabaseSync(path, { timeout: 0 })
@@ -38,7 +38,7 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
     await whenUnlocked(system, () => database.exec(settings))
     if (isEmpty(database)) await whenUnlocked(system, () => createTables(database, system))
     const store = new GroupCommittingStore(database, { path, system, wrapping, isResettable })
-    // Removes the unwrapped keys from the log as well as from the file.
+    // `wrapKeys` has replaced the keys in the database. Emptying the log removes the old copies there too.
     if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
     return store
   } catch (error) {
@@ -48,8 +48,8 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
 }
 
 /**
- * With `synchronous = full`, a commit is on the disk when it returns, so a power cut loses no transaction whose caller
- * has its answer. After a burst of writes, the log shrinks to 8 MiB as soon as its content is in the file.
+ * With `synchronous = full`, a commit is on the disk when it returns, so a power failure loses no transaction that was
+ * reported as committed. After a burst of writes, the log shrinks to 8 MiB once its content is in the database file.
  */
 const settings = `
   pragma journal_mode = wal;
@@ -61,22 +61,22 @@ const settings = `
 `
 
 /**
- * The maximum number of jobs in a group. It limits how long the first job waits for the last one, and how many jobs a
- * failed commit undoes.
+ * The maximum number of jobs in a group. It limits how long the first job waits for the last one, and how many jobs
+ * fail if the commit fails.
  */
 const groupLimit = 64
-/** The maximum number of event-loop turns for which a group waits for more jobs. */
+/** The maximum number of turns of the event loop in which a group waits for more jobs. */
 const gatheringTurns = 16
 const queueLimit = 10_000
 const attemptLimit = 20
-/** The maximum number of attempts to get a lock. With 1 to 10 ms between them, they take about five seconds. */
+/** The maximum number of attempts to get a lock. With pauses of 1 to 10 ms, they take about five seconds in all. */
 const lockAttemptLimit = 900
 
 interface Job {
   work: (tx: Transaction) => Promise<unknown>
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
-  /** Answers the caller, once the group is durable. */
+  /** Resolves or rejects the caller's promise once the group is durable. */
   settle: () => void
 }
 
@@ -92,7 +92,7 @@ class GroupCommittingStore implements Store {
   readonly #wrapping: KeyWrapping
   readonly #isResettable: boolean
   readonly #checkFiles: () => void
-  /** The clock's epoch at the end of the last read. Each world has its own epoch. */
+  /** The clock's epoch at the end of the last read. Whenever the world is replaced, a new epoch begins. */
   #epoch: unknown
   /** The connection for reads. The first read opens it. */
   #reader: { connection: Connection; tx: Transaction } | undefined
@@ -113,15 +113,15 @@ class GroupCommittingStore implements Store {
   transaction<T>(work: (tx: Transaction) => Promise<T>, { partyId }: TransactionOptions = {}): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
     if (this.#queue.length >= queueLimit) return Promise.reject(new StoreBusyError('Too many transactions.'))
-    return this.#wait(work, (job) => this.#queue.push(partyId, job))
+    return this.#enqueue(work, (job) => this.#queue.push(partyId, job))
   }
 
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#closed) return Promise.reject(new StoreBusyError('The database is closed.'))
-    return this.#wait(work, (job) => this.#queue.pushUrgent(job))
+    return this.#enqueue(work, (job) => this.#queue.pushUrgent(job))
   }
 
-  #wait<T>(work: (tx: Transaction) => Promise<T>, join: (job: Job) => void): Promise<T> {
+  #enqueue<T>(work: (tx: Transaction) => Promise<T>, join: (job: Job) => void): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     join({ work, resolve: resolve as Job['resolve'], reject, settle: () => {} })
     this.#draining ??= this.#drain()
@@ -138,12 +138,12 @@ class GroupCommittingStore implements Store {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       const begun = this.#epoch ?? this.#epochNow()
       const [outcome] = await Promise.allSettled([this.#readOnce(work)])
-      // A read that began in one world and ended in another saw parts of both.
+      // If the world was replaced during the read, `work` may have seen parts of both worlds, so it runs again.
       if (this.#epochNow() !== begun) continue
       if (outcome.status === 'rejected') throw outcome.reason
       return outcome.value
     }
-    throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: the world was replaced in each.`)
+    throw new StoreBusyError(`Gave up after ${attemptLimit} attempts: the world was replaced during each.`)
   }
 
   async #readOnce<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -152,13 +152,13 @@ class GroupCommittingStore implements Store {
     try {
       return await work(this.#reader.tx)
     } catch (error) {
-      // A connection that failed is not used again.
+      // The next read opens a new connection.
       if (error instanceof StoreBusyError) this.#endReader()
       throw error
     }
   }
 
-  /** Reads the epoch, and stores it so that later reads can compare with it. */
+  /** Reads the epoch, and stores it for the comparison after the next read. */
   #epochNow(): unknown {
     this.#reader ??= this.#openReader()
     this.#epoch = this.#reader.connection.value('select "epoch" from "clock"')
@@ -196,8 +196,8 @@ class GroupCommittingStore implements Store {
   }
 
   /**
-   * Waits as long as each turn of the event loop brings more jobs, because requests that arrive together are delivered
-   * one by one.
+   * Waits until a turn of the event loop adds no more jobs to the queue. Jobs that arrive together need several turns,
+   * because the event loop delivers their requests one by one.
    */
   async #gather(): Promise<void> {
     for (let turn = 0; turn < gatheringTurns; turn++) {
@@ -207,7 +207,7 @@ class GroupCommittingStore implements Store {
     }
   }
 
-  /** Commits a group of waiting jobs. If a job spoils the group, all its jobs run again, each under a savepoint. */
+  /** Commits a group of waiting jobs. After a SpoiledError, all jobs of the group run again with savepoints. */
   async #commitGroup(): Promise<void> {
     const group: Job[] = []
     let isSpoiled = false
@@ -235,7 +235,7 @@ class GroupCommittingStore implements Store {
       this.#connection.command('commit')
     } catch (error) {
       const reason = this.#connection.rollback(error)
-      // If no job could begin, the waiting jobs would get the same error after the same wait. They fail now instead.
+      // If no job could start, all jobs in the queue fail now. Otherwise they would wait as long for the same error.
       const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return
@@ -243,11 +243,11 @@ class GroupCommittingStore implements Store {
     for (const job of group) job.settle()
   }
 
-  /** Runs a job and decides how it will be settled. Throws only errors that undo the whole group. */
-  async #attempt(job: Job, isCareful: boolean): Promise<void> {
+  /** Runs a job, and prepares its `settle`. @throws SpoiledError if the whole group must run again. */
+  async #attempt(job: Job, forceSavepoint: boolean): Promise<void> {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       try {
-        const value = await this.#tx.run(job.work, isCareful)
+        const value = await this.#tx.run(job.work, forceSavepoint)
         job.settle = () => job.resolve(value)
         return
       } catch (error) {
@@ -256,7 +256,7 @@ class GroupCommittingStore implements Store {
         if (!(error instanceof StaleWriteError)) return
       }
     }
-    job.settle = () => job.reject(new StoreBusyError(`Gave up after ${attemptLimit} attempts: too contended.`))
+    job.settle = () => job.reject(new StoreBusyError(`Gave up after ${attemptLimit} attempts because of conflicts.`))
   }
 }
 
@@ -272,7 +272,7 @@ function createTables(database: DatabaseSync, system: System): void {
   }
 }
 
-/** Runs `use` once no other connection has the lock it needs. Waits without blocking the thread. */
+/** Runs `use`, and repeats it while another connection has the lock that it needs. Does not block the thread. */
 async function whenUnlocked(system: System, use: () => void | Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
