@@ -16,21 +16,21 @@ import type { Session } from './postgres-session.ts'
 import type { RealClock } from './real-clock.ts'
 import type { Finish, Transaction } from './store.ts'
 
-/** The dependencies of every transaction of a store. */
+/** The dependencies that all transactions of a store share. */
 export interface Surroundings {
   clock: RealClock
   wrapping: KeyWrapping
 }
 
-/** The capabilities of a transaction that depend on whether it shares its database transaction. */
+/** The methods that work differently in a shared transaction, in one that runs alone, and in one that only reads. */
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
-  /** Prepares for a statement that only a rollback of the whole database transaction can undo. */
+  /** Throws if the job must not send a statement that only a rollback of the whole database transaction can undo. */
   mayWriteEarly(): void
 }
 
 /**
- * The transaction of one job. Reads are sent at once. Writes are sent together when the job ends or reads again. A job
- * that reads first and is then refused has sent nothing that must be undone.
+ * The transaction of one job. Reads are sent immediately. Writes are collected, and are sent together when the job ends
+ * or reads again. If a job fails before that, the database has nothing to undo.
  */
 export class PostgresTransaction implements Transaction {
   readonly dialect = 'postgres'
@@ -66,7 +66,7 @@ export class PostgresTransaction implements Transaction {
     this.#pending = new PendingWrites(receiver, this.#endings)
   }
 
-  /** Created only for code that builds its own queries. The hot paths use prepared queries. */
+  /** The query builder. It is created on first use, because most jobs use only prepared queries. */
   get db(): Kysely<Tables> {
     this.#db ??= directKysely(kyselyDialect, (query) => this.query(query))
     return this.#db
@@ -98,7 +98,7 @@ export class PostgresTransaction implements Transaction {
     return this.#pending.savepoint(work)
   }
 
-  /** Runs all deferred `finish` functions, and sends all waiting writes. */
+  /** Runs the `finish` functions of all deferred items, and sends all pending writes. */
   async finish(): Promise<void> {
     await this.#endings.run(this)
     this.#pending.send()

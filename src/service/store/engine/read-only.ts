@@ -3,16 +3,16 @@ import { KeyWrapping } from './key-wrapping.ts'
 import { RealClock } from './real-clock.ts'
 import type { Store, Transaction } from './store.ts'
 
-/** A database opened only for reading. Neither its tables nor the files next to it change. */
+/** A database opened only for reading. Reading changes neither it nor the files next to it. */
 export interface ReadOnlyDatabase {
-  /** Runs `work` on a state of the database that does not change meanwhile. */
+  /** Runs `work` on a consistent snapshot of the database. */
   read: Store['read']
-  /** Returns whether the same user could write to the database. */
+  /** Returns whether the current user has permission to write to the database. */
   isWritable(tx: Transaction): Promise<boolean>
   close(): Promise<void>
 }
 
-/** Opens a database of any origin for reading. @throws Error if it cannot be opened. */
+/** Opens a database for reading, whichever program created it. @throws Error if it cannot be opened. */
 export async function openReadOnly(url: string, secrets: readonly string[] | undefined): Promise<ReadOnlyDatabase> {
   const wrapping = new KeyWrapping(secrets, realSystem)
   return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)
@@ -53,7 +53,7 @@ async function openServer(url: string, wrapping: KeyWrapping): Promise<ReadOnlyD
   return {
     read: (work) => readers.read(work),
     async isWritable({ db }) {
-      // Reads the default for new transactions, because this one is read-only in any case.
+      // Checks the default for new transactions, because this transaction itself is always read-only.
       const { rows } = await sql<{ may: boolean }>`
         select not pg_is_in_recovery() and current_setting('default_transaction_read_only') = 'off'
           and has_table_privilege('clock', 'UPDATE') as may`.execute(db)

@@ -2,7 +2,7 @@ import type { System } from '../../../core/system.ts'
 
 /** The time values that one query read from the database. */
 export interface TimeReading {
-  /** The time on the database server's clock; null for SQLite, which has no clock of its own. */
+  /** The time on the database server's clock; null for SQLite, which has no server. */
   databaseNowMs: number | null
   /** The latest real time that a process has stored in the database. */
   highestMs: number

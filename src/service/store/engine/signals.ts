@@ -1,7 +1,7 @@
-/** The topic sent after a change. */
+/** The topic sent after a process has changed data that other processes may be watching. */
 export const changesTopic = 'changes'
 
-/** The topic sent after the sandbox's clock was moved. */
+/** The topic sent when the sandbox clock has been moved. */
 export const clockTopic = 'clock'
 
 /**
@@ -9,7 +9,7 @@ export const clockTopic = 'clock'
  * tables. A lost notification loses no data: the tables hold everything and are polled anyway.
  */
 export interface Signals {
-  /** Sends a topic to the other processes soon. */
+  /** Sends a topic to the other processes, possibly after a short delay. */
   send(topic: string): void
   /** Calls `onSignal` when another process sends the topic, until the returned function is called. */
   subscribe(topic: string, onSignal: () => void): () => void

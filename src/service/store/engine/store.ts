@@ -7,12 +7,13 @@ import type { RealClock } from './real-clock.ts'
 
 /** The current load of a store, and its totals since it was opened. */
 export interface StoreLoad {
-  /** Transactions that wait for their turn. */
+  /** The number of transactions that wait to be run. */
   waiting: number
+  /** The number of connections that are running transactions. */
   connections: number
-  /** Commits. Each commit includes one or more transactions. */
+  /** The number of database transactions begun. Each runs one or more transactions of the service. */
   groups: number
-  /** Transactions that were run again. */
+  /** The number of times that a transaction was run again. */
   retries: number
 }
 
@@ -23,29 +24,30 @@ export interface StoreLoad {
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
   readonly clock: RealClock
-  /** Serializes batches of due effects, because two at once would block the thread for twice as long. */
+  /** Runs batches of due effects one at a time. Two batches at once would block the thread for twice as long. */
   readonly settling: Turns
   /**
    * Runs `work` in a transaction. Several calls may share one database transaction. If `work` throws, its changes are
    * rolled back, and the error is rethrown. After a `StaleWriteError` or a serialization failure in the database,
    * `work` runs again, up to a limit. So `work` must have no effects except through `tx`.
-   * @throws StoreBusyError if the database cannot run the transaction now. The transaction then has no effect.
+   * @throws StoreBusyError if the database cannot run the transaction now.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /**
-   * Runs `work` as `transaction` does, but ahead of all waiting transactions. It is for small queries that must not
-   * wait while the database is busy.
+   * Runs `work` as `transaction` does, but without waiting behind other transactions. Only small queries that must not
+   * wait while the database is busy should use it.
    */
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
-   * Reads durable data without waiting for writers; it must not write. Each query may see a different moment, so facts
-   * that must agree belong in one query. All queries see the same world, either before or after a reset of the sandbox.
-   * @throws StoreBusyError as above.
+   * Runs `work`, which must only read. It sees durable data and does not wait for writers. Each query may see a later
+   * state than the previous query, so values that must agree belong in one query. If the sandbox is reset meanwhile,
+   * all queries see the world before the reset, or all see the world after it.
+   * @throws StoreBusyError if the database cannot run the queries now.
    */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Reads as `read` does, but from a standby, which may lag a little; undefined if there is no standby. */
   readonly readBehind?: Store['read'] | undefined
-  /** Returns the load; the method is missing if the store does not count it. */
+  /** Returns the load. Stores that do not measure their load lack this method. */
   load?(): StoreLoad
   close(): Promise<void>
 }
@@ -53,9 +55,9 @@ export interface Store {
 export interface Transaction {
   readonly dialect: Store['dialect']
   readonly db: Kysely<Tables>
-  /** Real time. The database records the latest time seen. */
+  /** This process's view of real time. */
   readonly clock: RealClock
-  /** Encrypts the keys in the database, so that read access to it does not reveal them. */
+  /** Encrypts the keys that the database stores, so that read access to the database does not reveal them. */
   readonly wrapping: KeyWrapping
   readonly journal: Journal
   /** Runs a compiled query and returns its result. */
@@ -68,29 +70,29 @@ export interface Transaction {
    */
   write(query: CompiledQuery, rowLabel?: string): Promise<void>
   /**
-   * Defers `item` to `finish`, which gets all such items when the transaction's work is done. Use it for writes to rows
-   * that other transactions also write, so that the locks on these rows are held only briefly. A savepoint that is
-   * rolled back drops its items.
+   * Saves `item` until the transaction's work is done. Then `finish` is called once with all items that were saved for
+   * it. Use this method for writes to rows that other transactions also write, so that the locks on these rows are held
+   * only briefly. A rollback to a savepoint drops the items that were added after the savepoint.
    */
   atEnd<Item>(finish: Finish<Item>, item: Item): void
   /** Returns the items deferred to `finish` so far. */
   deferred<Item>(finish: Finish<Item>): readonly Item[]
-  /** Reads data once for all jobs that share a database transaction. No job that shares one may change that data. */
+  /** Calls `read` once for all jobs in a shared database transaction. These jobs must not change the data it reads. */
   shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Runs `work`. If it throws, its writes are undone, earlier ones are kept, and the error is rethrown. */
+  /** Runs `work`. If it throws, only the writes of `work` are undone, and the error is rethrown. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
   /** Claims a name until the transaction ends. Returns false at once if another transaction of this process has it. */
   claim(name: string): boolean
-  /** Waits for the lock with this name, and keeps it until the transaction ends. */
+  /** Waits for the lock with this name, and holds it until the transaction ends. */
   lock(name: string): Promise<void>
   /**
-   * Locks everything that belongs to a party. Unlike with `lock`, a transaction that has to wait gives up its
-   * connection: it may be rolled back here and run again when its turn comes. It keeps its claims while it waits.
+   * Locks everything that belongs to a party. Unlike with `lock`, a transaction that has to wait may be rolled back
+   * here, so that its connection is free, and run again later. It keeps its claims while it waits.
    */
   lockParty(partyId: string): Promise<void>
   /**
-   * Declares that the following statements lock rows of several parties. If the transaction is shared, it is rolled
-   * back and runs again alone.
+   * Declares that the following statements lock rows of several parties. If the transaction shares a database
+   * transaction with others, it is rolled back and runs again alone.
    */
   runAlone(): void
 }
@@ -100,26 +102,26 @@ export type Finish<Item> = (tx: Transaction, items: readonly Item[]) => Promise<
 
 /** The properties of a transaction that are known before it runs. */
 export interface TransactionOptions {
-  /** The party whose lock it will most likely take. Transactions with the same party run in sequence. */
+  /** The party whose lock the transaction will probably take. Transactions with the same party run in sequence. */
   partyId?: string | undefined
   /**
-   * The name it will claim. A transaction whose name is already claimed does not wait for the party, because it will be
-   * refused.
+   * The name that the transaction will claim. If the name is already claimed, the transaction does not wait for the
+   * party, because it will be refused anyway.
    */
   claim?: string | undefined
   /**
-   * A name for the work it does. Once a transaction of this kind has turned out not to be shareable, later ones are not
-   * shared either.
+   * A name for the type of work. Only transactions with a kind can share a database transaction. Once one of them had
+   * to run alone, later transactions of its kind run alone from the start.
    */
   kind?: string | undefined
   /**
-   * Whether it reads and changes everything. While it runs, no other transaction of any process runs. On a store that
-   * cannot be reset, this has no effect.
+   * Whether the transaction may read and change all tables, so that no other transaction of any process may run at the
+   * same time. Has no effect on a store that cannot be reset.
    */
   alone?: boolean | undefined
 }
 
-/** Thrown if a compare-and-set finds a version other than the one that was read. */
+/** Thrown if a write finds that its row has changed since the transaction read it. */
 export class StaleWriteError extends Error {
   /** The name of the row. */
   readonly rowLabel: string
@@ -131,15 +133,15 @@ export class StaleWriteError extends Error {
   }
 }
 
-/** Checks that a compare-and-set changed its one row. @throws StaleWriteError if it did not. */
+/** Checks that a write changed exactly one row. @throws StaleWriteError if it did not. */
 export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, rowLabel: string): void {
   const changed = 'rows' in result ? result.numAffectedRows : result.numUpdatedRows
   if (changed !== 1n) throw new StaleWriteError(rowLabel)
 }
 
 /**
- * Thrown if the database is locked, full, unreachable or too contended. The transaction had no effect and may be
- * retried.
+ * Thrown if the database is locked, full, unreachable or overloaded. The transaction had no effect, unless it was
+ * committed and only the answer was lost. It may be retried with an idempotency key.
  */
 export class StoreBusyError extends Error {
   constructor(message: string, options?: ErrorOptions) {

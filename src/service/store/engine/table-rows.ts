@@ -3,7 +3,7 @@ import { keyOf } from '../schema/table.ts'
 import { type Tables, tables } from '../schema/tables.ts'
 import type { Transaction } from './store.ts'
 
-/** A row of any table as it is stored. */
+/** A row of any table, with its values as stored. */
 export type AnyRow = Record<string, unknown>
 
 /**

@@ -1,12 +1,9 @@
-/**
- * Thrown if the database belongs to another program, another version or the other environment. Trying again cannot
- * help.
- */
+/** Thrown if the database belongs to another program, version or environment, so that retrying is pointless. */
 export class WrongDatabaseError extends Error {
   override readonly name: string = 'WrongDatabaseError'
 }
 
-/** Thrown if a pre-release of payments-mcp with other tables created the database. */
+/** Thrown if the database was created by a pre-release of payments-mcp with a different schema. */
 export class OtherSchemaError extends WrongDatabaseError {
   override readonly name = 'OtherSchemaError'
 }

@@ -6,7 +6,7 @@ export const accessTokens = table({
   /** The exchanged key. */
   credentialId: text,
   secretHash: text,
-  /** In real time, so moving the sandbox's clock does not make the token expire. */
+  /** The expiry in real time, so that moving the sandbox clock does not make the token expire. */
   expiresAtMs: bigint,
   /** The party that owns the key. */
   partyId: text,
@@ -14,7 +14,7 @@ export const accessTokens = table({
   $uniqueIndexes: ['secretHash'],
 })
 
-/** A short-lived token issued in exchange for an access token. */
+/** A short-lived token for requests under one grant, issued in exchange for an access token. */
 export const grantTokens = table({
   id: text,
   grantId: text,

@@ -1,9 +1,9 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** An action, or a refused attempt. Rows are never changed; each contains the hash of the previous row. */
+/** A logged action or refused attempt. Rows never change. Each contains the hash of the party's previous row. */
 export const activity = table({
   id: text,
-  /** The party whose credential acted. Each party has its own chain. */
+  /** The party whose credential was used. The rows of each party form a separate chain. */
   partyId: text,
   operation: text,
   /** `visitor` is a person without a credential who opened a page through its link. */
@@ -32,7 +32,7 @@ export const activity = table({
 
 export type ActivityRow = RowOf<typeof activity>
 
-/** The resources that each row of a party's chain names. On SQLite, `resourcesTrigger` writes them. */
+/** The ids in `activity.resourceIds`, one in each row, for lookups by resource. */
 export const activityResources = table({
   partyId: text,
   resourceId: text,
@@ -42,8 +42,8 @@ export const activityResources = table({
 })
 
 /**
- * SQLite's trigger that lists the resources of a new row. PostgreSQL inserts the row and its resources in one
- * statement. When a snapshot is restored, the resources already exist.
+ * The SQLite trigger that inserts the resources of a new row into `activityResources`. PostgreSQL needs no trigger,
+ * because one statement inserts the row and its resources. When a snapshot is restored, the resources already exist.
  */
 export const resourcesTrigger = `create trigger "activity_resources" after insert on "activity" begin
   insert or ignore into "activityResources" ("partyId", "resourceId", "sequence")

@@ -12,14 +12,13 @@ export const agents = table({
   createdAtMs: bigint,
   /** JSON object of strings. */
   tags: text,
-  /** The part of the handle that names the agent. */
   slug: nullable(text),
-  /** JSON of `AgentLimits`: caps on the agent's payments from the wallets of its own party; null if it has none. */
+  /** JSON of `AgentLimits`: caps on the agent's payments from its own party's wallets; null if there are none. */
   limits: nullable(text),
   updatedBy: nullable(text),
   /** Null until the agent is changed for the first time. */
   updatedAtMs: nullable(bigint),
-  /** When one of its credentials was last used. The recorded time may be up to a minute late. */
+  /** When one of the agent's credentials was last used. A use may be recorded up to a minute later. */
   lastActiveAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['partyId status id', 'id'],

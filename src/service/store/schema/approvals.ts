@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A decision that a payment waits for. The database allows one for each payment. */
+/** A request for a person's decision on a payment. Each payment has at most one. */
 export const approvals = table({
   id: text,
   partyId: text,

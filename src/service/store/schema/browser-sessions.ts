@@ -6,7 +6,7 @@ export const signInSessions = table({
   userId: text,
   createdAtMs: bigint,
   expiresAtMs: bigint,
-  /** Whether the session began without a password. Anyone on the sandbox's machine may sign in this way. */
+  /** Whether the user signed in with one click, which any local program can do, and has entered no password since. */
   oneClick: flag,
   $key: ['idHash'],
   $indexes: ['expiresAtMs', 'userId'],
@@ -27,7 +27,7 @@ export const signInLinks = table({
 
 export type SignInLinkRow = RowOf<typeof signInLinks>
 
-/** A browser in which a user has signed in before, identified by the hash of its cookie. Its times are real time. */
+/** A browser in which a user has signed in, identified by the hash of a cookie. The times are real time. */
 export const knownBrowsers = table({
   idHash: text,
   userId: text,

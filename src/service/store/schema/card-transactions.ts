@@ -7,7 +7,7 @@ export const cardTransactions = table({
   walletId: text,
   cardId: text,
   kind: text as Column<'purchase' | 'refund'>,
-  /** The refunded purchase. */
+  /** For a refund, the purchase that is refunded. */
   purchaseId: nullable(text),
   merchantName: text,
   currency: text as Column<'USD'>,
@@ -20,7 +20,7 @@ export const cardTransactions = table({
   heldCents: bigint,
   capturedCents: bigint,
   refundedCents: bigint,
-  /** The time at which an authorization lapses unless it is captured. */
+  /** The time at which the hold expires unless the purchase is captured; null if nothing is held. */
   holdExpiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   updatedAtMs: bigint,

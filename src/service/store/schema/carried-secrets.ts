@@ -1,16 +1,17 @@
 import { integer, type RowOf, table, text } from './table.ts'
 
 /**
- * Secrets that retired root keys derived for existing records, such as a checkout's address or a webhook's secret. They
- * keep working although their keys are gone.
+ * A secret that a retired root key derived for an existing record, such as the signing secret of a webhook. The secret
+ * stays valid although the key was deleted.
  */
 export const carriedSecrets = table({
-  /** SHA-256 of the text that the secret was derived from. */
+  /** SHA-256 of the string that the secret was derived from. */
   textHash: text,
-  /** The root key that derived the secret. */
+  /** The id of the deleted root key that derived the secret. */
   keyId: integer,
-  /** The root key that seals the secret now. */
+  /** The id of the root key that the secret is encrypted with. */
   sealedBy: integer,
+  /** The encrypted secret. */
   sealed: text,
   $key: ['textHash', 'keyId'],
   $indexes: ['sealedBy'],
