@@ -3,19 +3,17 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, test } from 'vitest'
 
-/**
- * Checks the rules of the house (CONTRIBUTING.md) by reading the files. Each rule proves on a bad sample that it can
- * fail.
- */
+/** Checks the project's code rules (CONTRIBUTING.md) against its files. Samples prove that each check can fail. */
 
 interface Rule {
   name: string
-  /** Whether the rule covers the file at this path, relative to the repository. */
+  /** Returns whether the rule applies to the file at this path, which is relative to the repository. */
   covers: (path: string) => boolean
-  /** Returns the faults of the text in words; an empty list if there are none. */
-  faults: (text: string, path: string) => string[]
+  /** Returns a description of each violation in the file's text. */
+  violations: (text: string, path: string) => string[]
+  /** A sample with exactly one violation. */
   bad: Sample
-  /** A sample that the rule allows. */
+  /** A similar sample without violations. */
   good: Sample
 }
 
@@ -28,15 +26,15 @@ const inside =
   (...folders: string[]) =>
   (path: string) =>
     folders.some((folder) => path.startsWith(`${folder}/`))
-const product = (path: string) => inside('src', 'tools')(path) && path.endsWith('.ts')
-const code = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
+const isProduct = (path: string) => inside('src', 'tools')(path) && path.endsWith('.ts')
+const isCode = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
 
-/** Returns a check that the pattern does not occur in code. Comments and quoted texts don't count. */
+/** Returns a check that reports every match of the pattern, except in comments and quoted strings. */
 const without = (pattern: RegExp) => (text: string) =>
-  [...bare(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
+  [...withoutCommentsAndStrings(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
 
-/** The service's rooms: each may import those before it. */
-const serviceFloors = floors(
+/** The service's rooms, each with the other rooms that it may import: the shared ones and all rooms before it. */
+const serviceRooms = layeredImports(
   ['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
   [
     'src/service/rules/',
@@ -54,7 +52,7 @@ const serviceFloors = floors(
   ],
 )
 
-/** The MCP server's rooms, each with the other rooms it may import. */
+/** The rooms in src/mcp/, each with the other rooms in src/mcp/ that it may import. */
 const mcpRooms = {
   'server.ts': [
     ...[
@@ -89,8 +87,8 @@ const mcpRooms = {
 }
 
 /**
- * The rooms of the product, each with the rooms it may import besides itself. A file belongs to the innermost room
- * around it.
+ * The rooms of the product, each with the rooms it may import besides itself. A room is a folder or a single file. If
+ * a file is in several nested rooms, the innermost one counts.
  */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/core/': [],
@@ -102,41 +100,41 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/client/': ['src/core/', 'src/config/', 'tools/'],
   'src/auth/': ['src/core/', 'src/display/', 'src/config/', 'src/client/'],
   'src/simulate/': ['src/core/', 'src/config/', 'tools/', 'src/client/'],
-  ...inMcp(['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
-  ...serviceFloors,
+  ...mcpImports(['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/client/', 'src/auth/']),
+  ...serviceRooms,
   'src/rehearse/': [
     ...['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/worlds/', 'src/client/'],
-    ...Object.keys(serviceFloors),
+    ...Object.keys(serviceRooms),
   ],
-  'src/commands/': composed(),
-  'src/testing/': ['src/commands/', ...composed()],
+  'src/commands/': commandImports(),
+  'src/testing/': ['src/commands/', ...commandImports()],
   'src/': ['src/commands/'],
 }
 
-/** Returns the rooms that `src/commands/` composes into the program. */
-function composed(): readonly string[] {
+/** Returns the rooms that `src/commands/` may import. */
+function commandImports(): readonly string[] {
   const parts = ['core', 'display', 'config', 'openapi', 'worlds', 'client', 'auth', 'simulate', 'rehearse'].map(
     (room) => `src/${room}/`,
   )
-  return [...parts, 'tools/', ...Object.keys(inMcp([])), ...Object.keys(serviceFloors)]
+  return [...parts, 'tools/', ...Object.keys(mcpImports([])), ...Object.keys(serviceRooms)]
 }
 
-function inMcp(under: readonly string[]): Record<string, readonly string[]> {
+function mcpImports(shared: readonly string[]): Record<string, readonly string[]> {
   const entries = Object.entries(mcpRooms)
   return Object.fromEntries(
-    entries.map(([room, below]) => [`src/mcp/${room}`, [...under, ...below.map((other) => `src/mcp/${other}`)]]),
+    entries.map(([room, others]) => [`src/mcp/${room}`, [...shared, ...others.map((other) => `src/mcp/${other}`)]]),
   )
 }
 
-function floors(under: readonly string[], upwards: readonly string[]): Record<string, readonly string[]> {
-  return Object.fromEntries(upwards.map((floor, at) => [floor, [...under, ...upwards.slice(0, at)]]))
+function layeredImports(shared: readonly string[], ordered: readonly string[]): Record<string, readonly string[]> {
+  return Object.fromEntries(ordered.map((room, at) => [room, [...shared, ...ordered.slice(0, at)]]))
 }
 
 const rules: readonly Rule[] = [
   {
-    name: 'imports run down: each room imports itself and the rooms below it',
-    covers: product,
-    faults: (text, path) =>
+    name: 'a room imports only itself and the rooms that are listed for it',
+    covers: isProduct,
+    violations: (text, path) =>
       importsOf(text, path)
         .filter(({ file }) => file !== undefined && !allowed(path, file))
         .map(({ file }) => `imports ${file}`),
@@ -144,9 +142,9 @@ const rules: readonly Rule[] = [
     good: { path: 'src/cli.ts', text: "import { main } from './commands/main.ts'" },
   },
   {
-    name: 'a rule of the service imports only errors, faults, types, permissions, masking and the texts of money',
+    name: 'the rules of the service import only types, other rules, errors, faults, masking, permissions and money',
     covers: inside('src/service/rules'),
-    faults: (text, path) =>
+    violations: (text, path) =>
       importsOf(text, path)
         .filter(({ file, typeOnly }) => {
           if (file === undefined) return !typeOnly
@@ -162,9 +160,9 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'a page imports its own folder and the frame of all pages, and no other page',
-    covers: (path) => product(path) && path.startsWith('src/service/') && pageOf(path) !== 'mount.ts',
-    faults: (text, path) =>
+    name: 'a page imports no other page, only the frame that all pages share',
+    covers: (path) => isProduct(path) && path.startsWith('src/service/') && pageOf(path) !== 'mount.ts',
+    violations: (text, path) =>
       importsOf(text, path)
         .filter(({ file }) => {
           const [importer, imported] = [pageOf(path), file && pageOf(file)]
@@ -176,9 +174,9 @@ const rules: readonly Rule[] = [
     good: { path: 'src/service/pages/card/view.ts', text: "import { formPage } from '../frame/form-page.ts'" },
   },
   {
-    name: 'only the back room of a page reads the store',
+    name: 'the frame and the routes, views and words of a page do not import the store',
     covers: (path) => /^src\/service\/pages\/(frame\/|.*\b(routes|view|words)\.ts$)/.test(path),
-    faults: (text, path) =>
+    violations: (text, path) =>
       importsOf(text, path)
         .filter(({ file }) => file !== undefined && inside('src/service/store', 'src/service/tokens')(file))
         .map(({ file }) => `imports ${file}`),
@@ -189,27 +187,27 @@ const rules: readonly Rule[] = [
     good: { path: 'src/service/pages/connect/link.ts', text: "import { findParty } from '../../store/parties.ts'" },
   },
   {
-    name: 'only the store imports a database',
-    covers: (path) => product(path) && !path.startsWith('src/service/store/'),
-    faults: (text, path) => packageFaults(text, path, /^(kysely|pg|node:sqlite|sqlite)(\/|$)/),
+    name: 'only the store imports a database library',
+    covers: (path) => isProduct(path) && !path.startsWith('src/service/store/'),
+    violations: (text, path) => packageViolations(text, path, /^(kysely|pg|node:sqlite|sqlite)(\/|$)/),
     bad: { path: 'src/service/operations/wallets.ts', text: "import { sql } from 'kysely'" },
     good: { path: 'src/service/store/engine/store.ts', text: "import { sql } from 'kysely'" },
   },
   {
-    name: 'only request/ opens a transaction and records its activity; the store, keys and the seed have no actor',
+    name: 'in the service, only request/, store/, tokens/ and seed.ts open transactions or record activity',
     covers: (path) =>
       inside('src/service')(path) &&
       !inside('src/service/request', 'src/service/store', 'src/service/tokens')(path) &&
       path !== 'src/service/seed.ts',
-    faults: without(/\.(transaction|aside)\(|\brecordAct\(/),
+    violations: without(/\.(transaction|aside)\(|\brecordAct\(/),
     bad: { path: 'src/service/pages/card/card-page.ts', text: 'store.transaction(async (tx) => pay(tx))' },
     good: { path: 'src/service/request/settled-transaction.ts', text: 'store.transaction(async (tx) => work(tx))' },
   },
   {
-    name: 'time, randomness and waiting come from src/core/system.ts',
-    covers: (path) => product(path) && path !== 'src/core/system.ts' && path !== 'src/service/rules/calendar.ts',
-    faults: (text, path) => [
-      ...packageFaults(text, path, /^(node:)?(crypto|timers|perf_hooks)(\/|$)/),
+    name: 'only src/core/system.ts reads the clock, waits and generates random values',
+    covers: (path) => isProduct(path) && path !== 'src/core/system.ts' && path !== 'src/service/rules/calendar.ts',
+    violations: (text, path) => [
+      ...packageViolations(text, path, /^(node:)?(crypto|timers|perf_hooks)(\/|$)/),
       ...without(
         /\bDate\b|\bset(Timeout|Interval|Immediate)\b|\bperformance\b|\bMath\.random\b|\bcrypto\.|\bprocess\.hrtime\b/,
       )(text),
@@ -218,33 +216,33 @@ const rules: readonly Rule[] = [
     good: { path: 'src/client/client.ts', text: "// not Date.now()\nheaders.get('Date')" },
   },
   {
-    name: 'the calendar computes with dates and reads no clock',
+    name: 'the calendar computes with dates, but never reads the clock',
     covers: (path) => path === 'src/service/rules/calendar.ts',
-    faults: without(/\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/),
+    violations: without(/\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/),
     bad: { path: 'src/service/rules/calendar.ts', text: 'const today = new Date()' },
     good: { path: 'src/service/rules/calendar.ts', text: 'const day = new Date(ms)' },
   },
   {
-    name: 'the environment is read in src/config/load.ts',
-    covers: (path) => product(path) && path !== 'src/config/load.ts',
-    faults: (text, path) => [
-      ...packageFaults(text, path, /^(node:)?process$/),
+    name: 'only src/config/load.ts reads environment variables',
+    covers: (path) => isProduct(path) && path !== 'src/config/load.ts',
+    violations: (text, path) => [
+      ...packageViolations(text, path, /^(node:)?process$/),
       ...without(/\bprocess\.env\b|\bprocess\[/)(text),
     ],
     bad: { path: 'src/cli.ts', text: 'if (process.env.DEBUG) start()' },
     good: { path: 'src/cli.ts', text: 'process.exitCode = 2' },
   },
   {
-    name: 'stdout is written by the cli, the commands and the simulation',
-    covers: (path) => product(path) && path !== 'src/cli.ts' && !inside('src/commands', 'src/simulate')(path),
-    faults: without(/\bprocess\.stdout\b|\bconsole\.\w+/),
+    name: 'only src/cli.ts, the commands and the simulation use the console or stdout',
+    covers: (path) => isProduct(path) && path !== 'src/cli.ts' && !inside('src/commands', 'src/simulate')(path),
+    violations: without(/\bprocess\.stdout\b|\bconsole\.\w+/),
     bad: { path: 'src/mcp/server.ts', text: "console.log('hello')" },
     good: { path: 'src/simulate/report.ts', text: "console.log('hello')" },
   },
   {
-    name: 'a file has at most 300 lines',
-    covers: product,
-    faults: (text) => {
+    name: 'a file in src/ or tools/ has at most 300 lines',
+    covers: isProduct,
+    violations: (text) => {
       const lines = text.trimEnd().split('\n').length
       return lines > 300 ? [`has ${lines} lines`] : []
     },
@@ -252,9 +250,9 @@ const rules: readonly Rule[] = [
     good: { path: 'src/config/log.ts', text: 'x\n'.repeat(300) },
   },
   {
-    name: 'a file is named after its idea, and only the catalogue and the operations of the service have an index',
-    covers: code,
-    faults: (_, path) => {
+    name: 'no file has a generic name such as utils; only tools/ and src/service/operations/ have an index.ts',
+    covers: isCode,
+    violations: (_, path) => {
       const name = posix.basename(path).replace(/\..*$/, '')
       const index = name === 'index' && !['tools/index.ts', 'src/service/operations/index.ts'].includes(path)
       return index || /^(utils?|helpers?|misc|common)$/.test(name) ? [`is named ${name}`] : []
@@ -263,45 +261,46 @@ const rules: readonly Rule[] = [
     good: { path: 'tools/index.ts', text: '' },
   },
   {
-    name: 'nothing is exported by default',
-    covers: (path) => code(path) && !path.endsWith('vitest.config.ts'),
-    faults: without(/\bexport default\b|\bas default\b/),
+    name: 'no file has a default export',
+    covers: (path) => isCode(path) && !path.endsWith('vitest.config.ts'),
+    violations: without(/\bexport default\b|\bas default\b/),
     bad: { path: 'scripts/bundle.ts', text: 'export default 1' },
     good: { path: 'scripts/bundle.ts', text: 'export const one = 1' },
   },
   {
-    name: 'a test waits for the text of a page: expect.poll instead of expect(await …)',
+    name: 'tests check the content of a page with expect.poll, not with expect(await …)',
     covers: (path) => path.startsWith('test/') && path.endsWith('.ts'),
-    faults: without(
+    violations: without(
       /\bexpect\(await \S.*\.(textContent|allTextContents|inputValue|isVisible|isHidden|getAttribute|evaluate|innerHTML)\(/,
     ),
     bad: { path: 'test/pages/claim.test.ts', text: 'expect(await page.locator(main).textContent()).toBe(one)' },
     good: { path: 'test/pages/claim.test.ts', text: 'await expect.poll(() => page.getByRole(one).textContent())' },
   },
   {
-    name: 'a comment is a whole sentence: it does not begin with Of or Those',
-    covers: code,
-    faults: (text) => [...text.matchAll(/(?:\/\*\*?|\/\/) *((?:Of|Those)\b.*)/g)].map(([, words]) => `says ${words}`),
+    name: 'no comment begins with Of or Those',
+    covers: isCode,
+    violations: (text) =>
+      [...text.matchAll(/(?:\/\*\*?|\/\/) *((?:Of|Those)\b.*)/g)].map(([, words]) => `says ${words}`),
     bad: { path: 'src/cli.ts', text: `/** ${'Of'} a form, by what it is for. */` },
     good: { path: 'src/cli.ts', text: '/** The form, by what it is for. */' },
   },
   {
-    name: 'no code is marked as unfinished',
+    name: 'no file contains a marker for unfinished work',
     covers: (path) => path !== 'package-lock.json',
-    faults: (text) =>
+    violations: (text) =>
       [...text.matchAll(new RegExp(`\\b(${['TO', 'FIX'].join('DO|')}ME)\\b`, 'g'))].map(([word]) => `has ${word}`),
     bad: { path: 'src/config/log.ts', text: `// ${'TO'}DO: later` },
     good: { path: 'src/config/log.ts', text: '// Todos are resources.' },
   },
   {
-    name: 'no file names the host of a package registry',
+    name: 'no file contains the address of a package registry',
     covers: () => true,
-    faults: (text) => [
+    violations: (text) => [
       ...[
         ...text.matchAll(
           /\bhttps?:\/\/[^\s"'`/]*(registry|npmjs|npmmirror|yarnpkg|artifactory|nexus|verdaccio|pypi)[^\s"'`]*/gi,
         ),
-      ].map(([address]) => `names ${address}`),
+      ].map(([address]) => `contains ${address}`),
       ...[...text.matchAll(/^\s*"resolved": ".*:\/\/.*$/gm)].map(([line]) => `has ${line.trim()}`),
       ...[...text.matchAll(/^\s*(@[\w-]+:)?registry\s*=.*$/gm)].map(([line]) => `has ${line.trim()}`),
     ],
@@ -313,31 +312,31 @@ const rules: readonly Rule[] = [
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = readTree()
 
-describe.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_, { covers, faults, bad, good }) => {
-  it('holds', () => {
+describe.each(rules.map((rule) => [rule.name, rule] as const))('rule: %s', (_, { covers, violations, bad, good }) => {
+  it('no file violates the rule', () => {
     const covered = [...files].filter(([path]) => covers(path))
-    expect(covered.flatMap(([path, text]) => faults(text, path).map((fault) => `${path} ${fault}`))).toEqual([])
+    expect(covered.flatMap(([path, text]) => violations(text, path).map((found) => `${path} ${found}`))).toEqual([])
   })
 
-  it('can fail', () => {
-    expect(covers(bad.path) && faults(bad.text, bad.path)).toHaveLength(1)
-    expect(covers(good.path) ? faults(good.text, good.path) : []).toEqual([])
+  it('the check reports the bad sample and accepts the good one', () => {
+    expect(covers(bad.path) && violations(bad.text, bad.path)).toHaveLength(1)
+    expect(covers(good.path) ? violations(good.text, good.path) : []).toEqual([])
   })
 })
 
-test('each file of tools/ has one file of operations/, and there are no others', () => {
+test('each resource in tools/ has a file of the same name in src/service/operations/, and vice versa', () => {
   const nouns = (folder: string) =>
     [...files.keys()].flatMap((path) => new RegExp(`^${folder}/([\\w-]+)\\.ts$`).exec(path)?.[1] ?? [])
   const described = nouns('tools').filter((noun) => !['schemas', 'kinds'].includes(noun))
   expect(nouns('src/service/operations').toSorted()).toEqual(described.toSorted())
 })
 
-describe('no files import each other in a circle', () => {
-  it('holds', () => {
-    expect(circles(new Map([...files].filter(([path]) => product(path))))).toEqual([])
+describe('circular imports', () => {
+  it('no files in src/ or tools/ import each other in a circle', () => {
+    expect(circles(new Map([...files].filter(([path]) => isProduct(path))))).toEqual([])
   })
 
-  it('can fail', () => {
+  it('the check reports a circle of three files', () => {
     const tree = new Map([
       ['src/a.ts', "import { b } from './b.ts'\nimport type { d } from './d.ts'"],
       ['src/b.ts', "import { c } from './c.ts'"],
@@ -348,12 +347,12 @@ describe('no files import each other in a circle', () => {
   })
 })
 
-describe('every file is used', () => {
-  it('holds', () => {
-    expect(unused(files, entries())).toEqual([])
+describe('unused files', () => {
+  it('every file in src/ or tools/ is used', () => {
+    expect(unusedFiles(files, entryPoints())).toEqual([])
   })
 
-  it('can fail', () => {
+  it('the check reports an unused file', () => {
     const tree = new Map([
       ['src/cli.ts', "import './a.ts'\nconst b = await import('./b.ts')\nnew URL('./c.ts', import.meta.url)"],
       ['src/a.ts', ''],
@@ -362,14 +361,14 @@ describe('every file is used', () => {
       ['src/d.ts', ''],
       ['src/dead.ts', "import './a.ts'"],
     ])
-    expect(unused(tree, ['src/cli.ts'])).toEqual(['src/dead.ts'])
+    expect(unusedFiles(tree, ['src/cli.ts'])).toEqual(['src/dead.ts'])
   })
 })
 
-/** The maximum number of code lines per room, and of files in bench. A failing test prints the table to paste. */
+/** The maximum number of code lines per room, and of files in bench. A failing test prints the current table. */
 const budget: Readonly<Record<string, number>> = {
   bench: 2253,
-  'files of bench': 20,
+  'files in bench': 20,
   src: 21,
   'src/auth': 855,
   'src/client': 785,
@@ -410,14 +409,14 @@ const budget: Readonly<Record<string, number>> = {
   tools: 4434,
 }
 
-describe('a room may only shrink: the budget', () => {
-  it('holds', () => {
+describe('the size budget', () => {
+  it('no room is larger than its row in the budget allows, and no row is much too high', () => {
     const found = sizes(files)
-    const faults = overBudget(found, budget)
-    if (faults.length > 0) expect.fail(`${faults.join('\n')}\n\nThe table as it is now:\n${tableOf(found)}`)
+    const violations = overBudget(found, budget)
+    if (violations.length > 0) expect.fail(`${violations.join('\n')}\n\nThe current table:\n${tableOf(found)}`)
   })
 
-  it('can fail in both directions', () => {
+  it('the check reports rooms that are too large, much smaller than their rows, without a row, or gone', () => {
     const lines = (count: number) => 'x()\n'.repeat(count)
     const tree = new Map([
       ['src/core/a.ts', `/* one\n * comment */\n// another\n\n${lines(1_001)}`],
@@ -438,20 +437,20 @@ describe('a room may only shrink: the budget', () => {
       'src/gone': 3,
       tools: 1_000,
       bench: 200,
-      'files of bench': 1,
+      'files in bench': 1,
     }
     expect(overBudget(sizes(tree), rows)).toEqual([
-      'src/service has 1001 and may have 1000: make it smaller, or write 1001 and say why in the commit',
-      'src/service/store has 979 and may have 1000: write 979, so that it stays so',
-      'src/new has 5 and no row: write 5, and say why in the commit',
-      'files of bench has 2 and may have 1: make it smaller, or write 2 and say why in the commit',
-      'src/gone has 0 and may have 3: delete its row',
+      'src/service has size 1001, above its budget of 1000. Make it smaller, or write 1001 and say why in the commit',
+      'src/service/store has size 979, below its budget of 1000. Write 979, so that it cannot grow back',
+      'src/new has size 5 but no row. Add a row with 5, and say why in the commit',
+      'files in bench has size 2, above its budget of 1. Make it smaller, or write 2 and say why in the commit',
+      'src/gone has a row but no code. Delete the row',
     ])
   })
 })
 
 function allowed(from: string, to: string): boolean {
-  if (!product(to)) return to === 'package.json'
+  if (!isProduct(to)) return to === 'package.json'
   const [room, other] = [roomOf(from), roomOf(to)]
   return room === other || rooms[room]?.includes(other) === true
 }
@@ -463,19 +462,19 @@ function roomOf(path: string): string {
   return innermost
 }
 
-/** Returns each circle of files that import each other: the strongly connected components (Tarjan). */
+/** Returns the files of every import circle. Finds strongly connected components with Tarjan's algorithm. */
 function circles(tree: ReadonlyMap<string, string>): string[][] {
   const found: string[][] = []
-  const met = new Map<string, { index: number; lowest: number }>()
+  const marks = new Map<string, { index: number; lowest: number }>()
   const open: string[] = []
   const visit = (path: string, text: string) => {
-    const mark = { index: met.size, lowest: met.size }
-    met.set(path, mark)
+    const mark = { index: marks.size, lowest: marks.size }
+    marks.set(path, mark)
     open.push(path)
     for (const { file } of importsOf(text, path)) {
       const next = file === undefined ? undefined : tree.get(file)
       if (file === undefined || next === undefined) continue
-      const other = met.get(file) ?? visit(file, next)
+      const other = marks.get(file) ?? visit(file, next)
       if (open.includes(file)) mark.lowest = Math.min(mark.lowest, other.lowest)
     }
     if (mark.lowest === mark.index) {
@@ -484,13 +483,13 @@ function circles(tree: ReadonlyMap<string, string>): string[][] {
     }
     return mark
   }
-  for (const [path, text] of tree) if (!met.has(path)) visit(path, text)
+  for (const [path, text] of tree) if (!marks.has(path)) visit(path, text)
   return found
 }
 
 interface Import {
   from: string
-  /** Returns the imported file's path in the repository; undefined for a package. */
+  /** The imported file's path in the repository; undefined for a package. */
   file: string | undefined
   typeOnly: boolean
 }
@@ -513,18 +512,18 @@ function pageOf(path: string): string | undefined {
   return path.match(/^src\/service\/pages\/([^/]+)/)?.[1]
 }
 
-function packageFaults(text: string, path: string, banned: RegExp): string[] {
+function packageViolations(text: string, path: string, banned: RegExp): string[] {
   return importsOf(text, path)
     .filter(({ file, from }) => file === undefined && banned.test(from))
     .map(({ from }) => `imports ${from}`)
 }
 
-/** Returns the text without comments and quoted texts. Template literals stay, because they contain code. */
-function bare(text: string): string {
+/** Returns the text without comments and quoted strings. Template literals remain, because they can contain code. */
+function withoutCommentsAndStrings(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, '')
 }
 
-function unused(tree: ReadonlyMap<string, string>, from: readonly string[]): string[] {
+function unusedFiles(tree: ReadonlyMap<string, string>, from: readonly string[]): string[] {
   const reached = new Set<string>()
   const waiting = [...from]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -533,11 +532,11 @@ function unused(tree: ReadonlyMap<string, string>, from: readonly string[]): str
     reached.add(path)
     waiting.push(...importsOf(text, path).flatMap(({ file }) => file ?? []))
   }
-  return [...tree.keys()].filter((path) => product(path) && !reached.has(path))
+  return [...tree.keys()].filter((path) => isProduct(path) && !reached.has(path))
 }
 
-/** Returns the source files of the bin and the exports in package.json. */
-function entries(): string[] {
+/** Returns the source files of the entry points in package.json: `bin` and `exports`. */
+function entryPoints(): string[] {
   const { bin, exports } = JSON.parse(files.get('package.json') ?? '') as Record<
     'bin' | 'exports',
     Record<string, string>
@@ -547,7 +546,7 @@ function entries(): string[] {
   )
 }
 
-/** Counts the code lines per room: src, its folders, the folders of its three largest folders, tools and bench. */
+/** Counts the code lines of each room and the files in bench. A nested room's lines do not count for the outer room. */
 function sizes(tree: ReadonlyMap<string, string>): Map<string, number> {
   const found = new Map<string, number>()
   const add = (room: string, count: number) => found.set(room, (found.get(room) ?? 0) + count)
@@ -555,7 +554,7 @@ function sizes(tree: ReadonlyMap<string, string>): Map<string, number> {
     const room = /^(src\/(service|mcp|rehearse)(\/[^/]+(?=\/))?|src\/[^/]+(?=\/)|src|tools|bench)\//.exec(path)?.[1]
     if (room === undefined || !/\.(ts|js|css|html|sql|sh)$/.test(path)) continue
     add(room, codeLines(text, path))
-    if (room === 'bench') add('files of bench', 1)
+    if (room === 'bench') add('files in bench', 1)
   }
   return found
 }
@@ -567,18 +566,20 @@ function codeLines(text: string, path: string): number {
   return code.split('\n').filter((line) => line.trim() !== '' && !comment.test(line)).length
 }
 
-/** Describes the wrong rows: a room may not be larger than its row, nor much smaller. */
+/** Describes the wrong rows: a room must not be larger than its row, nor much smaller. */
 function overBudget(found: ReadonlyMap<string, number>, rows: Readonly<Record<string, number>>): string[] {
   const removedRooms = Object.keys(rows).filter((room) => !found.has(room))
   return [
     ...[...found].flatMap(([room, now]) => {
       const limit = rows[room]
-      if (limit === undefined) return `${room} has ${now} and no row: write ${now}, and say why in the commit`
-      const has = `${room} has ${now} and may have ${limit}`
-      if (now > limit) return `${has}: make it smaller, or write ${now} and say why in the commit`
-      return limit - now > 20 && now < limit * 0.98 ? `${has}: write ${now}, so that it stays so` : []
+      const has = `${room} has size ${now}`
+      if (limit === undefined) return `${has} but no row. Add a row with ${now}, and say why in the commit`
+      if (now > limit)
+        return `${has}, above its budget of ${limit}. Make it smaller, or write ${now} and say why in the commit`
+      const isMuchSmaller = limit - now > 20 && now < limit * 0.98
+      return isMuchSmaller ? `${has}, below its budget of ${limit}. Write ${now}, so that it cannot grow back` : []
     }),
-    ...removedRooms.map((room) => `${room} has 0 and may have ${rows[room]}: delete its row`),
+    ...removedRooms.map((room) => `${room} has a row but no code. Delete the row`),
   ]
 }
 
@@ -587,7 +588,7 @@ function tableOf(found: ReadonlyMap<string, number>): string {
   return sorted.map(([room, lines]) => `  ${/^\w+$/.test(room) ? room : `'${room}'`}: ${lines},`).join('\n')
 }
 
-/** Returns every text file of the repository that is not built or installed. */
+/** Returns the repository's text files by path, without those that are built or installed. */
 function readTree(): Map<string, string> {
   const ignored = /(^|\/)(node_modules|dist|bundle|coverage|\.git)(\/|$)|\.(sqlite(-\w+)?|mcpb|png)$/
   const walk = (folder: string): string[] =>

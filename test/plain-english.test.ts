@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { parseSync } from 'rolldown/utils'
 import { expect, test } from 'vitest'
 
-/** The rules for texts (CONTRIBUTING.md#plain-english). A test proves with bad samples that each check can fail. */
+/** Checks the rules in CONTRIBUTING.md#plain-english. The last test proves that each check can fail. */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(root + path, 'utf8')
 
-const longestSentence = 35
+const maxWords = 35
 
-/** The changelog is a record of earlier texts. */
+/** The checked documents. The changelog is exempt, because its old entries are not rewritten. */
 const documents = [
   ...readdirSync(root).filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md'),
   ...readdirSync(`${root}docs`).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
@@ -20,19 +20,19 @@ const documents = [
 const folders = ['src', 'tools', 'bench', 'test', 'scripts', 'examples']
 const unchecked = ['test/plain-english.test.ts']
 
-const firstWords = /^(What|Who|Whose|Whom|Whoever|Whatever|Whichever|Whenever|Which|Where|Those|Of)\b/
+const forbiddenFirstWords = /^(What|Who|Whose|Whom|Whoever|Whatever|Whichever|Whenever|Which|Where|Those|Of)\b/
 
-/** The folders in which a function's comment begins with a verb, such as "Returns". */
+/** The folders in which every function's comment must begin with a verb, such as "Returns". */
 const verbFolders = ['src', 'tools']
 
-/** Words that end in -s but are not verbs: determiners, adverbs, forms of "be" and "have", and plural nouns. */
+/** Words in -s that do not count as verbs: determiners, adverbs, forms of "be" and "have", and plural nouns. */
 const notVerbs = /^(?:This|Its|Always|Perhaps|As|Is|Has|Cents|Days|Milliseconds|Seconds|Texts|Words)$/
 
-/** Words and phrases that are hard to read. Each has a plain replacement. */
-const oddWords = new RegExp(
+/** Matches words and phrases that are hard to read and have a plain replacement. */
+const unclearWords = new RegExp(
   [
     String.raw`befall\w*|befell|who(?:so|m)?ever|thereof|therein|anew`,
-    // "Has a transaction of its own", but not "pays from a wallet of its own party".
+    // Matches "a transaction of its own", but not "a wallet of its own party".
     String.raw`(?<!instead )of (?:one's|its|their) own(?=[.,;:)|]|$|\s+(?:and|or|that|which|in|to|for|on|with|at|by|has|needs)\b)`,
     '(?:kept|keeps?|set|sets|told|tells?|taken|takes?|held) apart',
     '(?:tells?|told|telling) of',
@@ -43,18 +43,18 @@ const oddWords = new RegExp(
   'i',
 )
 
-test(`a sentence of a document has at most ${longestSentence} words`, () => {
-  const faults = documents.flatMap((path) => tooLong(read(path)).map((sentence) => `${path}: ${sentence}`))
+test(`no sentence in a document has more than ${maxWords} words`, () => {
+  const faults = documents.flatMap((path) => longSentences(read(path)).map((sentence) => `${path}: ${sentence}`))
   expect(faults).toEqual([])
 })
 
-test('no comment begins with What, Who or the like', () => {
-  const paths = folders.flatMap(sourcesBelow).filter((path) => !unchecked.some((start) => path.startsWith(start)))
+test('no line of a comment begins with a word such as What or Who', () => {
+  const paths = folders.flatMap(sourcesBelow).filter((path) => !unchecked.includes(path))
   expect(paths.length).toBeGreaterThan(300)
-  expect(paths.flatMap((path) => riddles(read(path)).map((comment) => `${path}: ${comment}`))).toEqual([])
+  expect(paths.flatMap((path) => badStarts(read(path)).map((comment) => `${path}: ${comment}`))).toEqual([])
 })
 
-test('a comment of a function begins with a verb in the third person', () => {
+test('every comment on a function begins with a verb in the third person', () => {
   const comments = verbFolders
     .flatMap(scriptsBelow)
     .flatMap((path) => functionComments(path, read(path)).map((comment) => ({ path, comment })))
@@ -62,16 +62,16 @@ test('a comment of a function begins with a verb in the third person', () => {
   expect(comments.flatMap(({ path, comment }) => (beginsWithVerb(comment) ? [] : [`${path}: ${comment}`]))).toEqual([])
 })
 
-test('comments and documents have none of the odd words', () => {
+test('comments and documents contain none of the words that are hard to read', () => {
   const paths = folders.flatMap(scriptsBelow).filter((path) => !unchecked.includes(path))
   const comments = paths.flatMap((path) => commentsOf(path, read(path)).map(({ text }) => `${path}: ${text}`))
   const paragraphs = documents.flatMap((path) =>
     paragraphsOf(read(path)).map((text) => `${path}: ${text.replace(/“[^”]*”/g, '')}`),
   )
-  expect([...comments, ...paragraphs].filter((text) => oddWords.test(text))).toEqual([])
+  expect([...comments, ...paragraphs].filter((text) => unclearWords.test(text))).toEqual([])
 })
 
-test('the checks can fail', () => {
+test('the checks report bad samples and accept good ones', () => {
   const comments = (source: string) => functionComments('sample.ts', source)
   const samples = [
     '/** The sum. */\nexport function sum() {}',
@@ -84,7 +84,7 @@ test('the checks can fail', () => {
   const good =
     '/** Returns the sum. */\nfunction sum() {}\n/** The sums. */\nconst sums = [1]\n/** A sum. */\nclass Sum {}'
   expect(comments(good)).toEqual(['Returns the sum.'])
-  const odd = [
+  const unclear = [
     'whoever asks',
     'sealed anew',
     'has a clock of its own.',
@@ -92,27 +92,27 @@ test('the checks can fail', () => {
     'it tells of calls',
     'stands in front',
   ]
-  for (const words of odd) expect(oddWords.test(words)).toBe(true)
+  for (const words of unclear) expect(unclearWords.test(words)).toBe(true)
   for (const words of ['a wallet of its own party', 'stand in for two', 'a part'])
-    expect(oddWords.test(words)).toBe(false)
+    expect(unclearWords.test(words)).toBe(false)
   expect(commentsOf('sample.ts', 'const a = 1 // Whoever.\nconst b = "// anew"').map(({ text }) => text)).toEqual([
     'Whoever.',
   ])
 
   const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ')
-  expect(tooLong(`${words(35)}. ${words(35)}: ${words(1)}.`)).toEqual([`${words(35)}: ${words(1)}.`])
-  expect(tooLong(`| ${words(30)} | ${words(30)} |\n| ${words(36)} | |`)).toEqual([words(36)])
-  expect(tooLong(`- ${words(30)}\n- ${words(30)}\n\n\`\`\`sh\n${words(40)}\n\`\`\``)).toEqual([])
-  expect(tooLong(`[${words(35)}](${words(9)}) \`${words(9)}\``)).toHaveLength(1)
-  expect(riddles('/** Whole cents. */\ncall() // Who'.concat(' calls.'))).toEqual(['Who calls.'])
-  expect(riddles('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
+  expect(longSentences(`${words(35)}. ${words(35)}: ${words(1)}.`)).toEqual([`${words(35)}: ${words(1)}.`])
+  expect(longSentences(`| ${words(30)} | ${words(30)} |\n| ${words(36)} | |`)).toEqual([words(36)])
+  expect(longSentences(`- ${words(30)}\n- ${words(30)}\n\n\`\`\`sh\n${words(40)}\n\`\`\``)).toEqual([])
+  expect(longSentences(`[${words(35)}](${words(9)}) \`${words(9)}\``)).toHaveLength(1)
+  expect(badStarts('/** Whole cents. */\ncall() // Who'.concat(' calls.'))).toEqual(['Who calls.'])
+  expect(badStarts('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
 })
 
-/** Returns the sentences with too many words. A link counts as its text, code as one word. */
-function tooLong(markdown: string): string[] {
+/** Returns the sentences with too many words. Only the text of a link counts, and inline code counts as one word. */
+function longSentences(markdown: string): string[] {
   return paragraphsOf(markdown)
     .flatMap((block) => block.split(/(?<=[.!?][”"')*]*) /))
-    .filter((sentence) => sentence.split(' ').filter((word) => /[\p{L}\p{N}]/u.test(word)).length > longestSentence)
+    .filter((sentence) => sentence.split(' ').filter((word) => /[\p{L}\p{N}]/u.test(word)).length > maxWords)
 }
 
 /** Returns the paragraphs, list items and table cells of a document. */
@@ -132,11 +132,11 @@ function paragraphsOf(markdown: string): string[] {
     )
 }
 
-/** Returns the comments that begin with a question word such as "What", without the comment marks. */
-function riddles(source: string): string[] {
+/** Returns the lines of comments that begin with a word such as "What", without the comment marks. */
+function badStarts(source: string): string[] {
   return [...source.matchAll(/(?:^|\s)(?:\/\/|\/\*\*?|\*) +(.*)$/gm)]
     .map(([, comment = '']) => comment)
-    .filter((comment) => firstWords.test(comment))
+    .filter((comment) => forbiddenFirstWords.test(comment))
 }
 
 interface Comment {
@@ -145,7 +145,7 @@ interface Comment {
   isDoc: boolean
 }
 
-/** Returns the comments of a script as text without line breaks. */
+/** Returns the comments of a script, without the comment marks and line breaks. */
 function commentsOf(path: string, source: string): Comment[] {
   return parseSync(path, source).comments.map(({ type, value, end }) => {
     const text = value
@@ -190,7 +190,7 @@ function isFunction({ type, kind, value, declaration, declarations }: SyntaxNode
   return /^(?:FunctionDeclaration|TSDeclareFunction|TSMethodSignature|TSAbstractMethodDefinition)$/.test(type)
 }
 
-/** Returns whether the first word can be a verb such as "Returns" or "Re-reads". */
+/** Returns whether the first word looks like a verb such as "Returns" or "Re-reads". */
 function beginsWithVerb(comment: string): boolean {
   const [word = ''] = comment.split(/[\s,;:.]/)
   return /^[A-Z][a-z]*(?:-?[a-z]+)?s$/.test(word) && !notVerbs.test(word)

@@ -26,8 +26,8 @@ onEachDatabase('activity', (database) => {
     (await world.get(`/activity?limit=100${query}`, { ...owner(), ...sent })).json.data
   const count = async () => Number((await list())[0]?.attributes.sequence ?? 0)
 
-  test('shows who did what, in which run, with which key and result', async () => {
-    const card = await world.issueCard({}, { instanceId: 'run told' })
+  test('the activity shows who did what, in which run, with which key and result', async () => {
+    const card = await world.issueCard({}, { instanceId: 'run 42' })
     const [first] = await list()
     expect(first).toStrictEqual({
       type: 'activity',
@@ -37,7 +37,7 @@ onEachDatabase('activity', (database) => {
         actorType: 'agent',
         userId: null,
         agentId,
-        instanceId: 'run told',
+        instanceId: 'run 42',
         keyId: (await world.whoami()).keyId,
         resourceIds: [card],
         result: { httpStatus: 200, code: null },
@@ -51,12 +51,12 @@ onEachDatabase('activity', (database) => {
         customerParty: { data: null },
       },
     })
-    const purchase = (await world.authorize(card, 100, { instanceId: 'run told' })).json.data.id
+    const purchase = (await world.authorize(card, 100, { instanceId: 'run 42' })).json.data.id
     const [second] = await list()
     expect(second.attributes).toMatchObject({ resourceIds: [card, purchase], previousHash: first.attributes.hash })
   })
 
-  test('has one row for each change and each recorded failure, and none for reads, replays and other failures', async () => {
+  test('the activity has one row for each change and each recorded failure, and none for reads, replays and other failures', async () => {
     const before = await count()
     await world.get('/wallets')
     await list()
@@ -78,14 +78,14 @@ onEachDatabase('activity', (database) => {
       resourceIds: [],
       result: { httpStatus: 422, code: 'invalid_value' },
     })
-    const then = await count()
+    const countBefore = await count()
     expect((await world.post('/agent-cards', {}, { key: world.apiKey })).status).toBe(403)
     expect((await world.post('/agent-cards', {}, { instanceId: null })).status).toBe(400)
     expect((await world.post('/agent-cards', {}, { key: 'ak_ntl_sandbox_wrong' })).status).toBe(401)
-    expect(await count()).toBe(then)
+    expect(await count()).toBe(countBefore)
   })
 
-  test('names the user or the key of each request; for a token, the key that it was exchanged for', async () => {
+  test('the activity shows the user or the key behind each request; for an exchanged token, the original key', async () => {
     const { token, userId } = await addUserToken(world, partyId)
     await world.post('/api-keys', { name: 'k' }, { key: token })
     expect((await list())[0].attributes).toMatchObject({ actorType: 'user', userId, agentId: null })
@@ -96,7 +96,7 @@ onEachDatabase('activity', (database) => {
     expect((await list())[0].attributes).toMatchObject({ actorType: 'agent', keyId: (await world.whoami()).keyId })
   })
 
-  test("is stored with the agent's own party when the agent acts for a customer", async () => {
+  test("an agent's action for a customer is in the activity of the agent's own party", async () => {
     const customerPartyId = await world.customerPartyId()
     const card = await world.issueCard({ customerPartyId })
     const [row] = await list()
@@ -107,7 +107,7 @@ onEachDatabase('activity', (database) => {
     })
   })
 
-  test('is filtered by run, agent and resource', async () => {
+  test('the activity can be filtered by run, agent and resource, and an agent sees only its own entries', async () => {
     const wallet = (await world.get('/wallets')).json.data[0].id
     const second = await addAgent(world, partyId, wallet, ['cards.read'])
     const card = await world.issueCard({}, { key: second.agentKey, instanceId: 'run 100%_' })
@@ -115,18 +115,18 @@ onEachDatabase('activity', (database) => {
     const operations = async (query: string, sent = {}) =>
       (await list(query, sent)).map(({ attributes }: { attributes: { operation: string } }) => attributes.operation)
     expect(await operations(`&instanceId=${encodeURIComponent('run 100%_')}`)).toEqual(['issue_agent_card'])
-    const both = ['simulate_card_authorization', 'issue_agent_card']
-    expect(await operations(`&agentId=${second.agentId}`)).toEqual(both)
-    expect(await operations(`&resourceId=${card}`)).toEqual(both)
+    const operationsOfSecond = ['simulate_card_authorization', 'issue_agent_card']
+    expect(await operations(`&agentId=${second.agentId}`)).toEqual(operationsOfSecond)
+    expect(await operations(`&resourceId=${card}`)).toEqual(operationsOfSecond)
     expect(await operations(`&resourceId=${card.slice(0, -1)}`)).toEqual([])
     expect(await operations(`&resourceId=${card.replace(/\d/, '_')}`)).toEqual([])
-    expect(await operations(`&agentId=${second.agentId}&instanceId=run%202`)).toEqual(both.slice(0, 1))
-    // An agent sees only its own entries, even if it asks for another agent's.
-    expect(await operations('', { key: second.agentKey })).toEqual(both)
+    expect(await operations(`&agentId=${second.agentId}&instanceId=run%202`)).toEqual(operationsOfSecond.slice(0, 1))
+    // An agent gets no entries of another agent, even if it filters by that agent.
+    expect(await operations('', { key: second.agentKey })).toEqual(operationsOfSecond)
     expect(await operations(`&agentId=${agentId}`, { key: second.agentKey })).toEqual([])
   })
 
-  test('is not shown to another party', async () => {
+  test("a party cannot see another party's activity", async () => {
     const other = await addParty(world)
     await world.issueCard({}, { key: other.agentKey })
     expect(await list('', { key: other.apiKey })).toHaveLength(1)
@@ -136,7 +136,7 @@ onEachDatabase('activity', (database) => {
     expect((await world.get(`/activity?cursor=${cursor}`, { key: other.apiKey })).status).toBe(400)
   })
 
-  test('is listed page by page', async () => {
+  test('the activity is listed in pages, newest first', async () => {
     const walked = []
     let cursor = ''
     do {
@@ -150,7 +150,7 @@ onEachDatabase('activity', (database) => {
     )
   })
 
-  test('stays one chain under simultaneous requests', async () => {
+  test('the activity stays a single hash chain under simultaneous requests', async () => {
     const before = await count()
     const keys = await Promise.all([1, 2, 3].map(async () => (await postAgentKey(world, agentId)).json.data.attributes))
     await Promise.all(keys.flatMap(({ agentKey: key }) => [1, 2, 3, 4].map(() => world.issueCard({}, { key }))))
@@ -158,10 +158,10 @@ onEachDatabase('activity', (database) => {
     expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
   })
 
-  describe('shows tampering:', () => {
-    const at = 3
+  describe('tampering with the activity', () => {
+    const tamperedSequence = 3
     beforeAll(async () => {
-      for (let row = 0; row <= at; row++) await world.issueCard()
+      for (let row = 0; row <= tamperedSequence; row++) await world.issueCard()
     })
     const changes: [string, Partial<ActivityRow>][] = [
       ['another operation', { operation: 'get_wallet' }],
@@ -175,37 +175,41 @@ onEachDatabase('activity', (database) => {
       ['another hash', { hash: 'f'.repeat(64) }],
     ]
 
-    test.each(changes)('%s', async (_, change) => {
-      const tampered = world.store.transaction(async (tx) => {
+    test.each(changes)('a row changed to have %s is detected', async (_, change) => {
+      const check = world.store.transaction(async (tx) => {
         const row = tx.db.updateTable('activity').set(change)
-        await row.where('partyId', '=', partyId).where('sequence', '=', at).execute()
-        throw new Found(await firstTampered(tx, partyId))
+        await row.where('partyId', '=', partyId).where('sequence', '=', tamperedSequence).execute()
+        throw new Rollback(await firstTampered(tx, partyId))
       })
-      await expect(tampered).rejects.toEqual(new Found(at))
+      await expect(check).rejects.toEqual(new Rollback(tamperedSequence))
       expect(await world.store.transaction((tx) => firstTampered(tx, partyId))).toBeNull()
     })
 
-    test('a row is missing', async () => {
-      const tampered = world.store.transaction(async (tx) => {
-        await tx.db.deleteFrom('activity').where('partyId', '=', partyId).where('sequence', '=', at).execute()
-        throw new Found(await firstTampered(tx, partyId))
+    test('a missing row is detected', async () => {
+      const check = world.store.transaction(async (tx) => {
+        await tx.db
+          .deleteFrom('activity')
+          .where('partyId', '=', partyId)
+          .where('sequence', '=', tamperedSequence)
+          .execute()
+        throw new Rollback(await firstTampered(tx, partyId))
       })
-      await expect(tampered).rejects.toEqual(new Found(at + 1))
+      await expect(check).rejects.toEqual(new Rollback(tamperedSequence + 1))
     })
 
-    test('rows are deleted from the end, even if new rows follow', async () => {
+    test('the deletion of the last rows is detected, even if new rows follow', async () => {
       const last = await count()
-      const cut = (further: (tx: Transaction) => Promise<unknown>) =>
+      const deleteEnd = (thenDo: (tx: Transaction) => Promise<unknown>) =>
         world.store.transaction(async (tx) => {
           await tx.db
             .deleteFrom('activity')
             .where('partyId', '=', partyId)
             .where('sequence', '>', last - 2)
             .execute()
-          await further(tx)
-          throw new Found(await firstTampered(tx, partyId))
+          await thenDo(tx)
+          throw new Rollback(await firstTampered(tx, partyId))
         })
-      await expect(cut(async () => {})).rejects.toEqual(new Found(last - 1))
+      await expect(deleteEnd(async () => {})).rejects.toEqual(new Rollback(last - 1))
       const act = {
         partyId,
         operation: 'sign_in',
@@ -214,23 +218,23 @@ onEachDatabase('activity', (database) => {
         status: 200,
         resourceIds: [],
       } as const
-      const grounds = { system: world.system, nowMs: world.system.now() }
-      await expect(cut((tx) => recordAct({ tx, ...grounds }, act))).rejects.toEqual(new Found(last + 1))
-      // Somebody who can access only the database can write a matching end of the chain, but cannot seal it.
-      const unsealed = cut(async (tx) => {
+      const context = { system: world.system, nowMs: world.system.now() }
+      await expect(deleteEnd((tx) => recordAct({ tx, ...context }, act))).rejects.toEqual(new Rollback(last + 1))
+      // An attacker with access to the database alone can change the stored end of the chain, but cannot seal it.
+      const unsealed = deleteEnd(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
         const end = { activitySequence: last - 2, hash: row?.hash ?? '' }
         await tx.db.updateTable('partyHeads').set(end).where('partyId', '=', partyId).execute()
       })
-      await expect(unsealed).rejects.toEqual(new Found(last - 1))
-      const headless = cut((tx) => tx.db.deleteFrom('partyHeads').where('partyId', '=', partyId).execute())
-      await expect(headless).rejects.toEqual(new Found(last - 1))
+      await expect(unsealed).rejects.toEqual(new Rollback(last - 1))
+      const withoutHead = deleteEnd((tx) => tx.db.deleteFrom('partyHeads').where('partyId', '=', partyId).execute())
+      await expect(withoutHead).rejects.toEqual(new Rollback(last - 1))
     })
   })
 })
 
-/** An error that rolls back the tampering. It contains the number of the first tampered row. */
-class Found extends Error {
+/** An error that rolls back the tampering. Its message contains the sequence number of the first tampered row. */
+class Rollback extends Error {
   constructor(sequence: number | null) {
     super(`found ${sequence}`)
   }

@@ -4,11 +4,11 @@ import { actsAbout } from '../../src/service/store/activity.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { addParty, createWorld, type OtherParty, type World } from '../support/world.ts'
 
-/** Returns the 20-bit hash by which earlier versions ordered the rows of one second. */
+/** Returns the 20-bit hash by which earlier versions found a party's activity about a resource. */
 const oldHash = (partyId: string, resourceId: string) =>
   Number.parseInt(sha256(JSON.stringify(['activity', partyId, null, null, resourceId])).slice(0, 13), 16) % 2 ** 20
 
-onEachDatabase('resources of two parties with the same old hash', (database) => {
+onEachDatabase('activity about resources with colliding hashes', (database) => {
   let world: World
   let [one, other]: OtherParty[] = []
   let cards: readonly [string, string]
@@ -21,14 +21,14 @@ onEachDatabase('resources of two parties with the same old hash', (database) => 
   })
   afterEach(() => world.drop())
 
-  /** Returns two card ids with the same time, whose old hashes collide for the two parties. */
+  /** Returns two card ids with equal timestamps, one for each party, whose hashes collide. */
   const findCollision = (): readonly [string, string] => {
-    const named = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
+    const cardIdOf = (number: number) => `pcd_${'0'.repeat(12)}${number.toString(16).padStart(20, '0')}`
     const cardIdByHash = new Map<number, string>()
     for (let number = 0; ; number++) {
-      cardIdByHash.set(oldHash(String(one?.partyId), named(number)), named(number))
-      const first = cardIdByHash.get(oldHash(String(other?.partyId), named(number)))
-      if (first !== undefined) return [first, named(number)]
+      cardIdByHash.set(oldHash(String(one?.partyId), cardIdOf(number)), cardIdOf(number))
+      const first = cardIdByHash.get(oldHash(String(other?.partyId), cardIdOf(number)))
+      if (first !== undefined) return [first, cardIdOf(number)]
     }
   }
   const authorize = (party: OtherParty | undefined, cardId: string) =>
@@ -36,7 +36,7 @@ onEachDatabase('resources of two parties with the same old hash', (database) => 
   const about = async (party: OtherParty | undefined, resourceId: string) =>
     (await world.get(`/activity?resourceId=${resourceId}`, { key: String(party?.apiKey) })).json.data
 
-  test('are recorded under the same sequence number in both chains', async () => {
+  test("each party's entry about its own card has sequence number 1", async () => {
     for (const [at, party] of [one, other].entries()) {
       expect((await authorize(party, String(cards[at]))).status).toBe(404)
       const rows = await about(party, String(cards[at]))
@@ -44,7 +44,7 @@ onEachDatabase('resources of two parties with the same old hash', (database) => 
     }
   })
 
-  test("are distinguished in one party's activity", async () => {
+  test("a party's activity about a resource contains only the entry about that resource", async () => {
     const another = `pcd_${'f'.repeat(32)}`
     const acted = [await authorize(one, cards[0]), await authorize(one, another)]
     acted.push(await authorize(other, another), await authorize(other, cards[1]))
