@@ -152,10 +152,7 @@ async function replyTo(
   }
 }
 
-/**
- * Checks the caller of a request whose body is not read yet, or that must run alone. The transaction repeats all these
- * checks later, except the rate limit.
- */
+/** Checks the caller before a large or exclusive request. The transaction repeats all checks except the rate limit. */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
   const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))

@@ -116,10 +116,7 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/**
- * Refuses different values of `customerPartyId` and `partyId` if the operation accepts both names for the customer.
- * @throws 400 `invalid_value`.
- */
+/** Refuses a customer that is named twice, by `customerPartyId` and `partyId`, with different ids. @throws 400. */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,
@@ -176,11 +173,11 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   const places = bodyPlaces(operation.attributes)
   if (operation.bodyOptional === true && /^\s*(\{\s*\}\s*)?$/.test(incoming.body))
     return parseAttributes(places.attributes, {})
-  const contentType = incoming.headers.get('content-type')
-  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')) {
+  const contentType = incoming.headers.get('content-type') ?? ''
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)) {
     failHeader(
       'Content-Type',
-      contentType === null ? 'is required: application/json' : `must be application/json, got ${contentType}`,
+      `must be application/json, ${contentType === '' ? 'but is missing' : `got ${contentType}`}`,
     )
   }
   const value = bodyOf(operation, incoming)

@@ -107,10 +107,7 @@ export function billUntil(
   return { billing, charges, events }
 }
 
-/**
- * Pays payment 1 in checkout. After a decline, the payer can try another card.
- * @throws 409 if checkout has ended, 429 during the pause after too many declines.
- */
+/** Pays payment 1 in checkout. @throws 409 if checkout has ended, 429 during the pause after too many declines. */
 export function payInCheckout(
   terms: Terms,
   billing: Billing,
@@ -148,10 +145,7 @@ export function cancel(billing: Billing, nowMs: number): Billing {
   return cancelBilling(billing, nowMs)
 }
 
-/**
- * Resumes collection after `needs_attention`. A due payment whose window is still open is attempted at once.
- * @throws 409 if the subscription has another status.
- */
+/** Resumes collection, and attempts a due payment whose window is open. @throws 409 unless `needs_attention`. */
 export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   requirePossible(billing, 'resume')
   const dueMs = currentDueAtMs(terms, billing)
@@ -165,10 +159,7 @@ export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   return billUntil(terms, completeWhenOver(terms, collecting), nowMs)
 }
 
-/**
- * Records that a missed payment, or the next payment, was paid in another way.
- * @throws 404 if there is no payment of this number, 409 if this payment or the status does not allow it.
- */
+/** Records that a payment was paid in another way. @throws 404 if there is none, 409 if it is neither missed nor next. */
 export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
   if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
   requirePossible(billing, 'mark_paid')
@@ -186,10 +177,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...moveToNextPayment(terms, billing), updatedAtMs: nowMs }
 }
 
-/**
- * Changes how the payer's card behaves, beginning with the given payment (by default the next one).
- * @throws 409 if the status does not allow it, 422 if the given payment comes before the next one.
- */
+/** Changes how the card behaves from a payment on. @throws 409 in other statuses, 422 for a payment before the next. */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,
