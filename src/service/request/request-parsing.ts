@@ -84,12 +84,10 @@ export function readHeaders(
   return { idempotencyKey: key, instanceId }
 }
 
-const longestAgentId = 36
-
 /** Returns the id in X-Agent-ID; null if it is missing or the operation ignores it. @throws 400 if it is malformed. */
 export function readAgentHeader(operation: OperationDefinition, headers: ReadableHeaders): string | null {
   const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
-  if (agentId !== null && (agentId.length > longestAgentId || !/^agt_[0-9a-f]{32}$/.test(agentId))) {
+  if (agentId !== null && !/^agt_[0-9a-f]{32}$/.test(agentId)) {
     failHeader('X-Agent-ID', "must be an agent's id: agt_ and 32 lowercase hexadecimal digits")
   }
   return agentId

@@ -35,8 +35,8 @@ export interface DecisionRecord {
 }
 
 /**
- * Creates functions for the calls of one principal that wait for a person's decision. Each function runs in a
- * transaction of its own.
+ * Creates functions for the calls of one principal that wait for a person's decision. Each function runs in its own
+ * transaction.
  */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
   const ownedRow = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)

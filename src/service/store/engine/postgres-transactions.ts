@@ -29,9 +29,8 @@ const attemptLimit = 20
 const maxSharedAttempts = 2
 
 /**
- * Runs jobs in transactions on the connections of a pool. Jobs that read before they write share one database
- * transaction, because each commit waits for the disk and each statement waits for the network. Jobs with the same
- * `line`, such as the jobs of one party, run in sequence. A job in the queue holds no connection.
+ * Runs jobs in transactions on the connections of a pool. Jobs that read before they write share a transaction, because
+ * each commit waits for the disk. Jobs with the same `line` run in sequence. A job in the queue holds no connection.
  */
 export class Transactions {
   readonly #options: Options
@@ -126,10 +125,7 @@ export class Transactions {
     else if (running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /**
-   * Begins a transaction. If no connection can be opened, rejects these jobs and all jobs in the queue, and returns
-   * undefined.
-   */
+  /** Begins a transaction. If no connection can be opened, rejects all these and queued jobs, and returns undefined. */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
     const sql = begin(jobs.some(({ isExclusive }) => isExclusive))
