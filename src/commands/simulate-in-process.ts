@@ -3,7 +3,7 @@ import { loadConfig } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import { newSecret, realSystem, type System } from '../core/system.ts'
 import { connectOverStreams } from '../simulate/mcp-caller.ts'
-import { clockMovedByWaits } from '../simulate/moved-clock.ts'
+import { withInstantSleep } from '../simulate/moved-clock.ts'
 import type { World } from '../simulate/world.ts'
 import { type ClientConfig, type OpenClient, openClient, openEmbeddedClient, openSandbox } from './open-client.ts'
 import { serveConnection } from './stdio.ts'
@@ -15,7 +15,7 @@ import { serveConnection } from './stdio.ts'
 export async function openInProcess(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
   const config = loadConfig({ env })
   const log = createLogger({ level: config.logLevel })
-  const system = isolated ? clockMovedByWaits(realSystem) : realSystem
+  const system = isolated ? withInstantSleep(realSystem) : realSystem
   const { clientOf, close } = await openApi(config, system, log)
   const connect = async (agent: number) => {
     const instanceId = isolated ? instanceIdOf(agent) : `run_${newSecret(realSystem, 16)}`

@@ -34,7 +34,7 @@ interface DetailsFacts {
   validNumber: boolean
   validCvv: boolean
   /** Whether the month and year match the card's expiry time. */
-  ownExpiration: boolean
+  validExpiration: boolean
 }
 
 export interface TransactionFacts {

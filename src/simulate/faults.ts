@@ -54,13 +54,16 @@ const maxRules = 12
  * callers.
  */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
-  const each = Math.max(1, Math.floor(maxRules / agents.length))
+  const perAgent = Math.max(1, Math.floor(maxRules / agents.length))
   return agents.slice(0, maxRules).flatMap((agent) => {
     const random = randomFrom(`${seed} faults ${agent}`)
     const when = () => ({ every: random.pick([2, 5, 8, 13, 21, 34]), instanceId: instanceIdOf(agent) })
-    const ofCalls = each > 1 ? [{ path: '/mcp', operation: random.pick(tools), ...random.pick(callFaults) }] : []
-    const ofRequests = sampleOf(paths, each - ofCalls.length, random).map((path) => ({ path, ...random.pick(faults) }))
-    return [...ofRequests, ...ofCalls].map((rule, index) => ({
+    const callRules = perAgent > 1 ? [{ path: '/mcp', operation: random.pick(tools), ...random.pick(callFaults) }] : []
+    const apiRules = sampleOf(paths, perAgent - callRules.length, random).map((path) => ({
+      path,
+      ...random.pick(faults),
+    }))
+    return [...apiRules, ...callRules].map((rule, index) => ({
       id: `agent-${agent}-${index + 1}`,
       ...rule,
       when: when(),

@@ -21,10 +21,10 @@ export async function compareEnd(
   for (const party of ['own', 'customer'] as const) {
     const start = situation.start[party]
     if (start === undefined) continue
-    const { records, strangers, wallet, balance } = await readParty(caller, party, situation)
+    const { records, unknownRecords, wallet, balance } = await readParty(caller, party, situation)
     // A shared database also contains records from outside this run.
-    if (target.isolated && strangers > 0)
-      return difference('There are records that no action created.', '0', String(strangers))
+    if (target.isolated && unknownRecords > 0)
+      return difference('There are records that no action of the run created.', '0', String(unknownRecords))
     const wrong =
       firstDifference(byName(model.recordsOf(party)), records) ??
       firstDifference(byName([model.walletFacts(party)]), byName([wallet]))
@@ -35,33 +35,33 @@ export async function compareEnd(
   return undefined
 }
 
-interface Read {
+interface PartyState {
   records: Map<string, Facts>
-  strangers: number
+  unknownRecords: number
   wallet: Facts
   balance: Balance
 }
 
-async function readParty(caller: Caller, party: PartyName, { reader }: Situation): Promise<Read> {
+async function readParty(caller: Caller, party: PartyName, { reader }: Situation): Promise<PartyState> {
   const scope = party === 'own' ? {} : { customerPartyId: reader.idOf(party) }
   const records = new Map<string, Facts>()
-  let strangers = 0
+  let unknownRecords = 0
   const factsOf = (tool: 'list_agent_cards' | 'list_card_transactions' | 'list_wallets', data: Resource[]) => {
     const page = reader.read({ step: 0, agent: 0, tool, party }, { isError: false, content: { data } })
     return page.type === 'page' ? page.items : []
   }
   for (const tool of ['list_agent_cards', 'list_card_transactions'] as const) {
     const resources = await readAll(caller, tool, scope)
-    const identified = resources.filter(({ id = '' }) => reader.knows(id))
+    const identified = resources.filter(({ id = '' }) => reader.hasName(id))
     for (const [name, facts] of byName(factsOf(tool, identified))) records.set(name, facts)
-    strangers += resources.length - identified.length
+    unknownRecords += resources.length - identified.length
   }
   const wallets = await readAll(caller, 'list_wallets', scope)
   const { available = Number.NaN, total = Number.NaN } =
-    wallets.find(({ id = '' }) => reader.knows(id))?.attributes?.balance ?? {}
+    wallets.find(({ id = '' }) => reader.hasName(id))?.attributes?.balance ?? {}
   const sound = 0 <= available && available <= total
   const balance = { available, total }
-  return { records, strangers, balance, wallet: { type: 'wallet', name: `${party}-wallet`, ...balance, sound } }
+  return { records, unknownRecords, balance, wallet: { type: 'wallet', name: `${party}-wallet`, ...balance, sound } }
 }
 
 interface Resource {
@@ -97,8 +97,8 @@ function firstDifference(expected: Map<string, Facts>, found: Map<string, Facts>
   return undefined
 }
 
-function difference(subject: string, expected: string, actual: string): Mismatch {
-  return { action: undefined, what: subject, expected, actual, about: [] }
+function difference(what: string, expected: string, actual: string): Mismatch {
+  return { action: undefined, what, expected, actual, about: [] }
 }
 
 function describe(facts: Facts | undefined): string {

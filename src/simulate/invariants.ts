@@ -1,17 +1,17 @@
 import type { Facts, TransactionFacts } from './facts.ts'
 import type { Balance } from './model/state.ts'
 
-type Broken = [what: string, expected: string, actual: string]
+type Violation = [what: string, expected: string, actual: string]
 
 /** Checks a party's records in the service against each other, without the model. Returns the first violation. */
 export function brokenInvariant(
   records: ReadonlyMap<string, Facts>,
   balance: Balance,
   start: Balance,
-): Broken | undefined {
+): Violation | undefined {
   const transactions = [...records.values()].filter((facts) => facts.type === 'cardTransaction')
   const purchases = transactions.filter(({ kind, decline }) => kind === 'purchase' && decline === null)
-  const wrong = brokenPurchase(purchases, transactions)
+  const wrong = purchaseViolation(purchases, transactions)
   if (wrong !== undefined) return wrong
   const total = start.total - sum(purchases, 'captured') + sum(purchases, 'refunded')
   if (balance.total !== total) return ['Money is not conserved.', `total ${total}`, `total ${balance.total}`]
@@ -20,7 +20,7 @@ export function brokenInvariant(
   return ['The holds do not add up.', `held ${held}`, `held ${balance.total - balance.available}`]
 }
 
-function brokenPurchase(purchases: TransactionFacts[], transactions: TransactionFacts[]): Broken | undefined {
+function purchaseViolation(purchases: TransactionFacts[], transactions: TransactionFacts[]): Violation | undefined {
   const refunds = Map.groupBy(
     transactions.filter(({ kind }) => kind === 'refund'),
     ({ purchase }) => purchase,

@@ -21,7 +21,7 @@ interface ServerProcess {
 export async function connectOverStdio(
   { command, args, env }: ServerProcess,
   agent: number,
-  begun: (kill: () => void) => void,
+  beforeStart: (kill: () => void) => void,
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
@@ -29,7 +29,7 @@ export async function connectOverStdio(
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })
-  begun(() => {
+  beforeStart(() => {
     if (transport.pid !== null) process.kill(transport.pid, 'SIGKILL')
   })
   const end = (close: () => Promise<void>) => Promise.all([close(), ended]).then(() => {})

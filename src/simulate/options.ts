@@ -15,10 +15,10 @@ export const simulateOptions = [
 ] as const
 
 export const simulateHelp = `
-Every answer is compared with a model of the specification, and at the end all records and balances too. If anything
-differs, the run prints the shortest history of actions that shows the difference, and ends with exit code 1.
+A model of the specification predicts every answer, and finally all records and balances. If anything differs from
+the prediction, the run prints the shortest failing history of actions that it finds, and ends with exit code 1.
 
 By default the agents work on a new SQLite database that is removed at the end. With PAYMENTS_DATABASE_URL or
 PAYMENTS_BASE_URL they work on that database or API, as the agent of PAYMENTS_KEY, and spend its money. During the run
-nobody else may use the wallets of the agent and of its first customer. The clock is moved only with --clock-jumps, and
-failing histories are not shortened.`
+nobody else may use the wallets of the agent and of its first customer. On that database or API, only --clock-jumps
+moves the sandbox clock, and failing histories are not shortened.`

@@ -16,18 +16,18 @@ export function planHistory(options: PlanOptions): Action[] {
   const random = randomFrom(options.seed)
   const surroundings = { model, names, options, budget: budgets(options) }
   const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
-  const take = (agent: AgentState, choice: Choice) => {
+  const addAction = (agent: AgentState, choice: Choice) => {
     const action: Action = { step: history.length + 1, agent: agent.number, ...choice }
     model.apply(action)
     history.push(action)
     return action
   }
-  if (options.ordered) takeTurns(agents, random, surroundings, take)
+  if (options.ordered) takeTurns(agents, random, surroundings, addAction)
   else {
     for (const agent of agents) {
       const agentRandom = randomFrom(`${options.seed} agent ${agent.number}`)
       while (!isDone(agent, options.purchases))
-        remember(agent, take(agent, chooseAction(agent, agentRandom, surroundings, [agent])))
+        remember(agent, addAction(agent, chooseAction(agent, agentRandom, surroundings, [agent])))
     }
   }
   return history
@@ -40,7 +40,7 @@ function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundin
   return { own: share(start.own.available), customer: share(start.customer?.available) }
 }
 
-type Take = (agent: AgentState, choice: Choice) => Action
+type AddAction = (agent: AgentState, choice: Choice) => Action
 
 /**
  * The maximum number of calls between two clock jumps. The model ignores real time, so a five-minute card must not
@@ -49,22 +49,22 @@ type Take = (agent: AgentState, choice: Choice) => Action
 const maxStepsBetweenJumps = 400
 
 /** The percentage of an agent's steps that move the clock. It is low so that most cards live long enough to be used. */
-const jumpsPercent = 5
+const jumpsPerHundredCalls = 5
 
-function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, take: Take): void {
+function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, addAction: AddAction): void {
   const { options } = surroundings
-  let sinceJump = 0
+  let callsSinceJump = 0
   for (;;) {
     const busy = agents.filter((agent) => !isDone(agent, options.purchases))
     if (busy.length === 0) return
     const agent = random.pick(busy)
-    const due = sinceJump >= maxStepsBetweenJumps || random.chance(jumpsPercent / options.agents)
-    if (options.clockJumps && due) {
-      take(agent, { tool: 'advance_sandbox_clock', party: 'own', seconds: jumpSeconds(random) })
-      sinceJump = 0
+    const shouldJump = callsSinceJump >= maxStepsBetweenJumps || random.chance(jumpsPerHundredCalls / options.agents)
+    if (options.clockJumps && shouldJump) {
+      addAction(agent, { tool: 'advance_sandbox_clock', party: 'own', seconds: jumpSeconds(random) })
+      callsSinceJump = 0
     } else {
-      remember(agent, take(agent, chooseAction(agent, random, surroundings, agents)))
-      sinceJump++
+      remember(agent, addAction(agent, chooseAction(agent, random, surroundings, agents)))
+      callsSinceJump++
     }
   }
 }

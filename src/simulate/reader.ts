@@ -18,11 +18,11 @@ export interface Reader {
   idOf(name: string): string
   nameId(name: string, id: string): void
   /** Returns whether the id has a name in this run. */
-  knows(id: string): boolean
+  hasName(id: string): boolean
 }
 
 /** A resource or an error in an answer. A faulty service may omit any field. */
-interface Wire {
+interface Resource {
   type?: string
   id?: string
   // biome-ignore lint/suspicious/noExplicitAny: the service under test may answer anything.
@@ -50,7 +50,7 @@ export function createReader(clockMs: number, ordered: boolean): Reader {
   }
   return {
     nameId,
-    knows: (id) => names.has(id),
+    hasName: (id) => names.has(id),
     idOf: (name) => {
       const id = ids.get(name)
       if (id === undefined) throw new Error(`Bug: ${name} has no id yet.`)
@@ -59,7 +59,7 @@ export function createReader(clockMs: number, ordered: boolean): Reader {
     read: ({ makes }, answer) => {
       if (answer.isError) return errorFacts(answer.content)
       const { data } = (answer.content ?? {}) as { data?: unknown }
-      const records = (Array.isArray(data) ? data : [data]) as (Wire | undefined)[]
+      const records = (Array.isArray(data) ? data : [data]) as (Resource | undefined)[]
       const id = records[0]?.id
       if (makes !== undefined && id !== undefined && !names.has(id)) nameId(makes, id)
       const facts = records.map((resource) => factsOf(state, resource ?? {}))
@@ -68,48 +68,49 @@ export function createReader(clockMs: number, ordered: boolean): Reader {
   }
 }
 
-function factsOf(state: State, wire: Wire): Facts {
-  const read = wire.type === undefined ? undefined : readers[wire.type]
-  if (read === undefined) return { type: 'error', code: `a resource of type ${wire.type}`, status: 200, pointer: null }
-  return read(state, wire)
+function factsOf(state: State, resource: Resource): Facts {
+  const read = resource.type === undefined ? undefined : readers[resource.type]
+  if (read === undefined)
+    return { type: 'error', code: `a resource of type ${resource.type}`, status: 200, pointer: null }
+  return read(state, resource)
 }
 
-const readers: Readonly<Record<string, (state: State, wire: Wire) => Facts>> = {
-  agentCard: (state, wire) => {
-    const { status, merchant, maximumAmount, currency, createdAt, expiresAt } = wire.attributes ?? {}
-    state.expiryMs.set(wire.id ?? '', parseTimestamp(expiresAt))
+const readers: Readonly<Record<string, (state: State, resource: Resource) => Facts>> = {
+  agentCard: (state, resource) => {
+    const { status, merchant, maximumAmount, currency, createdAt, expiresAt } = resource.attributes ?? {}
+    state.expiryMs.set(resource.id ?? '', parseTimestamp(expiresAt))
     return {
       type: 'agentCard',
-      name: nameOf(state, wire.id),
+      name: nameOf(state, resource.id),
       status,
       merchant: merchant?.name,
       maximum: maximumAmount,
       currency,
       minutes: spanMs(createdAt, expiresAt) / 60_000,
-      wallet: related(state, wire, 'wallet') ?? 'none',
+      wallet: related(state, resource, 'wallet') ?? 'none',
     }
   },
-  agentCardDetails: (state, wire) => {
-    const { number, cvv, expirationMonth, expirationYear } = wire.attributes ?? {}
+  agentCardDetails: (state, resource) => {
+    const { number, cvv, expirationMonth, expirationYear } = resource.attributes ?? {}
     state.cardNumber ??= number
-    const expiry = parseTimestamp(`${expirationYear}-${String(expirationMonth).padStart(2, '0')}-01T00:00:00Z`)
-    const ownMs = state.expiryMs.get(wire.id ?? '') ?? Number.NaN
+    const monthMs = parseTimestamp(`${expirationYear}-${String(expirationMonth).padStart(2, '0')}-01T00:00:00Z`)
+    const expiryMs = state.expiryMs.get(resource.id ?? '') ?? Number.NaN
     // The card's expiry is less than 31 days after the beginning of its month.
-    const ownExpiration = ownMs >= expiry && ownMs - expiry < 31 * 24 * 60 * 60 * 1000
+    const validExpiration = expiryMs >= monthMs && expiryMs - monthMs < 31 * 24 * 60 * 60 * 1000
     return {
       type: 'agentCardDetails',
-      name: nameOf(state, wire.id),
+      name: nameOf(state, resource.id),
       validNumber: number === state.cardNumber && isCardNumber(String(number)),
       validCvv: /^\d{3,4}$/.test(String(cvv)),
-      ownExpiration,
+      validExpiration,
     }
   },
-  cardTransaction: (state, wire) => {
+  cardTransaction: (state, resource) => {
     const { kind, status, amount, currency, merchant, held, captured, refunded, decline, holdExpiresAt, createdAt } =
-      wire.attributes ?? {}
+      resource.attributes ?? {}
     return {
       type: 'cardTransaction',
-      name: nameOf(state, wire.id),
+      name: nameOf(state, resource.id),
       kind,
       status,
       amount,
@@ -120,18 +121,18 @@ const readers: Readonly<Record<string, (state: State, wire: Wire) => Facts>> = {
       refunded,
       decline: decline?.code ?? null,
       holdHours: holdExpiresAt === null ? null : spanMs(createdAt, holdExpiresAt) / 3_600_000,
-      card: related(state, wire, 'agentCard') ?? 'none',
-      purchase: related(state, wire, 'purchase'),
-      wallet: related(state, wire, 'wallet') ?? 'none',
+      card: related(state, resource, 'agentCard') ?? 'none',
+      purchase: related(state, resource, 'purchase'),
+      wallet: related(state, resource, 'wallet') ?? 'none',
     }
   },
-  wallet: (state, wire) => {
-    const { available, total } = wire.attributes?.balance ?? {}
+  wallet: (state, resource) => {
+    const { available, total } = resource.attributes?.balance ?? {}
     const balance = state.ordered ? { available, total } : {}
-    return { type: 'wallet', name: nameOf(state, wire.id), ...balance, sound: 0 <= available && available <= total }
+    return { type: 'wallet', name: nameOf(state, resource.id), ...balance, sound: 0 <= available && available <= total }
   },
-  clock: (state, wire) => {
-    const nowMs = parseTimestamp(wire.attributes?.now)
+  clock: (state, resource) => {
+    const nowMs = parseTimestamp(resource.attributes?.now)
     const steps = Math.floor((nowMs - state.clockMs) / 1000 / clockStepSeconds)
     state.clockMs = nowMs
     return { type: 'clock', advancedSeconds: steps * clockStepSeconds }
@@ -142,8 +143,8 @@ function nameOf({ names }: State, id: string | undefined): string {
   return (id === undefined ? undefined : names.get(id)) ?? 'an unknown record'
 }
 
-function related(state: State, wire: Wire, name: string): string | null {
-  const data = wire.relationships?.[name]?.data
+function related(state: State, resource: Resource, name: string): string | null {
+  const data = resource.relationships?.[name]?.data
   return data === null || data === undefined ? null : nameOf(state, data.id)
 }
 
@@ -152,10 +153,10 @@ function spanMs(from: string, to: string): number {
 }
 
 /** Checks the Luhn check digit of a card number (ISO/IEC 7812-1, annex B). */
-function isCardNumber(text: string): boolean {
-  if (!/^\d{12,19}$/.test(text)) return false
-  const sum = [...text].reverse().reduce((total, digit, place) => {
-    const value = Number(digit) * (place % 2 === 0 ? 1 : 2)
+function isCardNumber(number: string): boolean {
+  if (!/^\d{12,19}$/.test(number)) return false
+  const sum = [...number].reverse().reduce((total, digit, index) => {
+    const value = Number(digit) * (index % 2 === 0 ? 1 : 2)
     return total + (value > 9 ? value - 9 : value)
   }, 0)
   return sum % 10 === 0

@@ -87,13 +87,13 @@ export function failureOf({ history, mismatch, tries, again }: Shrunk): Failure 
 /** Renders the summary as text, with the shortest failing history. */
 export function reportText(summary: Summary): string {
   const { agents, purchases, seed, concurrency, where, seconds: took, calls, actions, failure } = summary
-  const at = concurrency === 1 ? 'in turns' : `up to ${concurrency} at a time`
+  const pace = concurrency === 1 ? 'in turns' : `up to ${concurrency} at a time`
   const part = (name: string, part: number) =>
     `${name} ${part.toFixed(1)} s (${took.total > 0 ? Math.round((part / took.total) * 100) : 0} %)`
   const parts = [part('start', took.start), part('calls', took.calls), part('final check', took.finalCheck)]
   const latencies = Object.entries(calls.latencyMs).map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
   return [
-    `${agents} agents x ${purchases} purchases, seed ${JSON.stringify(seed)}, ${at}, on ${where}`,
+    `${agents} agents x ${purchases} purchases, seed ${JSON.stringify(seed)}, ${pace}, on ${where}`,
     '',
     ...outcomeLines(summary.outcomes),
     '',

@@ -43,7 +43,7 @@ export async function runHistory(plan: Plan, agents: readonly number[], options:
   options.onStage?.('start', agents.length)
   const world = await options.target.open()
   const callers = new Map<number, Caller>()
-  const patience = leaveWhenInterrupted(callers, options)
+  const interruption = closeWhenInterrupted(callers, options)
   try {
     return await connectAndCarryOut(world, callers, plan, agents, { ...options, startedAtMs })
   } catch (error) {
@@ -51,7 +51,7 @@ export async function runHistory(plan: Plan, agents: readonly number[], options:
     if (await isInterrupted(options)) return { ...emptyResult(), interrupted: true, durations: { ...noTime, startMs } }
     throw error
   } finally {
-    patience.end()
+    interruption.end()
     await closeAll(callers)
     // Report the findings even if closing the world fails.
     await Promise.allSettled([world.close()])
@@ -92,17 +92,17 @@ async function closeAll(callers: Map<number, Caller>): Promise<void> {
 const graceMs = 1_000
 
 /** Closes all connections shortly after an interruption. This ends calls to a server that no longer answers. */
-function leaveWhenInterrupted(callers: Map<number, Caller>, { system, signal }: RunOptions) {
+function closeWhenInterrupted(callers: Map<number, Caller>, { system, signal }: RunOptions) {
   const over = new AbortController()
-  const leave = () => {
+  const closeSoon = () => {
     system.sleep(graceMs, over.signal).then(
       () => closeAll(callers),
       () => {},
     )
   }
-  signal?.addEventListener('abort', leave, { once: true })
+  signal?.addEventListener('abort', closeSoon, { once: true })
   const end = () => {
-    signal?.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', closeSoon)
     over.abort()
   }
   return { end }
@@ -136,7 +136,7 @@ export function emptyResult(mismatch?: Mismatch): RunResult {
 /**
  * The maximum number of server processes that start at the same time. It is low because the machine may have few cores.
  */
-const connectedAtOnce = 4
+const maxParallelStarts = 4
 
 async function connectAll(
   world: World,
@@ -144,8 +144,8 @@ async function connectAll(
   callers: Map<number, Caller>,
   options: RunOptions,
 ): Promise<void> {
-  for (let from = 0; from < agents.length; from += connectedAtOnce) {
-    const batch = agents.slice(from, from + connectedAtOnce)
+  for (let from = 0; from < agents.length; from += maxParallelStarts) {
+    const batch = agents.slice(from, from + maxParallelStarts)
     const settled = await Promise.allSettled(
       batch.map(async (agent) => void callers.set(agent, await world.connect(agent))),
     )

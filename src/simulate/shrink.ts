@@ -10,7 +10,7 @@ interface ShrinkLimits {
   /** The maximum number of runs with a shortened history. */
   tries: number
   /** Returns false once no time is left. */
-  mayGoOn: () => boolean
+  mayContinue: () => boolean
 }
 
 /**
@@ -26,7 +26,7 @@ export async function shrink<F>(
   let best = found
   let tries = 0
   const attempt = async (history: readonly Action[]) => {
-    if (history.length === 0 || tries >= limits.tries || !limits.mayGoOn()) return false
+    if (history.length === 0 || tries >= limits.tries || !limits.mayContinue()) return false
     tries++
     const failed = await run(history)
     if (failed === undefined) return false
@@ -41,9 +41,9 @@ export async function shrink<F>(
     await attempt(best.history.map((action) => ({ ...action, agent: 1 })))
   }
   let chunks = 2
-  while (best.history.length > 1 && tries < limits.tries && limits.mayGoOn()) {
+  while (best.history.length > 1 && tries < limits.tries && limits.mayContinue()) {
     const size = Math.ceil(best.history.length / chunks)
-    const reduced = await leaveOutOne(best.history, size, attempt)
+    const reduced = await leaveOutOneChunk(best.history, size, attempt)
     if (reduced) chunks = Math.max(2, chunks - 1)
     else if (size === 1) break
     else chunks = Math.min(best.history.length, chunks * 2)
@@ -51,7 +51,7 @@ export async function shrink<F>(
   return { ...best, tries }
 }
 
-async function leaveOutOne(
+async function leaveOutOneChunk(
   history: readonly Action[],
   size: number,
   attempt: (history: readonly Action[]) => Promise<boolean>,

@@ -121,7 +121,7 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
   }
   const limits = {
     tries: maxTries,
-    mayGoOn: () => signal?.aborted !== true && system.elapsed() - startedAt < longestShrinkMs,
+    mayContinue: () => signal?.aborted !== true && system.elapsed() - startedAt < longestShrinkMs,
   }
   const { history, failure, tries } = await shrink(found, mismatch.about, run, limits)
   return { history, mismatch: failure, tries, again }

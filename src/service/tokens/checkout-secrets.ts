@@ -3,7 +3,7 @@ import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts
 import type { SubscriptionRecord } from '../store/subscriptions.ts'
 import { checkoutPageText, clientSecretText, manageText } from './record-texts.ts'
 
-type Of = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
+type Subscription = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 
 /**
  * The three secrets of a subscription. Each serves one purpose, and none can be derived from another or from the
@@ -11,11 +11,11 @@ type Of = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
  */
 export interface CheckoutSecrets {
   /** Returns the secret with which the payer's browser pays payment 1 (docs/service.md#client-secret). */
-  clientSecret(of: Of): string
+  clientSecret(subscription: Subscription): string
   /** Returns the part of the checkout page's address after the id. */
-  pageToken(of: Of): string
+  pageToken(subscription: Subscription): string
   /** Returns the token with which the payer of payment 1 can cancel the subscription. */
-  manageToken(of: Of): string
+  manageToken(subscription: Subscription): string
 }
 
 export async function checkoutSecrets(tx: Transaction): Promise<CheckoutSecrets> {

@@ -3,7 +3,7 @@ import type { Transaction } from '../store/engine/store.ts'
 import { lastingTexts, rootKeys } from '../store/root-keys.ts'
 import type { EventRow } from '../store/schema/events.ts'
 
-type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
+type NumberedEvent = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
 
 /**
  * Event ids are computed, not stored. An id contains the event's number in the party's outbox, but only a holder of the
@@ -11,7 +11,7 @@ type Of = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
  * reused, although a sandbox reset reuses numbers. Restored events keep their ids.
  */
 interface EventIds {
-  idOf(event: Of): string
+  idOf(event: NumberedEvent): string
   /**
    * Returns the number encoded in the id of one of the party's events. The caller must read the event with this number
    * and compare its id.
@@ -26,16 +26,16 @@ const pattern = new RegExp(`^evt_([0-9a-f]{${signDigits}})([0-9a-f]{${numberDigi
 export async function eventIds(tx: Transaction): Promise<EventIds> {
   const key = (await tx.shared(rootKeys)).lasting(lastingTexts.eventIds)
   // The event's signature also masks its number.
-  const masked = (partyId: string, sign: string, number: bigint) =>
+  const xorMask = (partyId: string, sign: string, number: bigint) =>
     number ^ BigInt(`0x${hmac(key, `number ${partyId} ${sign}`).slice(0, numberDigits)}`)
   return {
     idOf: ({ partyId, sequence, recordedAtMs }) => {
       const sign = hmac(key, `event ${partyId} ${sequence} ${recordedAtMs}`).slice(0, signDigits)
-      return `evt_${sign}${masked(partyId, sign, BigInt(sequence)).toString(16).padStart(numberDigits, '0')}`
+      return `evt_${sign}${xorMask(partyId, sign, BigInt(sequence)).toString(16).padStart(numberDigits, '0')}`
     },
     sequenceIn: (partyId, id) => {
       const [, sign = '', number = ''] = pattern.exec(id) ?? []
-      return sign === '' ? undefined : Number(masked(partyId, sign, BigInt(`0x${number}`)))
+      return sign === '' ? undefined : Number(xorMask(partyId, sign, BigInt(`0x${number}`)))
     },
   }
 }

@@ -23,8 +23,8 @@ export async function newChallenge(tx: Transaction, system: System, userId: stri
 /**
  * Returns the content of a challenge that this service created, even if it has expired; undefined for any other text.
  */
-export async function readChallenge(tx: Transaction, text: string): Promise<Challenge | undefined> {
-  const [, id, time, userId, signature] = challengePattern.exec(text) ?? []
+export async function readChallenge(tx: Transaction, challenge: string): Promise<Challenge | undefined> {
+  const [, id, time, userId, signature] = challengePattern.exec(challenge) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined
   if (!(await isSignatureOf(tx, challengeText(id, userId), signature))) return undefined
   return { userId, expiresAtMs: Number.parseInt(time, 16) + mfaChallengeLifetimeMs }

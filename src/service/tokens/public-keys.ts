@@ -20,11 +20,11 @@ const accepted = `It accepts EC keys on P-256 (alg ES256), Ed25519 keys (EdDSA o
  */
 export async function publicKeyProblem(key: PublicKey): Promise<string | undefined> {
   const possible = algorithms[key.kty] ?? []
-  const [usual = ''] = possible
+  const [defaultAlg = ''] = possible
   if (key.alg !== undefined && !possible.includes(key.alg)) {
     return `has an alg that is not accepted for its kty ${key.kty}. ${accepted}`
   }
-  const imported = await importJWK(key as JWK, key.alg ?? usual).catch(() => undefined)
+  const imported = await importJWK(key as JWK, key.alg ?? defaultAlg).catch(() => undefined)
   if (imported === undefined || imported instanceof Uint8Array) return `is not a valid public key. ${accepted}`
   const { modulusLength = minRsaBits } = imported.algorithm as { name: string; modulusLength?: number }
   return modulusLength < minRsaBits ? `has only ${modulusLength} bits. ${accepted}` : undefined

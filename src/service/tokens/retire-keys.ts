@@ -36,9 +36,9 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
   const { nowMs: endsAtMs } = await store.transaction(lockKeysAndReadTimes)
   for (let pass = 1; pass <= maxPasses; pass++) {
     const { epoch } = await store.read(readTimes)
-    await carrySecrets(store, system, endsAtMs)
+    await preserveSecrets(store, system, endsAtMs)
     await resealSecrets(store, system, rootKey)
-    const retired = await store.transaction((tx) => forget(tx, system, { rootKey, epoch }))
+    const retired = await store.transaction((tx) => deleteOldKeys(tx, system, { rootKey, epoch }))
     if (retired !== undefined) return { rootKey, retired }
   }
   throw new Error(`The sandbox was reset ${maxPasses} times meanwhile. Run this command again when nobody resets it.`)
@@ -53,16 +53,16 @@ async function lockKeysAndReadTimes(tx: Transaction): Promise<Times> {
   return readTimes(tx)
 }
 
-async function carrySecrets(store: Store, system: System, endsAtMs: number): Promise<void> {
-  const carry = createCarry(system, endsAtMs)
+async function preserveSecrets(store: Store, system: System, endsAtMs: number): Promise<void> {
+  const preserve = createPreserver(system, endsAtMs)
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
-    await eachBatch(store, table, (tx, rows) => carry(tx, table, rows))
+    await eachBatch(store, table, (tx, rows) => preserve(tx, table, rows))
   }
   // Rows in snapshots also need their secrets, because a restore brings these rows back.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
-      if (table !== undefined) await carry(tx, table, JSON.parse(String(rows)) as AnyRow[])
+      if (table !== undefined) await preserve(tx, table, JSON.parse(String(rows)) as AnyRow[])
     }
   })
 }
@@ -86,10 +86,10 @@ async function eachBatch(
   }
 }
 
-type Carry = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
+type Preserve = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
 /** Returns a function that stores the secrets that older keys derived for rows. It seals them with the newest key. */
-function createCarry(system: System, endsAtMs: number): Carry {
+function createPreserver(system: System, endsAtMs: number): Preserve {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
     const textsOf = carriedTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
@@ -124,7 +124,7 @@ async function resealSecrets(store: Store, system: System, rootKey: number): Pro
   }
 }
 
-interface Forget {
+interface Boundary {
   rootKey: number
   epoch: number
 }
@@ -133,7 +133,7 @@ interface Forget {
  * Deletes the keys older than `rootKey` and returns their ids. If unprocessed rows may have appeared, deletes nothing
  * and returns undefined.
  */
-async function forget(tx: Transaction, system: System, boundary: Forget): Promise<number[] | undefined> {
+async function deleteOldKeys(tx: Transaction, system: System, boundary: Boundary): Promise<number[] | undefined> {
   const { rootKey, epoch } = boundary
   await lockKeys(tx)
   // The world has since been replaced, or another process is retiring keys too.

@@ -16,25 +16,25 @@ const signsForMs = 30 * dayMs
  * How long a key is kept. The two extra days are far longer than a token's lifetime, so cached copies of the published
  * keys stay valid.
  */
-const keptForMs = signsForMs + 2 * dayMs
+const storedForMs = signsForMs + 2 * dayMs
 
 /**
  * Returns the keys that may have signed current access tokens. The first key is the one that signs now. Creates a new
  * key when one is due, and deletes keys that are too old.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
-  const { known: storedKeys, knownAtMs } = await store.read(async (tx) => ({
-    known: await signingKeys(tx),
-    knownAtMs: await realNow(tx),
+  const { storedKeys, readAtMs } = await store.read(async (tx) => ({
+    storedKeys: await signingKeys(tx),
+    readAtMs: await realNow(tx),
   }))
-  if (storedKeys.some(maySign(knownAtMs)) && storedKeys.every(isKept(knownAtMs))) return storedKeys.map(parsed)
+  if (storedKeys.some(maySign(readAtMs)) && storedKeys.every(isStillNeeded(readAtMs))) return storedKeys.map(parsed)
   const signingKey = await newKey()
   return store.transaction(async (tx) => {
     // The lock keeps two processes from both creating a key.
     await tx.lock('signing keys')
     const nowMs = await realNow(tx)
     const rows = await signingKeys(tx)
-    const current = rows.filter(isKept(nowMs))
+    const current = rows.filter(isStillNeeded(nowMs))
     for (const { kid } of rows) if (!current.some((row) => row.kid === kid)) await deleteSigningKey(tx, kid)
     if (current.some(maySign(nowMs))) return current.map(parsed)
     const row = rowOf(signingKey, nowMs)
@@ -54,14 +54,14 @@ function rowOf(key: SigningKey, createdAtMs: number): SigningKeyRow {
   return { kid: key.kid, jwk: JSON.stringify(key), createdAtMs }
 }
 
-type Made = Pick<SigningKeyRow, 'createdAtMs'>
+type Creation = Pick<SigningKeyRow, 'createdAtMs'>
 
 function maySign(nowMs: number) {
-  return ({ createdAtMs }: Made) => nowMs - createdAtMs < signsForMs
+  return ({ createdAtMs }: Creation) => nowMs - createdAtMs < signsForMs
 }
 
-function isKept(nowMs: number) {
-  return ({ createdAtMs }: Made) => nowMs - createdAtMs < keptForMs
+function isStillNeeded(nowMs: number) {
+  return ({ createdAtMs }: Creation) => nowMs - createdAtMs < storedForMs
 }
 
 async function newKey(): Promise<SigningKey> {

@@ -4,16 +4,16 @@ import { derivedSecret, rootKeys } from '../store/root-keys.ts'
 import type { WebhookRow } from '../store/schema/webhooks.ts'
 import { webhookText } from './record-texts.ts'
 
-type Of = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previousKeyId' | 'previousSecretUntilMs'>
+type Webhook = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previousKeyId' | 'previousSecretUntilMs'>
 
 /** The secrets that sign webhook deliveries. They are derived from the root key and the webhook, and never stored. */
 interface WebhookSecrets {
   /** The root key that new secrets are derived from. */
   newestKeyId: number
   /** Returns the newest secret, for a webhook whose secret was just created. */
-  current(of: Of): string
+  current(webhook: Webhook): string
   /** Returns the newest secret, and the previous one while it is valid. */
-  signing(of: Of, realNowMs: number): Promise<string[]>
+  signing(webhook: Webhook, realNowMs: number): Promise<string[]>
 }
 
 export async function webhookSecrets(tx: Transaction): Promise<WebhookSecrets> {
@@ -23,8 +23,8 @@ export async function webhookSecrets(tx: Transaction): Promise<WebhookSecrets> {
   return {
     newestKeyId: newestId,
     current: ({ id, secretNumber, secretKeyId }) => secretText(derive(secretKeyId, webhookText(id, secretNumber))),
-    signing: (of, realNowMs) => {
-      const { id, secretNumber, secretKeyId, previousKeyId, previousSecretUntilMs } = of
+    signing: (webhook, realNowMs) => {
+      const { id, secretNumber, secretKeyId, previousKeyId, previousSecretUntilMs } = webhook
       const isOver = previousKeyId === null || previousSecretUntilMs === null || previousSecretUntilMs <= realNowMs
       const newest = secret(secretKeyId, webhookText(id, secretNumber))
       return Promise.all(isOver ? [newest] : [newest, secret(previousKeyId, webhookText(id, secretNumber - 1))])

@@ -27,7 +27,7 @@ export const cardRules: Readonly<Record<string, Rule>> = {
       name,
       validNumber: true,
       validCvv: true,
-      ownExpiration: true,
+      validExpiration: true,
     })),
   freeze_agent_card: (state, action) => onCard(state, action, (card) => toggleFreeze(state, card, 'active')),
   unfreeze_agent_card: (state, action) => onCard(state, action, (card) => toggleFreeze(state, card, 'frozen')),
