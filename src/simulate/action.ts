@@ -6,8 +6,8 @@ export type Tool = Catalogue[OperationKey]['name']
 export type PartyName = 'own' | 'customer'
 
 /**
- * One tool call of one simulated agent. It has names (`card-3`, `purchase-7`) instead of ids, so that it means the same
- * in every run, even if earlier actions are left out. Amounts are in cents.
+ * One tool call of one simulated agent. It refers to records by names (`card-3`, `purchase-7`) instead of ids, so that
+ * it means the same in every run, even if earlier actions are left out. Amounts are in cents.
  */
 export interface Action {
   /** The action's number in the whole history, from 1. */
@@ -15,9 +15,9 @@ export interface Action {
   /** The number of the connection that makes the call, from 1. */
   agent: number
   tool: Tool
-  /** The party that the call names as `customerPartyId`, or `own` if it names none. */
+  /** The party that the call acts for. For `customer`, the call has the argument `customerPartyId`. */
   party: PartyName
-  /** The record acted on. */
+  /** The name of the record that the call reads or changes. */
   subject?: string
   merchant?: string
   maximum?: number
@@ -33,12 +33,12 @@ export interface Action {
 }
 
 /**
- * The merchant whose authorizations have no result at first. The MCP server repeats the call automatically, and the
- * repeated call returns the result.
+ * The merchant at which an authorization has no result at first. The MCP server repeats the call automatically, and the
+ * repeat returns the result.
  */
 export const unresolvedMerchant = 'Sandbox Unresolved'
 
-/** The argument that takes the subject's id, by tool. */
+/** For each tool, the argument for the id of the action's subject. */
 const subjectArguments: Partial<Record<Tool, string>> = {
   get_agent_card: 'cardId',
   get_agent_card_details: 'cardId',
@@ -57,7 +57,7 @@ export const walletName = (party: PartyName) => `${party}-wallet`
 
 interface ArgumentSources {
   idOf: (name: string) => string
-  /** The prefix of every key. It keeps a later run on the same database from replaying this run's answers. */
+  /** The prefix of every idempotency key. Each run has its own, so that it never replays the answers of another. */
   keyPrefix: string
 }
 
@@ -78,14 +78,14 @@ export function argumentsOf(action: Action, { idOf, keyPrefix }: ArgumentSources
   })
 }
 
-/** Returns whether two requests count as the same for an idempotency key (docs/service.md#idempotency-conflict). */
+/** Returns whether two actions send the same request: one key serves only one request (idempotency_conflict). */
 export function sameRequest(one: Action, other: Action): boolean {
   const request = ({ step: _, agent: __, makes: ___, key: ____, ...sent }: Action) =>
     JSON.stringify(Object.entries(sent).sort(([a], [b]) => (a < b ? -1 : 1)))
   return request(one) === request(other)
 }
 
-/** Returns the names of the records that the action concerns, and its idempotency key. */
+/** Returns the names of the records that the action reads, changes or creates, and its idempotency key. */
 export function namesIn({ subject, makes, key }: Action): string[] {
   return [subject, makes, key].filter((name) => name !== undefined)
 }

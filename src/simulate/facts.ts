@@ -3,7 +3,7 @@ import type { Action } from './action.ts'
 
 /**
  * An answer in a form that is the same in every run: names instead of ids, durations instead of times. The model
- * predicts facts, and the reader extracts them from the service's answer. The two must be equal.
+ * predicts facts, and the reader extracts them from the service's answer. Predicted and extracted facts must be equal.
  */
 export type Facts = ErrorFacts | CardFacts | DetailsFacts | TransactionFacts | WalletFacts | PageFacts | ClockFacts
 
@@ -60,9 +60,10 @@ export interface TransactionFacts {
 export interface WalletFacts {
   type: 'wallet'
   name: string
-  /** The balances; absent if calls arrive in any order, since then only `0 ≤ available ≤ total` is known. */
+  /** The balances; absent if the order of calls is unknown, because the model can then predict only `sound`. */
   available?: number
   total?: number
+  /** Whether `0 ≤ available ≤ total`. */
   sound: boolean
 }
 
@@ -74,24 +75,22 @@ interface PageFacts {
 
 interface ClockFacts {
   type: 'clock'
-  /** How far the clock was moved since it was last read, excluding the real time that passed. */
+  /** How far the sandbox clock was moved since it was last read, without the real time that passed. */
   advancedSeconds: number
 }
 
-/**
- * Clock jumps are multiples of this. Measured jumps are rounded down to it, which removes the real time that passed.
- */
+/** The unit of clock jumps. Measured jumps are rounded down to whole units, which removes the real time that passed. */
 export const clockStepSeconds = 30 * 60
 
 /** The first disagreement between the service and the model. */
 export interface Mismatch {
-  /** The action; undefined if the mismatch was found by the final check. */
+  /** The action that failed; undefined if the mismatch was found before the first action or by the final check. */
   action: Action | undefined
-  /** An explanation, if `expected` and `actual` alone do not show the mismatch. */
+  /** An explanation; empty if `expected` and `actual` alone show the mismatch. */
   what: string
   expected: string
   actual: string
-  /** The names of the records concerned, if the action does not name them. */
+  /** The names of the affected records, if the action does not mention them. */
   about: string[]
 }
 
@@ -100,7 +99,7 @@ export function equalFacts(one: Facts, other: Facts): boolean {
   return canonical(one) === canonical(other)
 }
 
-/** Masks secrets in facts that the model did not predict, because their texts may contain anything. */
+/** Masks secrets in facts that the model did not predict, because their strings may contain anything. */
 export function maskFacts<Some extends Facts>(facts: Some): Some {
   return JSON.parse(JSON.stringify(facts), (_, value) => (typeof value === 'string' ? maskSecrets(value) : value))
 }
@@ -113,7 +112,7 @@ export function describeFacts(facts: Facts): string {
   return `${type} ${details.map(([name, value]) => `${name}=${value}`).join(' ')}`
 }
 
-/** Returns the word under which the report counts an answer. */
+/** Returns the label under which the report counts an answer. */
 export function outcomeOf(facts: Facts): string {
   if (facts.type === 'error') return facts.code
   if (facts.type === 'cardTransaction') return facts.decline === null ? facts.status : `declined: ${facts.decline}`

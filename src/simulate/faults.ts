@@ -16,8 +16,9 @@ interface Rule {
 }
 
 /**
- * The requests that get faults: reads, and changes with an idempotency key. Clients repeat no other requests. No two
- * paths match the same request. A rule hits at most every second request, so it never hits a request and its repeat.
+ * The paths of the API requests that get faults. Clients repeat all of these requests: they are reads, or changes with
+ * an idempotency key. No two paths match the same request. A rule never hits two consecutive requests, so it does not
+ * hit the repeat.
  */
 const paths = [
   '/agent-cards**',
@@ -36,7 +37,7 @@ const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
   { fault: 'slow', afterMs: 1 },
 ]
 
-/** Tool calls that fail in the MCP server, so that the simulated agent has to repeat them. */
+/** The tools whose calls get faults in the MCP server, so that the simulated agent itself has to repeat them. */
 const tools = [
   'issue_agent_card',
   'freeze_agent_card',
@@ -46,12 +47,12 @@ const tools = [
 ] as const
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 
-/** The maximum number of rules. Each request is checked against all of them, so more would slow down the simulation. */
+/** The maximum number of rules. Every rule is checked for each request, so more would slow down the simulation. */
 const maxRules = 12
 
 /**
- * Creates rules for each agent's own requests, so that the same seed hits the same requests regardless of other
- * callers.
+ * Creates separate rules for each agent's requests. The same seed then causes the same faults, whatever the other
+ * agents do.
  */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
   const perAgent = Math.max(1, Math.floor(maxRules / agents.length))
@@ -83,21 +84,21 @@ export async function setFaults(caller: Caller, rules: readonly Rule[]): Promise
     const { isError, content } = await caller.call('set_sandbox_fault', { ...rule })
     if (!isError) continue
     throw new ConfigError(
-      `The sandbox refused the faults: ${JSON.stringify(content)}. Use --without-faults to simulate without them.`,
+      `The sandbox refused a fault rule: ${JSON.stringify(content)}. Use --without-faults to simulate without them.`,
     )
   }
 }
 
-/** Counts the injected failures. */
+/** Returns the number of requests and tool calls that got a fault. */
 export async function countHits(caller: Caller): Promise<number> {
   const { content } = await caller.call('list_sandbox_faults', {})
   const { data = [] } = content as { data?: { attributes?: { hits?: number | null } }[] }
   return data.reduce((sum, { attributes }) => sum + (attributes?.hits ?? 0), 0)
 }
 
-/** The maximum number of repeats of one call. The rules cannot hit this many in a row. */
+/** The maximum number of repeats of one call. The rules cannot make more of them fail in a row. */
 const maxRepeats = 3
-/** Error codes that only a fault causes, never a simulated action. */
+/** Error codes that only injected faults cause. */
 const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
 /** Wraps a caller so that it repeats a call with the same key after a transient error. */

@@ -3,7 +3,7 @@ import type { Balance } from './model/state.ts'
 
 type Violation = [what: string, expected: string, actual: string]
 
-/** Checks a party's records in the service against each other, without the model. Returns the first violation. */
+/** Checks that a party's records and balance in the service are consistent. Returns the first violation. */
 export function brokenInvariant(
   records: ReadonlyMap<string, Facts>,
   balance: Balance,
@@ -28,14 +28,14 @@ function purchaseViolation(purchases: TransactionFacts[], transactions: Transact
   for (const purchase of purchases) {
     const { name, amount, captured, refunded, held } = purchase
     if (captured + held > amount)
-      return [`${name}: more was captured than authorized.`, `<= ${amount}`, `${captured + held}`]
+      return [`${name}: more was captured and held than authorized.`, `<= ${amount}`, `${captured + held}`]
     if (refunded > captured) return [`${name}: more was refunded than captured.`, `<= ${captured}`, `${refunded}`]
     const returned = sum(refunds.get(name) ?? [], 'amount')
     if (returned !== refunded) return [`${name}: the refunds do not add up.`, `${refunded}`, `${returned}`]
   }
   const cards = new Set(purchases.map(({ card }) => card))
   if (cards.size === purchases.length) return undefined
-  return ['A card has made more than one purchase.', `${cards.size}`, `${purchases.length}`]
+  return ['A card has made more than one approved purchase.', `${cards.size}`, `${purchases.length}`]
 }
 
 function sum(list: readonly TransactionFacts[], field: 'amount' | 'held' | 'captured' | 'refunded'): number {

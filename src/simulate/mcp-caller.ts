@@ -14,9 +14,9 @@ interface ServerProcess {
 }
 
 /**
- * Starts an MCP server process and connects to it like an AI host. Both the caller's `close` and a failure to connect
- * wait until the process has ended, because it writes to its database until then.
- * @param begun called before the process starts, with a function that kills the process
+ * Starts an MCP server process and connects to it as an AI host does. Before it reports a failed connection, it waits
+ * for the end of the process, as `close` does, because the process may still write to its database.
+ * @param beforeStart called before the process starts, with a function that kills the process
  */
 export async function connectOverStdio(
   { command, args, env }: ServerProcess,
@@ -25,7 +25,7 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
-  // The transport's own `close` waits only on its first call, and never after the process was killed.
+  // The transport's own `close` waits for this only when first called, and not if the process was killed.
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })
@@ -42,22 +42,22 @@ export async function connectOverStdio(
   }
 }
 
-/** Connects to an MCP server in this process through its stdout and stdin streams. */
+/** Connects to an MCP server in this process through the server's stdout and stdin streams. */
 export async function connectOverStreams(
   { stdout, stdin }: { stdout: Readable; stdin: Writable },
   agent: number,
 ): Promise<Caller> {
-  // The server transport works on any two streams; the client transport would start a process.
+  // The SDK's stdio transport for clients always starts a process. Its transport for servers accepts any two streams.
   return connectCaller(new StdioServerTransport(stdout, stdin), agent)
 }
 
-/** Connects an agent over any transport. Agents with odd numbers use the newer protocol, the others the older one. */
+/** Connects an agent over any transport. Agents with odd numbers use MCP 2026, agents with even numbers MCP 2025. */
 export async function connectCaller(transport: Transport, agent: number): Promise<Caller> {
   const mode = agent % 2 === 1 ? 'auto' : 'legacy'
   const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultValidator } as const
   const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, options)
   await client.connect(transport)
-  // Hosts list the tools first. This also lets the client check every result against the tool's output schema.
+  // Hosts list the tools too. The client then checks every result against the tool's output schema.
   await client.listTools()
   return {
     call: async (name, input) => {
@@ -70,17 +70,17 @@ export async function connectCaller(transport: Transport, agent: number): Promis
   }
 }
 
-/** Removes the server's note that the answer is a replay. Everything else must be identical. */
+/** Removes the server's note that an answer is a replay. The rest of a replay must equal the original answer. */
 function withoutNotes(content: unknown): unknown {
   const { replayed: _, ...answered } = (content ?? {}) as Record<string, unknown>
   return answered
 }
 
-/** Returns the service's error without the server's advice, which differs between a first call and a repeat. */
+/** Returns the API's error without the MCP server's advice, which differs between a first call and a repeat. */
 function errorContent(content: readonly { type: string; text?: unknown }[]): Pick<ToolAnswer, 'content' | 'repeatKey'> {
   const text = String(content[0]?.text)
   try {
-    // The error's fields are JSON on the last line, after a sentence.
+    // The last line of the text has the error's fields as JSON.
     const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
     const { next: _, idempotencyKey: repeatKey, ...refusal } = error
     return { content: { error: refusal }, repeatKey }

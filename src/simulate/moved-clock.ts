@@ -1,7 +1,8 @@
 import { nextTurn, type System } from '../core/system.ts'
 
 /**
- * Returns a system in which a wait moves the clock instead of taking time. Use it only for a world without other users.
+ * Returns a system whose `sleep` moves its clock forward instead of waiting. Use it only for a world that no other
+ * process uses.
  */
 export function withInstantSleep(system: System): System {
   let sleptMs = 0
@@ -13,7 +14,7 @@ export function withInstantSleep(system: System): System {
     sleep: async (ms, signal) => {
       signal?.throwIfAborted()
       sleptMs += Math.max(0, ms)
-      // Other due work runs first, as in any wait.
+      // Lets other pending tasks run first, as a real wait does.
       await nextTurn()
     },
   }

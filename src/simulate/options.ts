@@ -1,10 +1,10 @@
-/** The command's options in addition to the common ones. Each entry has the flags, the meaning and the default. */
+/** The options that only `simulate` has. Each entry has the flags, the description and the default. */
 export const simulateOptions = [
   ['--agents <number>', 'Number of simulated agents, each with its own MCP connection', '4'],
   ['--purchases <number>', 'Purchases per agent', '25'],
   ['--seed <text>', 'Seed of all random choices: the same seed gives the same log', 'payments'],
-  ['--turns', 'Let the agents take turns: they then share cards and money, and the clock jumps', undefined],
-  ['--concurrency <number>', 'Number of agents that call at the same time (default: all; 1 means --turns)', undefined],
+  ['--turns', 'Let the agents take turns: they then share cards and money', undefined],
+  ['--concurrency <number>', 'Number of agents calling at the same time (default: all; 1 implies --turns)', undefined],
   ['--processes', 'Start an MCP server process for each agent (default: all run in this process)', undefined],
   ['--clock-jumps', 'Advance the sandbox clock; implies --turns (default: with --turns on a new database)', undefined],
   ['--no-clock-jumps', 'Never advance the sandbox clock', undefined],

@@ -7,7 +7,7 @@ import { type Random, randomFrom } from './random.ts'
 
 /**
  * Plans the whole history of a run before its first call, from the seed and the model alone. No action depends on an
- * actual answer, so actions can be left out later.
+ * actual answer, so a failing history can be shortened later.
  */
 export function planHistory(options: PlanOptions): Action[] {
   const model = createModel(options.start, options.ordered)
@@ -33,9 +33,9 @@ export function planHistory(options: PlanOptions): Action[] {
   return history
 }
 
-/** Returns the average cost of a purchase with which the money lasts for all purchases. */
+/** Returns the average amount that each party can spend on a purchase without running out of money. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
-  // Refunds and reversals return money. If agents take turns, it therefore lasts for three times as many purchases.
+  // Refunds and reversals return money, so it lasts for about three times as many purchases if agents take turns.
   const share = (available = 0) => Math.max(1, Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases)))
   return { own: share(start.own.available), customer: share(start.customer?.available) }
 }
@@ -43,12 +43,13 @@ function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundin
 type AddAction = (agent: AgentState, choice: Choice) => Action
 
 /**
- * The maximum number of calls between two clock jumps. The model ignores real time, so a five-minute card must not
- * expire between jumps. This many calls take only seconds, and agents stop using such cards at each jump.
+ * The maximum number of calls between two clock jumps. The model ignores real time, so no card may expire by real time
+ * while agents use it. The shortest cards live for five minutes. These calls take only seconds, and agents stop using
+ * such cards at each jump.
  */
 const maxStepsBetweenJumps = 400
 
-/** The percentage of an agent's steps that move the clock. It is low so that most cards live long enough to be used. */
+/** The number of clock jumps per 100 calls of one agent. It is low so that most cards live long enough to be used. */
 const jumpsPerHundredCalls = 5
 
 function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, addAction: AddAction): void {
@@ -70,8 +71,8 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
 }
 
 /**
- * The lengths of clock jumps in half hours, each with its weight. After the longer ones, cards have expired, replay
- * windows have closed (2 days) and holds have lapsed (7 days).
+ * The possible lengths of a clock jump in half hours, each with its weight. The longest exceed the lifetimes of cards,
+ * replay windows (2 days) and holds (7 days).
  */
 const jumpSteps = { 1: 28, 2: 18, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4 } as const
 
@@ -84,8 +85,8 @@ function newAgent(number: number): AgentState {
 }
 
 /**
- * The maximum number of calls that are kept for later repeats. Beyond it, an arbitrary call is dropped, so that old
- * calls are repeated too.
+ * The maximum number of calls that an agent remembers in order to repeat them. When it remembers another, it forgets an
+ * arbitrary call and not the oldest, so that some old calls are repeated too.
  */
 const maxKeyed = 50
 

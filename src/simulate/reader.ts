@@ -7,21 +7,21 @@ export interface ToolAnswer {
   isError: boolean
   /** The structured content, or the JSON in an error's text. */
   content: unknown
-  /** The key under which a refused call can be repeated. */
+  /** The idempotency key with which a failed call can be repeated. */
   repeatKey?: string | undefined
 }
 
 export interface Reader {
-  /** Returns the facts of an answer, and remembers the id of the record that the action created. */
+  /** Returns the facts of an answer. Gives the id of a created record the name that the action chose (`makes`). */
   read(action: Action, answer: ToolAnswer): Facts
   /** Returns the id of the record with this name. */
   idOf(name: string): string
   nameId(name: string, id: string): void
-  /** Returns whether the id has a name in this run. */
+  /** Returns whether the record with this id has a name in this run. */
   hasName(id: string): boolean
 }
 
-/** A resource or an error in an answer. A faulty service may omit any field. */
+/** A resource in an answer. A faulty service may omit any field. */
 interface Resource {
   type?: string
   id?: string
@@ -40,7 +40,7 @@ interface State {
   ordered: boolean
 }
 
-/** Creates a reader of answers. @param clockMs the service's time when the run begins */
+/** Creates a reader of answers. @param clockMs the time of the sandbox clock when the run begins */
 export function createReader(clockMs: number, ordered: boolean): Reader {
   const [ids, names] = [new Map<string, string>(), new Map<string, string>()]
   const state: State = { ids, names, expiryMs: new Map(), cardNumber: undefined, clockMs, ordered }
@@ -95,7 +95,7 @@ const readers: Readonly<Record<string, (state: State, resource: Resource) => Fac
     state.cardNumber ??= number
     const monthMs = parseTimestamp(`${expirationYear}-${String(expirationMonth).padStart(2, '0')}-01T00:00:00Z`)
     const expiryMs = state.expiryMs.get(resource.id ?? '') ?? Number.NaN
-    // The card's expiry is less than 31 days after the beginning of its month.
+    // The month and year on a card are those of its expiry time.
     const validExpiration = expiryMs >= monthMs && expiryMs - monthMs < 31 * 24 * 60 * 60 * 1000
     return {
       type: 'agentCardDetails',

@@ -18,34 +18,35 @@ export interface Shrunk {
   mismatch: Mismatch
   tries: number
   /**
-   * Whether the run failed again on a new world. `untried`: new worlds can't be made; `impossible`: opening one failed.
+   * Whether a repeated run of the history failed too. `untried`: it was not repeated, because the world is shared.
+   * `impossible`: it could not be repeated, for example because the disk is full.
    */
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
-/** The report of a run as data. For the same seed, only the times differ between runs. */
+/** The report of a run as data. With the same options, only the times differ between runs. */
 export interface Summary extends ReportOptions {
   result: 'as predicted' | 'failed' | 'interrupted'
-  /** How many actions were carried out. */
+  /** The number of actions carried out. */
   actions: number
-  /** The number of injected failures; null if none were set. */
+  /** The number of requests and tool calls that got an injected fault; null if the run injects none. */
   faults: number | null
   /** How often each tool had each outcome. */
   outcomes: Record<string, Record<string, number>>
   seconds: { start: number; calls: number; finalCheck: number; total: number }
   calls: { count: number; perSecond: number; latencyMs: { p50: number; p95: number; p99: number } }
-  /** The disagreement between the service and the model; null if there was none. */
+  /** The difference between the service and the model; null if there was none. */
   failure: Failure | null
 }
 
 export interface Failure {
-  /** An explanation, if the next two fields do not show the mismatch. */
+  /** An explanation; empty if the next two fields alone show the mismatch. */
   what: string
   expected: string
   actual: string
   again: Shrunk['again']
   tries: number
-  /** Whether the final check, after the last action, found the mismatch. */
+  /** Whether the mismatch was found by the final check, after the last action. */
   atTheEnd: boolean
   history: readonly Action[]
 }
@@ -84,7 +85,7 @@ export function failureOf({ history, mismatch, tries, again }: Shrunk): Failure 
   return { what, expected, actual, again, tries, atTheEnd: action === undefined && history.length > 0, history }
 }
 
-/** Renders the summary as text, with the shortest failing history. */
+/** Renders the summary as text, with the failing history if there is one. */
 export function reportText(summary: Summary): string {
   const { agents, purchases, seed, concurrency, where, seconds: took, calls, actions, failure } = summary
   const pace = concurrency === 1 ? 'in turns' : `up to ${concurrency} at a time`
@@ -98,7 +99,7 @@ export function reportText(summary: Summary): string {
     ...outcomeLines(summary.outcomes),
     '',
     `log      sha256 ${summary.logSha256} (${actions} actions)`,
-    ...(summary.faults === null ? [] : [`faults   ${summary.faults} requests and calls failed on purpose`]),
+    ...(summary.faults === null ? [] : [`faults   ${summary.faults} requests and tool calls got an injected fault`]),
     `time     ${took.total.toFixed(1)} s: ${parts.join(', ')}`,
     `speed    ${calls.count} calls in ${took.calls.toFixed(1)} s, ${calls.perSecond} calls/s`,
     `latency  ${latencies.join(', ')}`,
@@ -113,7 +114,7 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
     (step, index) => `  ${String(index + 1).padStart(2)}. ${describeAction(step)}${madeName(step)}`,
   )
   const visibleSteps =
-    steps.length > maxShown ? [`  … ${steps.length - maxShown} before`, ...steps.slice(-maxShown)] : steps
+    steps.length > maxShown ? [`  … ${steps.length - maxShown} earlier actions`, ...steps.slice(-maxShown)] : steps
   const heading = {
     yes: `The shortest failing history found (${history.length} actions, ${tries} tries):`,
     no: `The failure did not recur on a new database (${tries} tries). The last actions:`,
@@ -124,7 +125,7 @@ function failureLines({ what, expected, actual, again, tries, atTheEnd, history 
     'The service and the model disagree.',
     '',
     ...(history.length === 0 ? ['The run failed before its first action.'] : [heading, ...visibleSteps]),
-    ...(atTheEnd ? ['  then all records are read again'] : []),
+    ...(atTheEnd ? ['  Final check: all records are read again.'] : []),
     '',
     ...(what === '' ? [] : [what]),
     `expected  ${expected}`,
@@ -141,7 +142,7 @@ function madeName({ makes }: Action): string {
 
 function verdict({ result, actions }: Summary): string {
   if (result === 'failed') return `FAILED after ${actions} actions`
-  if (result === 'interrupted') return `interrupted after ${actions} actions; all their answers were as predicted`
+  if (result === 'interrupted') return `interrupted after ${actions} actions; their answers were as predicted`
   return 'every answer was as predicted; money is conserved'
 }
 
@@ -159,7 +160,6 @@ function byFirst(one: readonly [string, unknown], other: readonly [string, unkno
   return one[0] < other[0] ? -1 : 1
 }
 
-/** Converts milliseconds to seconds. */
 function seconds(ms: number): number {
   return Math.round(ms) / 1000
 }

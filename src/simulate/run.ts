@@ -12,7 +12,7 @@ export interface RunResult {
   mismatch: Mismatch | undefined
   /** The actions that were carried out, in the order of the history. */
   done: Action[]
-  /** One line for each of these actions. Every run of the same history has the same lines. */
+  /** A line for each action in `done`. Every run of the same history has the same lines. */
   log: string[]
   /** How often each tool had each outcome. The outer key is the tool, the inner key the outcome. */
   outcomes: Map<string, Map<string, number>>
@@ -20,24 +20,24 @@ export interface RunResult {
   latenciesMs: number[]
   durations: Durations
   interrupted: boolean
-  /** The number of injected failures; undefined if none were set. */
+  /** The number of requests and tool calls that got an injected fault; undefined if the run injects none. */
   faults: number | undefined
 }
 
 /** How long each part of a run took, in milliseconds. */
 interface Durations {
-  /** Until all agents are connected and the history is planned. */
+  /** The time to connect all agents and plan the history. */
   startMs: number
-  /** From the first call of the history to the last answer. */
+  /** The time from the first call of the history to the last answer. */
   callsMs: number
-  /** Reading everything once more. */
+  /** The time to read all records again and compare them with the model. */
   finalCheckMs: number
 }
 
-/** A function that plans a history for a situation. The history may depend on the available money. */
+/** A function that plans a history for the situation at the start, such as the available money. */
 export type Plan = (situation: Situation) => readonly Action[]
 
-/** Carries out a history on a world, and compares every answer, and finally every record, with the model. */
+/** Carries out a history on a new or shared world. Compares every answer, and finally every record, with the model. */
 export async function runHistory(plan: Plan, agents: readonly number[], options: RunOptions): Promise<RunResult> {
   const startedAtMs = options.system.elapsed()
   options.onStage?.('start', agents.length)
@@ -88,10 +88,10 @@ async function closeAll(callers: Map<number, Caller>): Promise<void> {
   await Promise.allSettled([...callers.values()].map((caller) => caller.close()))
 }
 
-/** How long an interrupted run waits for pending answers. */
+/** How long an interrupted run waits for pending answers before it closes its connections. */
 const graceMs = 1_000
 
-/** Closes all connections shortly after an interruption. This ends calls to a server that no longer answers. */
+/** Closes all connections soon after an interruption. This also ends calls that a server never answers. */
 function closeWhenInterrupted(callers: Map<number, Caller>, { system, signal }: RunOptions) {
   const over = new AbortController()
   const closeSoon = () => {
@@ -109,8 +109,8 @@ function closeWhenInterrupted(callers: Map<number, Caller>, { system, signal }: 
 }
 
 /**
- * Returns whether the run was interrupted. Ctrl+C also reaches the servers, perhaps before this process, so a broken
- * connection may not be an error.
+ * Waits briefly, then returns whether the run was interrupted. Ctrl+C may end the servers before it reaches this
+ * process. In this case, a broken connection is not an error.
  */
 async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
   await system.sleep(100)
@@ -119,7 +119,7 @@ async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
 
 const noTime: Durations = { startMs: 0, callsMs: 0, finalCheckMs: 0 }
 
-/** Returns the result of a run that ended before its first action, perhaps with a mismatch. */
+/** Returns the result of a run that ended before its first action, with or without a mismatch. */
 export function emptyResult(mismatch?: Mismatch): RunResult {
   return {
     mismatch,
@@ -155,7 +155,7 @@ async function connectAll(
   }
 }
 
-/** A run between its first connection and its end. */
+/** A run whose agents are connected. */
 interface Connected {
   callers: Map<number, Caller>
   first: Caller
@@ -167,7 +167,7 @@ interface Connected {
 interface Progress extends RunResult {
   model: Model
   keyPrefix: string
-  /** The unchanged first answer for each key. */
+  /** The first answer for each idempotency key, as JSON. */
   answers: Map<string, string>
   lines: Map<number, string>
 }
@@ -205,7 +205,7 @@ async function carryOut(history: readonly Action[], run: Connected): Promise<Run
   return progress
 }
 
-/** Checks that a new world has the seeded balances, which the model starts from. */
+/** Returns a mismatch if a new world does not have the seeded balances. */
 function wrongStart(start: Start): Mismatch | undefined {
   const [expected, actual] = [seededStart, start].map(({ own, customer }) => JSON.stringify([own, customer]))
   if (expected === undefined || actual === undefined || expected === actual) return undefined
@@ -244,7 +244,7 @@ async function step(action: Action, progress: Progress, run: Connected): Promise
   options.onStep?.(progress.done.length)
 }
 
-/** Records an answer that could not be read, such as one without attributes, as a mismatch. */
+/** Records a mismatch for an answer that could not be read, for example because its attributes are missing. */
 function recordUnreadable(progress: Progress, action: Action, error: unknown): void {
   progress.done.push(action)
   const problem = 'The answer could not be compared.'
@@ -286,9 +286,9 @@ function judge(
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)
-  // Also finds differences that the model does not check, such as in an id, a timestamp or a support id.
+  // The model does not predict ids and timestamps, but a replay must return the same ones.
   if (prediction.replayed && answers.get(key) !== text) {
-    return { action, what: 'Repeating the key did not return the identical answer.', expected, actual, about: [] }
+    return { action, what: 'A repeated call did not return the identical answer.', expected, actual, about: [] }
   }
   return undefined
 }

@@ -9,13 +9,15 @@ export interface Attempt<F> {
 interface ShrinkLimits {
   /** The maximum number of runs with a shortened history. */
   tries: number
-  /** Returns false once no time is left. */
+  /** Returns false once the search must end: the time is up, or it was interrupted. */
   mayContinue: () => boolean
 }
 
 /**
- * Finds a short part of a failing history that still fails. It first tries the actions on related records, then delta
- * debugging (Zeller and Hildebrandt, 2002), which leaves out ever smaller chunks. Every try is a run on a new world.
+ * Finds a short part of a failing history that still fails. It first tries only the actions on the affected records.
+ * Then it leaves out ever smaller chunks (delta debugging: Zeller and Hildebrandt, 2002). Every try is a run on a new
+ * world.
+ * @param about the names of the affected records; if empty, those in the last action
  */
 export async function shrink<F>(
   found: Attempt<F>,
@@ -33,7 +35,7 @@ export async function shrink<F>(
     best = failed
     return true
   }
-  // Most failures concern one card, so a single try often reduces thousands of actions to ten.
+  // Most failures affect only one card, so this single try often reduces thousands of actions to about ten.
   const last = best.history.at(-1)
   const names = about.length > 0 ? about : last === undefined ? [] : namesIn(last)
   await attempt(relatedActions(best.history, names))
@@ -56,14 +58,16 @@ async function leaveOutOneChunk(
   size: number,
   attempt: (history: readonly Action[]) => Promise<boolean>,
 ): Promise<boolean> {
-  // Actions are left out from the front, because the last action is the one that failed.
+  // The chunks are tried from the front, because the last action is the one that failed.
   for (let from = 0; from < history.length; from += size) {
     if (await attempt([...history.slice(0, from), ...history.slice(from + size)])) return true
   }
   return false
 }
 
-/** Selects the actions on the same cards, card transactions and keys, and all clock jumps. */
+/**
+ * Selects all clock jumps and the actions on the given records and keys, or on others that such actions link to them.
+ */
 function relatedActions(history: readonly Action[], about: readonly string[]): Action[] {
   const names = new Set(about)
   for (let before = -1; before !== names.size; ) {

@@ -33,7 +33,7 @@ describe('simulations on the real service', () => {
     ]) {
       expect(result.report).toMatch(new RegExp(`\\s${outcome}\\s+\\d+`))
     }
-    expect(result.report).toMatch(/\nfaults {3}[1-9]\d* requests and calls failed on purpose\n/)
+    expect(result.report).toMatch(/\nfaults {3}[1-9]\d* requests and tool calls got an injected fault\n/)
     expect(result.log).toContainEqual(expect.stringMatching(/Sandbox Unresolved.* -> cardTransaction/))
     expect(result.log.filter((line) => /\d{13}|(pcd|cit|pty|wal)_/.test(line))).toEqual([])
   })
@@ -108,7 +108,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
       return new Response(text.replace(/"(req_|run-)[^"]*"/, '"$1other"'), response)
     },
     steps: 5,
-    shows: /Repeating the key did not return the identical answer/,
+    shows: /A repeated call did not return the identical answer/,
   },
   {
     name: 'shows a wrong balance',
@@ -134,7 +134,7 @@ const faults: { name: string; fault: Fault; steps: number; shows: RegExp }[] = [
       return new Response(JSON.stringify({ ...body, data }), response)
     },
     steps: 2,
-    shows: /then all records are read again[\s\S]*actual +nothing/,
+    shows: /Final check: all records are read again[\s\S]*actual +nothing/,
   },
 ]
 

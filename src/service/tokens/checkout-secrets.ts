@@ -12,7 +12,7 @@ type Subscription = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 export interface CheckoutSecrets {
   /** Returns the secret with which the payer's browser pays payment 1 (docs/service.md#client-secret). */
   clientSecret(subscription: Subscription): string
-  /** Returns the part of the checkout page's address after the id. */
+  /** Returns the token at the end of the checkout page's address, after the subscription's id. */
   pageToken(subscription: Subscription): string
   /** Returns the token with which the payer of payment 1 can cancel the subscription. */
   manageToken(subscription: Subscription): string
@@ -39,7 +39,7 @@ export async function subscriptionOfToken(tx: Transaction, manageToken: string):
   return (await isSignatureOf(tx, manageText(id), signature)) ? id : undefined
 }
 
-/** Returns whether the token in an address opens the checkout page. */
+/** Returns whether a page token opens the checkout page of this subscription. */
 export async function opensPage(tx: Transaction, subscriptionId: string, pageToken: string): Promise<boolean> {
   return await isSignatureOf(tx, checkoutPageText(subscriptionId), pageToken)
 }

@@ -7,14 +7,14 @@ type NumberedEvent = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
 
 /**
  * Event ids are computed, not stored. An id contains the event's number in the party's outbox, but only a holder of the
- * root key can read this number. An id also depends on the real time at which the event was recorded. So ids are never
- * reused, although a sandbox reset reuses numbers. Restored events keep their ids.
+ * root key can read this number. A sandbox reset reuses numbers, but not ids, because an id also depends on the real
+ * time at which the event was recorded. Events restored from a snapshot keep their ids.
  */
 interface EventIds {
   idOf(event: NumberedEvent): string
   /**
-   * Returns the number encoded in the id of one of the party's events. The caller must read the event with this number
-   * and compare its id.
+   * Decodes the number in an event id; undefined for a string of another form. A forged id also yields a number, so the
+   * caller must read the party's event with this number and compare its id.
    */
   sequenceIn(partyId: string, id: string): number | undefined
 }
@@ -25,7 +25,7 @@ const pattern = new RegExp(`^evt_([0-9a-f]{${signDigits}})([0-9a-f]{${numberDigi
 
 export async function eventIds(tx: Transaction): Promise<EventIds> {
   const key = (await tx.shared(rootKeys)).lasting(lastingTexts.eventIds)
-  // The event's signature also masks its number.
+  // Hides an event's number by XOR with digits derived from the event's signature. A second call restores the number.
   const xorMask = (partyId: string, sign: string, number: bigint) =>
     number ^ BigInt(`0x${hmac(key, `number ${partyId} ${sign}`).slice(0, numberDigits)}`)
   return {

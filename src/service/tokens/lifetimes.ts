@@ -1,11 +1,11 @@
-/** Lifetimes in seconds of real time. */
+/** Lifetimes in seconds, measured by the real clock and not by the sandbox clock. */
 export const lifetimes = {
   accessToken: 15 * 60,
   authorizationCode: 60,
   deviceCode: 10 * 60,
   interaction: 60 * 60,
   session: 60 * 60,
-  /** Counted from the last use, because each use issues a new token. */
+  /** Each use of a refresh token issues a new one with this lifetime. */
   refreshToken: 60 * 24 * 60 * 60,
   grant: 365 * 24 * 60 * 60,
 } as const

@@ -3,16 +3,16 @@ import { mfaChallengeLifetimeMs } from '../rules/approvals.ts'
 import type { Transaction } from '../store/engine/store.ts'
 import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts'
 
-/** The user who must verify, and the deadline. */
+/** The content of a challenge: the user who must enter a code, and the deadline. */
 export interface Challenge {
   userId: string
   expiresAtMs: number
 }
 
 /**
- * Creates a challenge for a user. The challenge is the last part of the address of the page where the user verifies. It
- * is signed and not stored, because the request that returns it fails, and a failed request stores nothing. A challenge
- * proves nothing: its holder must still sign in as the user and enter the user's code.
+ * Creates a challenge for a user. The challenge is the last part of the address of the page where the user enters a
+ * code. It is signed and not stored, because the API returns it in an error, and a failed request stores nothing. It
+ * grants no access: its holder must still sign in as the user and enter the user's code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
   // The id encodes the time in its first 48 bits, followed by 80 random bits.
@@ -20,9 +20,7 @@ export async function newChallenge(tx: Transaction, system: System, userId: stri
   return `${id}_${userId}_${(await rootKeys(tx)).sign(challengeText(id, userId))}`
 }
 
-/**
- * Returns the content of a challenge that this service created, even if it has expired; undefined for any other text.
- */
+/** Returns the content of a challenge that this service created, even an expired one; undefined for other strings. */
 export async function readChallenge(tx: Transaction, challenge: string): Promise<Challenge | undefined> {
   const [, id, time, userId, signature] = challengePattern.exec(challenge) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined

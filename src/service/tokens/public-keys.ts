@@ -1,9 +1,9 @@
 import { importJWK, type JWK } from 'jose'
 
-/** A public key as JSON (RFC 7517): its kind (`kty`), and the members that keys of this kind have. */
+/** A public key as JSON (RFC 7517): its type (`kty`), and the members that keys of this type have. */
 export type PublicKey = { kty: string; alg?: string | undefined } & Record<string, string | undefined>
 
-/** The algorithms with which keys of each kind may sign assertions (RFC 7518 section 3.1, RFC 8037). */
+/** The algorithms with which keys of each type may sign assertions (RFC 7518 section 3.1, RFC 8037). */
 const algorithms: Readonly<Record<string, readonly string[]>> = {
   EC: ['ES256'],
   OKP: ['EdDSA', 'Ed25519'],
@@ -13,8 +13,8 @@ const minRsaBits = 2048
 const accepted = `It accepts EC keys on P-256 (alg ES256), Ed25519 keys (EdDSA or Ed25519), and RSA keys of at least ${minRsaBits} bits (PS256 or RS256).`
 
 /**
- * Returns a message if a public key (RFC 7517) cannot be used to verify assertions. It says why, and which keys are
- * accepted. Returns undefined if the key can be used.
+ * Checks whether a public key (RFC 7517) can be used to verify assertions. If not, returns a message with the reason
+ * and the accepted keys.
  *
  * @example await publicKeyProblem({ kty: 'EC', crv: 'P-256', x: '!!' }) // 'is not a valid public key. It accepts …'
  */
@@ -22,7 +22,7 @@ export async function publicKeyProblem(key: PublicKey): Promise<string | undefin
   const possible = algorithms[key.kty] ?? []
   const [defaultAlg = ''] = possible
   if (key.alg !== undefined && !possible.includes(key.alg)) {
-    return `has an alg that is not accepted for its kty ${key.kty}. ${accepted}`
+    return `has an alg that is not accepted for keys with kty ${key.kty}. ${accepted}`
   }
   const imported = await importJWK(key as JWK, key.alg ?? defaultAlg).catch(() => undefined)
   if (imported === undefined || imported instanceof Uint8Array) return `is not a valid public key. ${accepted}`

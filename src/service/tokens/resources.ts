@@ -2,22 +2,22 @@ import { isLoopback } from '../../core/loopback.ts'
 import { mcpPath } from '../../core/mcp-path.ts'
 import { defaultOAuthScopes, oauthScopes } from '../../core/permissions.ts'
 
-/** RFC 8693 section 2.1. */
+/** The grant type of token exchange (RFC 8693 section 2.1). */
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
-/** RFC 8628 section 3.4. */
+/** The grant type of devices that cannot show a browser (RFC 8628 section 3.4). */
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** RFC 6749 section 4.4. */
+/** The grant type of clients that act for themselves (RFC 6749 section 4.4). */
 export const clientCredentialsGrant = 'client_credentials'
 
-/** RFC 7523 section 2.1. */
+/** The grant type of signed assertions (RFC 7523 section 2.1). */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The JWT profile that `jwtBearerGrant` accepts, under its name in authorization server metadata. */
+/** The name in authorization server metadata of the only kind of JWT that `jwtBearerGrant` accepts. */
 export const assertionProfile = 'urn:ietf:params:oauth:grant-profile:id-jag'
 
-/** The grant types that the authorization server itself handles. */
+/** The grant types that the OAuth library handles. `token-exchange.ts` handles the other one. */
 export const providerGrants: readonly string[] = [
   'authorization_code',
   'refresh_token',
@@ -32,9 +32,9 @@ export function audiences(publicUrl: string): readonly [api: string, mcp: string
 }
 
 /**
- * Returns the audience that a `resource` parameter names; undefined if it is not ours. It accepts a slash at the end,
- * since URL libraries append one to an address without a path. It also accepts every loopback name of a service on this
- * machine.
+ * Returns the audience of this service that a `resource` parameter identifies; undefined if it identifies another
+ * service. The parameter may end with a slash, because URL libraries append one to an address without a path. If this
+ * service has a loopback address, the parameter may have any loopback host, such as `localhost` or `127.0.0.1`.
  */
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
   const [named, ownUrl] = [URL.parse(resource), new URL(publicUrl)]
@@ -46,7 +46,7 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
-/** Returns the origin that a caller used, if that origin names this service; otherwise the public origin. */
+/** Returns the origin that a caller used if it belongs to this service; otherwise the public origin. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
   const aliasUrl = new URL(publicUrl)
   const { host } = new URL(url)
@@ -54,7 +54,7 @@ export function loopbackAlias(publicUrl: string, { url }: { url: string }): stri
   return aliasUrl.origin
 }
 
-/** All scopes that a connection can request, in order. */
+/** All scopes that a connection can request. */
 export const scopesSupported = Object.keys(oauthScopes)
 
 /**
@@ -67,9 +67,9 @@ export function resourceMetadataUrl(resource: string): string {
 }
 
 /**
- * Returns the metadata of one of this service's resources (RFC 9728 section 2). Hosts request every listed scope, so
- * the metadata lists only those that a connection starts with (MCP: Scope Selection Strategy). If a tool needs more
- * scopes, the error response to its call names them.
+ * Returns the metadata of one of this service's resources (RFC 9728 section 2). MCP hosts request every listed scope
+ * (Scope Selection Strategy), so only the scopes that a new connection needs are listed. If a tool needs more scopes, the
+ * error response to its call lists them.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

@@ -9,20 +9,20 @@ import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 
 /**
- * The number of rows per transaction. Each such transaction takes a few milliseconds, so other transactions can run in
- * between.
+ * The number of rows per transaction. It is small, so that a transaction takes only a few milliseconds and others need
+ * not wait long.
  */
 const batch = 200
 /**
- * The maximum number of passes. The work starts again after each reset of the sandbox, because a reset restores
- * unprocessed rows.
+ * The maximum number of passes. A sandbox reset during a pass requires another pass, because the reset may restore rows
+ * that were not processed.
  */
 const maxPasses = 10
 
 export interface Retired {
-  /** The id of the key in use. */
+  /** The id of the new key. */
   rootKey: number
-  /** The ids of the deleted keys. */
+  /** The ids of the deleted root keys. */
   retired: number[]
 }
 
@@ -41,12 +41,12 @@ export async function retireRootKeys(store: Store, system: System): Promise<Reti
     const retired = await store.transaction((tx) => deleteOldKeys(tx, system, { rootKey, epoch }))
     if (retired !== undefined) return { rootKey, retired }
   }
-  throw new Error(`The sandbox was reset ${maxPasses} times meanwhile. Run this command again when nobody resets it.`)
+  throw new Error('The sandbox was reset too often while keys were retired. Try again when nobody resets it.')
 }
 
 /**
- * Waits until every transaction that may not know the newest key has ended, then reads the time. Later transactions
- * derive new secrets only from the newest key.
+ * Waits for the end of every transaction that may have begun before the newest key existed, then reads the time. Later
+ * transactions derive new secrets only from the newest key.
  */
 async function lockKeysAndReadTimes(tx: Transaction): Promise<Times> {
   await lockKeys(tx)
@@ -58,7 +58,7 @@ async function preserveSecrets(store: Store, system: System, endsAtMs: number): 
   for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => preserve(tx, table, rows))
   }
-  // Rows in snapshots also need their secrets, because a restore brings these rows back.
+  // A restored snapshot brings its rows back, so their secrets are needed too.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
@@ -81,14 +81,14 @@ async function eachBatch(
       return found
     })
     last = rows.at(-1)
-    // Rows inserted since this loop began use the newest key, so the loop may miss them.
+    // Rows inserted since this loop began use the newest key, so it does not matter if the loop misses them.
     if (rows.length < limit) return
   }
 }
 
 type Preserve = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
-/** Returns a function that stores the secrets that older keys derived for rows. It seals them with the newest key. */
+/** Returns a function that stores the secrets that older keys derived for rows, sealed with the newest key. */
 function createPreserver(system: System, endsAtMs: number): Preserve {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
@@ -130,13 +130,13 @@ interface Boundary {
 }
 
 /**
- * Deletes the keys older than `rootKey` and returns their ids. If unprocessed rows may have appeared, deletes nothing
- * and returns undefined.
+ * Deletes the keys older than `rootKey` and returns their ids. If there may be rows that the pass has not processed,
+ * deletes nothing and returns undefined.
  */
 async function deleteOldKeys(tx: Transaction, system: System, boundary: Boundary): Promise<number[] | undefined> {
   const { rootKey, epoch } = boundary
   await lockKeys(tx)
-  // The world has since been replaced, or another process is retiring keys too.
+  // Stops if the sandbox was reset during the pass, or if another process is retiring keys too.
   if ((await readTimes(tx)).epoch !== epoch) return undefined
   if ((await secretsSealedBefore(tx, rootKey, 1)).length > 0) return undefined
   const retired = (await rootKeys(tx)).ids.filter((id) => id < rootKey)

@@ -3,8 +3,8 @@ import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 
 /**
- * The letters at the beginning of each kind of credential. The letters of keys are documented in
- * docs/service.md#credential-modes.
+ * The letters with which each kind of credential begins. docs/service.md#credential-modes documents those of API keys
+ * and agent keys.
  */
 const letters = {
   api_key: 'sk',
@@ -14,12 +14,12 @@ const letters = {
   client_secret: 'cs',
 } as const satisfies Record<CredentialRow['kind'] | 'exchanged_token' | 'client_secret', string>
 
-/** Returns the prefix of every credential of a kind and environment. */
+/** Returns the prefix that all credentials of the given kind and environment share. */
 export function credentialPrefix(kind: keyof typeof letters, environment: Environment): string {
   return `${letters[kind]}_ntl_${environmentSegments[environment]}_`
 }
 
-/** Returns the whole credential for a secret. Adds the prefix if the secret lacks it. */
+/** Returns a credential with its prefix. Adds the prefix if `secret` does not already begin with it. */
 export function wholeCredential(kind: keyof typeof letters, environment: Environment, secret: string): string {
   const prefix = credentialPrefix(kind, environment)
   return secret.startsWith(prefix) ? secret : `${prefix}${secret}`

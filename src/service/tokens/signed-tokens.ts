@@ -4,7 +4,7 @@ import { lifetimes } from './lifetimes.ts'
 import { audiences } from './resources.ts'
 import { currentSigningKeys, signingAlgorithm } from './signing-keys.ts'
 
-/** The claims of a valid access token. Each request checks separately that its grant is still live. */
+/** The claims of a valid access token. Whether the token's grant is still valid is checked separately. */
 export interface AccessTokenClaims {
   grantId: string
   userId: string
@@ -15,12 +15,12 @@ export interface AccessTokenClaims {
   expiresAtMs: number
 }
 
-/** How far another process's clock may be ahead of this one's, in seconds. */
+/** How many seconds another process's clock may be ahead of this process's clock. */
 const clockTolerance = 5
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** Returns the public parts of the keys that may have signed current tokens. */
+/** Returns the public parts of the keys that may have signed tokens that are still valid. */
 export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: string[] }> {
   const current = await currentSigningKeys(store)
   const set = createLocalJWKSet({ keys: current.map(({ d: _, ...publicKey }) => publicKey) })
@@ -28,8 +28,8 @@ export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: 
 }
 
 /**
- * Returns the claims of a token that is intact, current and meant for this service; undefined for any other token (RFC
- * 9068 section 4).
+ * Returns the claims of a token that has a valid signature, has not expired and was issued for this service; undefined
+ * for any other token (RFC 9068 section 4).
  */
 export async function verifiedClaims(
   token: string,
@@ -43,22 +43,22 @@ export async function verifiedClaims(
       typ: 'at+jwt',
       issuer: publicUrl,
       audience: [...audiences(publicUrl)],
-      // This service issues no token that starts in the future or has a longer lifetime.
+      // Also rejects tokens issued in the future.
       maxTokenAge: lifetimes.accessToken,
       clockTolerance,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'grant_id'],
     })
     return claimsOf(payload)
   } catch (error) {
-    // `jose` throws these errors for an invalid token. Any other error has another cause and is rethrown.
+    // `jose` throws these errors only for an invalid token.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
     throw error
   }
 }
 
 /**
- * Returns the claims if the only audience is one of ours. If a token had several audiences, each of these services
- * could use it to call the others.
+ * Returns the claims of a verified token; undefined if it has several audiences, because each audience could use it to
+ * call the others.
  */
 function claimsOf({ aud, exp = 0, sub = '', client_id, grant_id, scope }: JWTPayload): AccessTokenClaims | undefined {
   if (typeof aud !== 'string' || typeof client_id !== 'string' || typeof grant_id !== 'string') return undefined

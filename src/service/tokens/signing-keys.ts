@@ -10,17 +10,17 @@ export const signingAlgorithm = 'ES256'
 export type SigningKey = JWK & { kid: string }
 
 const dayMs = 24 * 60 * 60 * 1000
-/** How long a key is used for signing before a newer key takes over. */
+/** How long a key signs tokens before a newer key replaces it. */
 const signsForMs = 30 * dayMs
 /**
- * How long a key is kept. The two extra days are far longer than a token's lifetime, so cached copies of the published
- * keys stay valid.
+ * How long a key is stored. During the two extra days the key signs no new tokens, but it still verifies the last ones.
+ * Two days are ample, even if processes cache the keys.
  */
 const storedForMs = signsForMs + 2 * dayMs
 
 /**
- * Returns the keys that may have signed current access tokens. The first key is the one that signs now. Creates a new
- * key when one is due, and deletes keys that are too old.
+ * Returns the keys that may have signed current access tokens. The first of them signs new tokens. Creates a key if
+ * every other is too old to sign, and deletes keys that are no longer needed.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   const { storedKeys, readAtMs } = await store.read(async (tx) => ({
@@ -43,7 +43,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   })
 }
 
-/** Creates a key, which is used for signing from now on. Other processes use it within minutes. Returns its id. */
+/** Creates a key that signs tokens from now on, in other processes after a few minutes. Returns its id. */
 export async function addSigningKey(store: Store): Promise<string> {
   const signingKey = await newKey()
   await store.transaction(async (tx) => insertSigningKey(tx, rowOf(signingKey, await realNow(tx))))

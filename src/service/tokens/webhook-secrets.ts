@@ -8,11 +8,11 @@ type Webhook = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previou
 
 /** The secrets that sign webhook deliveries. They are derived from the root key and the webhook, and never stored. */
 interface WebhookSecrets {
-  /** The root key that new secrets are derived from. */
+  /** The id of the root key from which new secrets are derived. */
   newestKeyId: number
-  /** Returns the newest secret, for a webhook whose secret was just created. */
+  /** Returns the secret that was just created for a webhook. Older secrets may need a retired key. */
   current(webhook: Webhook): string
-  /** Returns the newest secret, and the previous one while it is valid. */
+  /** Returns the secrets that sign a delivery: the newest one, and the previous one while it is valid. */
   signing(webhook: Webhook, realNowMs: number): Promise<string[]>
 }
 
