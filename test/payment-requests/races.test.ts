@@ -33,7 +33,7 @@ test.each(['a bank transfer', 'a payment in review'])('a card and %s never both 
   const walletId = paymentRequest.relationships.wallet.data.id
   const held = await holdLocks(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)
-  await held.stopped(1)
+  await held.waitUntilBlocked(1)
   const paid = ok(await world.post(`/payment-requests/${paymentRequest.id}/fulfill`, { paymentSource }, { key })).json
     .data
   await held.release()

@@ -2,8 +2,8 @@ import pg from 'pg'
 import { expect } from 'vitest'
 
 /**
- * Runs a statement in a PostgreSQL transaction and keeps its locks, so that requests block there until the test
- * releases them. `stopped` waits until that many statements block; `release` commits, and they continue in order.
+ * Runs a statement in a PostgreSQL transaction that stays open, so that requests wait for its locks. `waitUntilBlocked`
+ * resolves when `count` statements wait for a lock. `release` commits, and the statements continue in order.
  */
 export async function holdLocks(url: string, statement: string) {
   const [holder, watcher] = [new pg.Client({ connectionString: url }), new pg.Client({ connectionString: url })]
@@ -12,7 +12,8 @@ export async function holdLocks(url: string, statement: string) {
   await holder.query(statement)
   const waiting = `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   return {
-    stopped: (count: number) => expect.poll(async () => (await watcher.query(waiting)).rows[0].count).toBe(count),
+    waitUntilBlocked: (count: number) =>
+      expect.poll(async () => (await watcher.query(waiting)).rows[0].count).toBe(count),
     release: async () => {
       await holder.query('commit')
       await Promise.all([holder.end(), watcher.end()])
