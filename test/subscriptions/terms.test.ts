@@ -9,58 +9,58 @@ import { type Merchant, merchant, monthly, proveCharges, termsOfParts } from './
 
 const total = { description: 'Course', every: { unit: 'week', count: 2 }, totalAmount: 1000, taxAmount: 0 } as const
 
-/** Refused attributes, with the pointer that names the mistake. */
+/** Attributes that are refused, and the field that the error's pointer names. */
 const refused: [name: string, attributes: Record<string, unknown>, pointer: string][] = [
-  ['no description', { ...monthly, description: undefined }, 'description'],
+  ['a missing description', { ...monthly, description: undefined }, 'description'],
   ['an empty description', { ...monthly, description: '' }, 'description'],
-  ['201 characters', { ...monthly, description: 'x'.repeat(201) }, 'description'],
-  ['a description that is not a text', { ...monthly, description: 5 }, 'description'],
-  ['no interval', { ...monthly, every: undefined }, 'every'],
-  ['every 0 weeks', { ...monthly, every: { unit: 'week', count: 0 } }, 'every/count'],
-  ['every 26 weeks', { ...monthly, every: { unit: 'week', count: 26 } }, 'every/count'],
-  ['every 1.5 weeks', { ...monthly, every: { unit: 'week', count: 1.5 } }, 'every/count'],
-  ['every -1 months', { ...monthly, every: { unit: 'month', count: -1 } }, 'every/count'],
-  ['every 6 months', { ...monthly, every: { unit: 'month', count: 6 } }, 'every/count'],
-  ['every 12 months', { ...monthly, every: { unit: 'month', count: 12 } }, 'every/count'],
-  ['every year', { ...monthly, every: { unit: 'year', count: 1 } }, 'every/unit'],
-  ['every 2 years', { ...monthly, every: { unit: 'year', count: 2 } }, 'every/unit'],
-  ['every day', { ...monthly, every: { unit: 'day', count: 30 } }, 'every/unit'],
-  ['no amount at all', { ...monthly, amount: undefined }, 'amount'],
-  ['both amounts', { ...monthly, totalAmount: 2000, paymentCount: 2 }, 'amount'],
-  ['49 cents a payment', { ...monthly, amount: 49, taxAmount: 0 }, 'amount'],
-  ['0 cents', { ...monthly, amount: 0, taxAmount: 0 }, 'amount'],
+  ['a description of 201 characters', { ...monthly, description: 'x'.repeat(201) }, 'description'],
+  ['a description that is a number', { ...monthly, description: 5 }, 'description'],
+  ['a missing interval', { ...monthly, every: undefined }, 'every'],
+  ['an interval of 0 weeks', { ...monthly, every: { unit: 'week', count: 0 } }, 'every/count'],
+  ['an interval of 26 weeks', { ...monthly, every: { unit: 'week', count: 26 } }, 'every/count'],
+  ['an interval of 1.5 weeks', { ...monthly, every: { unit: 'week', count: 1.5 } }, 'every/count'],
+  ['an interval of -1 months', { ...monthly, every: { unit: 'month', count: -1 } }, 'every/count'],
+  ['an interval of 6 months', { ...monthly, every: { unit: 'month', count: 6 } }, 'every/count'],
+  ['an interval of 12 months', { ...monthly, every: { unit: 'month', count: 12 } }, 'every/count'],
+  ['an interval of 1 year', { ...monthly, every: { unit: 'year', count: 1 } }, 'every/unit'],
+  ['an interval of 2 years', { ...monthly, every: { unit: 'year', count: 2 } }, 'every/unit'],
+  ['an interval of 30 days', { ...monthly, every: { unit: 'day', count: 30 } }, 'every/unit'],
+  ['a subscription with neither amount nor totalAmount', { ...monthly, amount: undefined }, 'amount'],
+  ['a subscription with both amount and totalAmount', { ...monthly, totalAmount: 2000, paymentCount: 2 }, 'amount'],
+  ['an amount of 49 cents', { ...monthly, amount: 49, taxAmount: 0 }, 'amount'],
+  ['an amount of 0 cents', { ...monthly, amount: 0, taxAmount: 0 }, 'amount'],
   ['a negative amount', { ...monthly, amount: -1000, taxAmount: 0 }, 'amount'],
-  ['half a cent', { ...monthly, amount: 1000.5 }, 'amount'],
-  ['an amount as text', { ...monthly, amount: '1000' }, 'amount'],
-  ['no tax', { ...monthly, taxAmount: undefined }, 'taxAmount'],
-  ['a negative tax', { ...monthly, taxAmount: -1 }, 'taxAmount'],
-  ['more tax than amount', { ...monthly, taxAmount: 1001 }, 'taxAmount'],
-  ['more tax than total', { ...total, paymentCount: 2, taxAmount: 1001 }, 'taxAmount'],
-  ['an amount with a number of payments', { ...monthly, paymentCount: 3 }, 'paymentCount'],
-  ['a total without a number of payments', total, 'paymentCount'],
-  ['a total with null payments', { ...total, paymentCount: null }, 'paymentCount'],
+  ['an amount of 1000.5 cents', { ...monthly, amount: 1000.5 }, 'amount'],
+  ['an amount that is a string', { ...monthly, amount: '1000' }, 'amount'],
+  ['a missing taxAmount', { ...monthly, taxAmount: undefined }, 'taxAmount'],
+  ['a negative taxAmount', { ...monthly, taxAmount: -1 }, 'taxAmount'],
+  ['a taxAmount above the amount', { ...monthly, taxAmount: 1001 }, 'taxAmount'],
+  ['a taxAmount above the totalAmount', { ...total, paymentCount: 2, taxAmount: 1001 }, 'taxAmount'],
+  ['an amount with a paymentCount', { ...monthly, paymentCount: 3 }, 'paymentCount'],
+  ['a total without a paymentCount', total, 'paymentCount'],
+  ['a total with a paymentCount of null', { ...total, paymentCount: null }, 'paymentCount'],
   ['a total in 1 payment', { ...total, paymentCount: 1 }, 'paymentCount'],
   ['a total in 5 payments', { ...total, paymentCount: 5 }, 'paymentCount'],
   ['a total in 2.5 payments', { ...total, paymentCount: 2.5 }, 'paymentCount'],
-  ['a total whose parts are 49 and 50', { ...total, totalAmount: 99, paymentCount: 2 }, 'totalAmount'],
-  ['a total whose smallest part is 49', { ...total, totalAmount: 199, paymentCount: 4 }, 'totalAmount'],
-  ['a checkout of 4 minutes', { ...monthly, expiresInMinutes: 4 }, 'expiresInMinutes'],
-  ['a customer that is not a party', { ...monthly, customerPartyId: 'pty_1' }, 'customerPartyId'],
+  ['a total split into 50 and 49 cents', { ...total, totalAmount: 99, paymentCount: 2 }, 'totalAmount'],
+  ['a total whose smallest payment is 49 cents', { ...total, totalAmount: 199, paymentCount: 4 }, 'totalAmount'],
+  ['a checkout that expires in 4 minutes', { ...monthly, expiresInMinutes: 4 }, 'expiresInMinutes'],
+  ['a malformed customerPartyId', { ...monthly, customerPartyId: 'pty_1' }, 'customerPartyId'],
 ]
 
 const accepted: [name: string, attributes: Record<string, unknown>][] = [
-  ['1 character', { ...monthly, description: 'x' }],
-  ['200 characters', { ...monthly, description: 'x'.repeat(200) }],
-  // JSON Schema's maxLength, used by the OpenAPI document, counts characters (RFC 8259), not UTF-16 units.
-  ['200 characters beyond the basic plane', { ...monthly, description: '😀'.repeat(200) }],
-  ['every week', { ...monthly, every: { unit: 'week', count: 1 } }],
-  ['every 25 weeks', { ...monthly, every: { unit: 'week', count: 25 } }],
-  ['every 5 months', { ...monthly, every: { unit: 'month', count: 5 } }],
-  ['50 cents', { ...monthly, amount: 50, taxAmount: 0 }],
-  ['an amount that is all tax', { ...monthly, taxAmount: 1000 }],
-  ['no end, given as null', { ...monthly, paymentCount: null }],
-  ['two parts of 50', { ...total, totalAmount: 100, paymentCount: 2 }],
-  ['four parts of 50 and more', { ...total, totalAmount: 201, paymentCount: 4, taxAmount: 201 }],
+  ['a description of 1 character', { ...monthly, description: 'x' }],
+  ['a description of 200 characters', { ...monthly, description: 'x'.repeat(200) }],
+  // JSON Schema's maxLength, used by the OpenAPI document, counts characters (RFC 8259), not UTF-16 code units.
+  ['a description of 200 emoji', { ...monthly, description: '😀'.repeat(200) }],
+  ['an interval of 1 week', { ...monthly, every: { unit: 'week', count: 1 } }],
+  ['an interval of 25 weeks', { ...monthly, every: { unit: 'week', count: 25 } }],
+  ['an interval of 5 months', { ...monthly, every: { unit: 'month', count: 5 } }],
+  ['an amount of 50 cents', { ...monthly, amount: 50, taxAmount: 0 }],
+  ['an amount equal to its tax', { ...monthly, taxAmount: 1000 }],
+  ['a paymentCount of null, which means no end,', { ...monthly, paymentCount: null }],
+  ['a total split into 2 payments of 50 cents', { ...total, totalAmount: 100, paymentCount: 2 }],
+  ['a total split into 4 payments of 50 or 51 cents', { ...total, totalAmount: 201, paymentCount: 4, taxAmount: 201 }],
 ]
 
 onEachDatabase('creating a subscription', (database) => {
@@ -78,7 +78,7 @@ onEachDatabase('creating a subscription', (database) => {
 
   const create = (attributes: unknown) => world.post('/subscriptions', attributes)
 
-  test.each(refused)('%s is refused with 422 and the pointer', async (_, attributes, pointer) => {
+  test.each(refused)('%s is refused with 422 and a pointer to the field', async (_, attributes, pointer) => {
     const source = { pointer: `/data/attributes/${pointer}` }
     expectRefusal(await create(attributes), 'invalid_value', { status: 422, source })
   })
@@ -92,7 +92,7 @@ onEachDatabase('creating a subscription', (database) => {
     })
   })
 
-  test('a year is refused with a clear reason', async () => {
+  test('the refusal of a yearly interval says that years are not yet available, and which units are', async () => {
     const { json } = await create({ ...monthly, every: { unit: 'year', count: 1 } })
     expect(json.errors[0].detail).toMatch(/year.*not yet available/i)
     expect(json.errors[0].detail).toMatch(/week or month/)
@@ -108,7 +108,7 @@ onEachDatabase('creating a subscription', (database) => {
     for (const attributes of unknown) expect((await create(attributes)).status).toBe(400)
   })
 
-  test('a pending subscription has every field, and null exactly where the table says so', async () => {
+  test('a pending subscription has every field, with null exactly where the documentation says so', async () => {
     const answer = await create(monthly)
     const pattern = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
     const now = '2026-01-15T12:00:00.000Z'
@@ -143,7 +143,7 @@ onEachDatabase('creating a subscription', (database) => {
     expect(other.relationships).not.toEqual(answer.json.data.relationships)
   })
 
-  test('an active subscription has a mandate and a due day, and no checkout', async () => {
+  test('an active subscription has a mandate and a due date, but no checkout', async () => {
     const { attributes } = (await shop.get(await shop.active())).json.data
     expect(attributes).toStrictEqual({
       status: 'active',
@@ -161,7 +161,7 @@ onEachDatabase('creating a subscription', (database) => {
     })
   })
 
-  test('the parts of a total are in its terms, with the remaining cents in the first ones', async () => {
+  test('the terms list the payments that a total is split into; leftover cents go to the first payments', async () => {
     const { terms, nextPayment } = await shop.read(await shop.create({ ...termsOfParts(4, 1003), taxAmount: 101 }))
     expect(terms).toStrictEqual({
       ...termsOfParts(4, 1003),
@@ -176,7 +176,7 @@ onEachDatabase('creating a subscription', (database) => {
     expect(nextPayment).toEqual({ paymentNumber: 1, dueDate: null, amount: 251, taxAmount: 26 })
   })
 
-  test('the terms never change', async () => {
+  test('the terms of a subscription never change', async () => {
     const id = await shop.create(termsOfParts(3, 1000))
     const { terms } = await shop.read(id)
     await shop.checkout(id)
@@ -191,7 +191,7 @@ onEachDatabase('creating a subscription', (database) => {
     }
   })
 
-  test('every accepted amount can be collected, and breaks nothing else', async () => {
+  test('an amount of 2^53 − 1 is refused, or can be collected without breaking other requests', async () => {
     const answer = await create({ ...monthly, amount: Number.MAX_SAFE_INTEGER })
     if (answer.status !== 200) {
       expectRefusal(answer, 'invalid_value', { status: 422, source: { pointer: '/data/attributes/amount' } })
@@ -199,16 +199,16 @@ onEachDatabase('creating a subscription', (database) => {
     }
     const newWorld = await createWorld(database)
     try {
-      const its = merchant(newWorld)
-      const id = await its.create({ ...monthly, amount: Number.MAX_SAFE_INTEGER })
-      const other = await its.create()
-      const statuses: Record<string, number> = { checkout: (await its.checkout(id)).status }
+      const newShop = merchant(newWorld)
+      const id = await newShop.create({ ...monthly, amount: Number.MAX_SAFE_INTEGER })
+      const other = await newShop.create()
+      const statuses: Record<string, number> = { checkout: (await newShop.checkout(id)).status }
       newWorld.system.pass(40 * 86_400_000)
       for (const path of ['/simulations/clock', '/wallets', '/subscriptions', '/agent-cards']) {
         statuses[path] = (await newWorld.get(path)).status
       }
-      statuses['another create'] = (await newWorld.post('/subscriptions', monthly)).status
-      statuses['another read'] = (await its.get(other)).status
+      statuses['creating another'] = (await newWorld.post('/subscriptions', monthly)).status
+      statuses['reading another'] = (await newShop.get(other)).status
       const failing = Object.entries(statuses).filter(([, status]) => status !== 200)
       expect(Object.fromEntries(failing)).toEqual({})
     } finally {
@@ -217,7 +217,7 @@ onEachDatabase('creating a subscription', (database) => {
   })
 })
 
-describe('the parts of a total', () => {
+describe('splitting a total into payments', () => {
   const proposal = fc
     .record({
       paymentCount: fc.integer({ min: 2, max: 4 }),
@@ -229,7 +229,7 @@ describe('the parts of a total', () => {
       return { paymentCount, totalAmount, taxAmount: Math.round(totalAmount * share) }
     })
 
-  test('add up exactly, like their taxes, and are at least 50 cents, in falling order and at most a cent apart', () => {
+  test('no payment is under 50 cents; payments and taxes add up exactly, highest first, at most a cent apart', () => {
     fc.assert(
       fc.property(proposal, ({ paymentCount, totalAmount, taxAmount }) => {
         const terms = freezeTerms({
@@ -260,7 +260,7 @@ describe('the parts of a total', () => {
     )
   })
 
-  test('are refused when the smallest would be under 50 cents, and only then', () => {
+  test('a total is refused if, and only if, its smallest payment would be under 50 cents', () => {
     const total = fc.record({
       paymentCount: fc.integer({ min: 2, max: 4 }),
       totalAmount: fc.integer({ min: 1, max: 260 }),

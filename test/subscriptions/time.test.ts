@@ -44,27 +44,33 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
 )
-/** The hours between commands. They are often whole days, so that a command comes at midnight. */
+/**
+ * The hours between two commands. Half of the values lead from noon, when a history starts, to a midnight, because
+ * charges are made at midnight.
+ */
 const hours = fc.oneof(
   fc.integer({ min: 1, max: 200 }),
   fc.integer({ min: 1, max: 40 }).map((days) => days * 24 - 12),
 )
 const history = fc.record({
   terms,
-  first: behavior,
+  initialBehavior: behavior,
   commands: fc.array(fc.record({ hours, command }), { minLength: 0, maxLength: 10 }),
   restHours: fc.integer({ min: 0, max: 24 * 120 }),
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-/** Applies a history to the rules. `between` decides how time passes from one command to the next. */
+/**
+ * Applies a history to the billing rules, without the service. `stopsBetween` returns the times at which billing also
+ * runs between two commands.
+ */
 function applyHistory(
-  { terms: proposed, first, commands, restHours }: History,
-  between: (fromMs: number, toMs: number) => number[],
+  { terms: proposed, initialBehavior, commands, restHours }: History,
+  stopsBetween: (fromMs: number, toMs: number) => number[],
 ) {
   const frozen = freezeTerms(proposed)
   const paid = billing.payInCheckout(frozen, billing.startBilling(startMs, startMs + dayMs), 'approves', startMs)
-  let state = billing.changeCard(paid.billing, first, undefined, startMs)
+  let state = billing.changeCard(paid.billing, initialBehavior, undefined, startMs)
   const charges = [...paid.charges]
   const results: string[] = []
   const take = (billed: billing.Billed) => {
@@ -73,7 +79,7 @@ function applyHistory(
   }
   let nowMs = startMs
   const pass = (toMs: number) => {
-    for (const atMs of [...between(nowMs, toMs), toMs]) take(billing.billUntil(frozen, state, atMs))
+    for (const atMs of [...stopsBetween(nowMs, toMs), toMs]) take(billing.billUntil(frozen, state, atMs))
     nowMs = toMs
   }
   for (const { hours: later, command: one } of commands) {
@@ -111,9 +117,10 @@ function attempt(work: () => void): string {
   }
 }
 
-/** Random stops between two commands, including midnights. */
+/** Random stops between two commands, as shares of the time between them. */
 const stops = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
-const stopsBetween = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
+/** Returns a function that converts the shares to timestamps, and adds the midnight before each. */
+const stopsAt = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
   shares
     .flatMap((share) => {
       const ms = Math.floor(fromMs + share * (toMs - fromMs))
@@ -121,21 +128,21 @@ const stopsBetween = (shares: readonly number[]) => (fromMs: number, toMs: numbe
     })
     .sort((a, b) => a - b)
 
-describe('billing as a function', () => {
-  test('has the same result in one jump and in many steps', () => {
+describe('the billing rules, without the service', () => {
+  test('the billing rules give the same result whether time passes in one jump or in many steps', () => {
     const reached = new Set<string>()
     fc.assert(
       fc.property(history, stops, (story, shares) => {
         const jump = applyHistory(story, () => [])
         reached.add(jump.state.status)
-        expect(applyHistory(story, stopsBetween(shares))).toEqual(jump)
+        expect(applyHistory(story, stopsAt(shares))).toEqual(jump)
       }),
       { numRuns: tries(3000) },
     )
     expect([...reached].sort()).toEqual(['active', 'canceled', 'completed', 'needs_attention', 'past_due'])
   })
 
-  test('has the same result hour by hour', () => {
+  test('the billing rules give the same result whether time passes in one jump or hour by hour', () => {
     const hourly = (fromMs: number, toMs: number) =>
       Array.from({ length: Math.floor((toMs - fromMs) / hourMs) }, (_, index) => fromMs + index * hourMs)
     fc.assert(
@@ -146,12 +153,12 @@ describe('billing as a function', () => {
     )
   })
 
-  test('agrees with a day-by-day model', () => {
+  test('the billing rules agree with a day-by-day model', () => {
     const reasons = new Set<string | undefined>()
     fc.assert(
       fc.property(history, (story) => {
         const { state, charges, results, frozen, nowMs } = applyHistory(story, () => [])
-        const model = new DayByDay(startMs, frozen.paymentCount, story.first, (number) =>
+        const model = new DayByDay(startMs, frozen.paymentCount, story.initialBehavior, (number) =>
           startOfDayAfter(startMs, frozen.every, number - 1),
         )
         const answers = story.commands.map(({ hours: later, command: one }) => {
@@ -177,12 +184,15 @@ describe('billing as a function', () => {
       }),
       { numRuns: tries(3000) },
     )
-    expect(reasons.size, 'every reason and none').toBe(6)
+    expect(reasons.size, 'the five reasons for attention, and no reason').toBe(6)
   })
 })
 
 onEachDatabase('billing through the service', (database) => {
-  /** Runs several subscriptions' histories at once over REST. Returns their visible final states without ids. */
+  /**
+   * Runs the histories of several subscriptions in one sandbox over REST. Returns the final ledger and what the API
+   * shows at the end, with placeholders for ids.
+   */
   async function finalStates(stories: readonly History[], shares: readonly number[]) {
     const world = await createWorld(database)
     try {
@@ -190,9 +200,9 @@ onEachDatabase('billing through the service', (database) => {
       await shop.to(new Date(startMs).toISOString())
       const ids: string[] = []
       const answers: string[] = []
-      for (const { terms: attributes, first } of stories) {
+      for (const { terms: attributes, initialBehavior } of stories) {
         const id = await shop.active({ ...attributes })
-        ok(await shop.card(id, first))
+        ok(await shop.card(id, initialBehavior))
         ids.push(id)
       }
       const events = stories
@@ -206,7 +216,7 @@ onEachDatabase('billing through the service', (database) => {
         .sort((a, b) => a.atMs - b.atMs)
       let nowMs = startMs
       const pass = async (toMs: number) => {
-        for (const atMs of [...stopsBetween(shares)(nowMs, toMs), toMs]) {
+        for (const atMs of [...stopsAt(shares)(nowMs, toMs), toMs]) {
           if (atMs <= nowMs) continue
           await shop.to(new Date(atMs).toISOString())
           nowMs = atMs
@@ -248,7 +258,7 @@ onEachDatabase('billing through the service', (database) => {
     }
   }
 
-  test('reaches the same visible state and ledger in one jump and in many steps', async () => {
+  test('one jump of the clock and many steps lead to the same visible subscriptions and ledger', async () => {
     const [minLength, maxLength] = isDeep || database === sqlite ? [4, 6] : [1, 2]
     const stories = fc.array(history, { minLength, maxLength })
     await fc.assert(

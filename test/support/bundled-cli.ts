@@ -9,24 +9,24 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const commandLineSource = join(root, 'src/cli.ts')
 
 /**
- * Returns the file that tests start as the command line. A bundle starts in a third of the time of some 600 source
- * files, and tests start it hundreds of times. Some tests of the deep run start the source.
+ * Bundles the command line for tests, and returns the path of its entry point. Tests start it hundreds of times, and
+ * the bundle starts three times as fast as the 600 source files. In the deep run, some tests start the source instead.
  */
 export async function bundledCommandLine(): Promise<string> {
-  return join(await bundled(commandLineSource), 'server/cli.js')
+  return join(await bundleInCache(commandLineSource), 'server/cli.js')
 }
 
 /**
- * Bundles the entry into a folder named by a hash of its content, so that parallel test runs share it, and Node.js
- * finds it in its compile cache.
+ * Creates the bundle in a folder named after the hash of its content. Parallel test runs then share the folder, and
+ * Node.js can use its compile cache.
  */
-async function bundled(entry: string): Promise<string> {
-  // Loading the bundler takes half a second, and many runs never start the command line.
+async function bundleInCache(entry: string): Promise<string> {
+  // The bundler is imported only here, because that takes half a second and many test runs need no bundle.
   const { bundle } = await import('../../scripts/bundle.ts')
   const cache = join(root, 'node_modules/.cache/payments-mcp')
   const temporary = join(cache, `made-by-${process.pid}`)
   await bundle({ entry, folder: temporary })
-  const folder = join(cache, hashOf(temporary))
+  const folder = join(cache, hashFolder(temporary))
   try {
     renameSync(temporary, folder)
   } catch (error) {
@@ -36,7 +36,7 @@ async function bundled(entry: string): Promise<string> {
   return folder
 }
 
-function hashOf(folder: string): string {
+function hashFolder(folder: string): string {
   const hash = createHash('sha256')
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
     hash.update(name)

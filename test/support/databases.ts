@@ -17,15 +17,15 @@ if (isSerializable) makeSerializable()
 export const sqlite: TestDatabase = { name: 'sqlite', create: createSqlite, createEmpty: createEmptySqlite }
 export const postgres: TestDatabase = { name: 'postgres', create: createPostgres, createEmpty: createEmptyPostgres }
 
-/** The databases the service runs on. */
+/** The kinds of database that the service supports. */
 export const databases: readonly TestDatabase[] = [sqlite, postgres]
 
-/** The databases of slow tests, which use PostgreSQL only in the deep run. */
+/** The databases for slow tests, which run on PostgreSQL only in the deep run. */
 export const databasesForLong: readonly TestDatabase[] = isDeep ? databases : [sqlite]
 
 /**
- * Declares tests that must pass on every database. PostgreSQL is several times slower than SQLite, so outside the deep
- * run it gets only every eighth test.
+ * Declares tests that must pass on every database. PostgreSQL is several times slower than SQLite, so only every eighth
+ * test runs on it outside the deep run.
  */
 export function onEachDatabase(name: string, tests: (database: TestDatabase) => void): void {
   describe.each(databases)(`${name} on $name`, (database) => {
@@ -37,13 +37,13 @@ export function onEachDatabase(name: string, tests: (database: TestDatabase) => 
 export interface TestDatabase {
   name: 'sqlite' | 'postgres'
   /**
-   * Creates a database that has the schema and nothing else. `drop` closes the store. On PostgreSQL it also empties the
-   * database for this worker's next test. That takes a twentieth of the time of a new copy, so every test can have its
-   * own world.
-   * @param from a SQLite file to copy instead of the one with only the schema
+   * Creates a database with the schema but no records. `drop` closes the store. On PostgreSQL it also empties the
+   * database for this worker's next test. That is twenty times as fast as creating a new database, so every test can
+   * have its own world.
+   * @param from a SQLite file to copy; by default one without records. PostgreSQL ignores it.
    */
   create(system?: System, from?: string): Promise<{ store: Store; url: string; drop(): Promise<void> }>
-  /** Creates a database without a schema. Close the stores on it before `drop`. */
+  /** Creates a database without a schema. Close all stores that use it before calling `drop`. */
   createEmpty(): Promise<EmptyDatabase>
 }
 
@@ -59,8 +59,8 @@ async function createSqlite(system: System = realSystem, from?: string) {
 }
 
 /**
- * Returns a SQLite file with the schema. Each worker creates it once, because copying it takes a twentieth of the time
- * of a migration.
+ * Returns a SQLite file with the schema. Each worker creates it once and copies it for each test, because a copy is
+ * twenty times as fast as a migration.
  */
 export function sqliteTemplate(): Promise<string> {
   template ??= makeTemplate()
@@ -79,16 +79,16 @@ async function createEmptySqlite(): Promise<EmptyDatabase> {
   const directory = await mkdtemp(join(inject('fastDirectory'), 'payments-mcp-sqlite-'))
   return {
     url: `sqlite:${join(directory, 'payments.sqlite')}`,
-    // After another service closes its store, files may remain for a moment.
+    // Retries, because a service that closes its store may still use the files for a moment.
     drop: () => rm(directory, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
 
 async function createPostgres(system: System = realSystem) {
   const database = spare.pop() ?? (await createReusable())
-  // Waiting before a transaction's retry must not advance a test's clock.
-  const patient: System = isSerializable ? { ...system, sleep: realSystem.sleep } : system
-  const store = await openStore({ url: database.url, system: patient })
+  // The fake `sleep` would advance the test's clock whenever a transaction waits before its retry.
+  const storeSystem: System = isSerializable ? { ...system, sleep: realSystem.sleep } : system
+  const store = await openStore({ url: database.url, system: storeSystem })
   const drop = async () => {
     await store.close()
     if (await restoreTemplate(database.client)) spare.push(database)
@@ -97,31 +97,32 @@ async function createPostgres(system: System = realSystem) {
   return { store, url: database.url, drop }
 }
 
-/** A database with the schema, and a connection that empties it. */
-interface Reusable extends EmptyDatabase {
+/** A database with the schema, and a connection for emptying it. */
+interface ReusableDatabase extends EmptyDatabase {
   client: pg.Client
 }
 
 /**
- * Emptied databases of this worker's earlier tests. They are reused, because creating one takes twenty times as long as
- * emptying one.
+ * Emptied databases from this worker's earlier tests. They are reused, because creating a database takes twenty times
+ * as long as emptying it.
  */
-const spare: Reusable[] = []
+const spare: ReusableDatabase[] = []
 
-async function createReusable(): Promise<Reusable> {
+async function createReusable(): Promise<ReusableDatabase> {
   const database = await createPostgresFrom((await runResource('postgres')).template.name)
   const client = new pg.Client({ connectionString: database.url })
-  // If a test cuts all connections, the database is not reused.
+  // A test may cut this connection. Then `restoreTemplate` returns false, and the database is dropped.
   client.on('error', () => {})
   await client.connect()
   return { ...database, client }
 }
 
-/** Above this number of deleted rows a new copy is cheaper, because their dead space slows the next test down. */
-const maxDeleted = 5_000
+/** If a test leaves this many rows, its database is not reused, because deleting them slows down later tests. */
+const tooManyRows = 5_000
 
 /**
- * Restores the database to its template. Returns false if a test changed its tables, cut its connections or filled it.
+ * Restores the rows of the template. Returns false if the database cannot be reused, because a test changed its tables,
+ * cut its connections or left too many rows.
  */
 async function restoreTemplate(client: pg.Client): Promise<boolean> {
   const { columns, countColumns, restore } = (await runResource('postgres')).template
@@ -129,7 +130,7 @@ async function restoreTemplate(client: pg.Client): Promise<boolean> {
     const { rows } = await client.query(countColumns)
     if (rows[0].count !== columns) return false
     const results = (await client.query(restore)) as unknown as pg.QueryResult[]
-    return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0) < maxDeleted
+    return results.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0) < tooManyRows
   } catch {
     return false
   }

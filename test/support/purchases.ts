@@ -2,14 +2,14 @@ import type { Action, Tool } from '../../src/simulate/action.ts'
 import { createModel } from '../../src/simulate/model/model.ts'
 
 /**
- * The model of card purchases that tests compare the service with. It wraps the simulation's model, which follows the
- * specification's text and may import nothing from the service (test/house-rules.test.ts). Names in that model are ids
- * here. test/simulate/model.test.ts checks the model against a table.
+ * A model of card purchases, for comparison with the service. It wraps the model of `simulate`, which follows the
+ * specification and may import nothing from the service (test/house-rules.test.ts). The names of the wrapped model's
+ * records are the service's ids here. test/simulate/model.test.ts tests the wrapped model.
  */
 export class Purchases {
   readonly #model
   readonly #startMs: number
-  /** The time of each purchase and refund, by id. */
+  /** The creation time of each record, by id. */
   readonly #madeMs = new Map<string, number>()
 
   constructor(availableCents: number, startMs: number) {
@@ -21,7 +21,7 @@ export class Purchases {
     return this.#startMs + this.#model.nowMs()
   }
 
-  /** The wallet's balance. Payments from the same wallet change it too. */
+  /** The balance of the wallet, which payments change as well as purchases. */
   get balance() {
     return this.#model.balance('own')
   }
@@ -39,7 +39,7 @@ export class Purchases {
     })
   }
 
-  /** Returns the total held and captured by purchases since that time, which counts toward limits. */
+  /** Returns the amount that counts toward limits: all that purchases since the given time hold or have captured. */
   spentSince(sinceMs: number): number {
     const since = this.transactions.filter(({ id }) => (this.#madeMs.get(id) ?? 0) >= sinceMs)
     return since.reduce((sum, { status, held, captured }) => sum + (status === 'refunded' ? 0 : held + captured), 0)
@@ -50,18 +50,18 @@ export class Purchases {
   }
 
   /**
-   * Applies the action to the model. Returns the HTTP status that the service must answer. `makes` is the id of the
-   * record that the service created.
+   * Applies the action to the model. Returns the HTTP status that the service must return. `makes` is the id of the
+   * record that the service created, if any.
    */
   act(tool: Tool, { makes = 'nothing', ...fields }: Partial<Action> = {}): number {
     const prediction = this.#model.apply({ step: 1, agent: 1, tool, party: 'own', makes, ...fields })
-    if (prediction === undefined) throw new Error(`Bug: the model has nothing that ${tool} acts on`)
+    if (prediction === undefined) throw new Error(`Bug: the model has no record for ${tool} to act on`)
     if (!this.#madeMs.has(makes)) this.#madeMs.set(makes, this.nowMs)
     return prediction.facts.type === 'error' ? prediction.facts.status : 200
   }
 }
 
-/** The tool of each action on an authorized or captured purchase, named by the last segment of its path. */
+/** The tools that act on an authorized or captured purchase. Each key is the last segment of the REST path. */
 export const purchaseTools = {
   capture: 'simulate_card_capture',
   refund: 'simulate_card_refund',

@@ -1,17 +1,18 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A path between a TCP client and a server. It can fail like a network. */
+/** A TCP proxy between a client and a server, which can fail as a network does. */
 export interface Route {
   /** The address that the client connects to. */
   url: string
-  /** The number of connection attempts since the last call of a method below. */
+  /** The number of connection attempts since the last call of `fallSilent`, `refuse` or `open`. */
   attempts(): number
-  /** Swallows every byte from now on, in both directions, including disconnects. */
+  /** From now on, forwards neither data nor disconnects, in both directions. */
   fallSilent(): void
   /** Ends all connections, and refuses new ones. */
   refuse(): void
   /**
-   * Forwards again, to another server if one is given. Swallowed bytes stay lost, and their connections stay silent.
+   * Forwards new connections, to another server if its URL is given. Connections that fell silent stay silent, and
+   * their data stays lost.
    */
   open(url?: string): void
   close(): Promise<void>
@@ -41,7 +42,7 @@ export async function openRoute(url: string): Promise<Route> {
     pairs.add(pair)
     if (far !== undefined) join(pair, far)
   })
-  const turn = (to: typeof state) => {
+  const enter = (to: typeof state) => {
     state = to
     attempts = 0
   }
@@ -60,16 +61,16 @@ export async function openRoute(url: string): Promise<Route> {
     url: through.href,
     attempts: () => attempts,
     fallSilent: () => {
-      turn('silent')
+      enter('silent')
       for (const pair of pairs) pair.isSilent = true
     },
     refuse: () => {
-      turn('refusing')
+      enter('refusing')
       cut()
     },
     open: (to = target.href) => {
       target = new URL(to)
-      turn('open')
+      enter('open')
     },
     close: async () => {
       cut()

@@ -1,27 +1,27 @@
 import pg from 'pg'
 
 /**
- * One in this many statements, and one in this many commits, fails. That is more often than under any real load, but
- * too rarely to exhaust a store's attempts.
+ * The failure rates: one in 100 statements and one in 30 commits. Failures are more frequent than under any real load,
+ * but too rare to use up the attempts of a transaction.
  */
 const oneIn = { statement: 100, commit: 30 } as const
 
 /** SQL that fails on the server with a serialization failure. */
-const givingWay = "do $$ begin raise exception 'injected by the tests' using errcode = '40001'; end $$"
+const failingSql = "do $$ begin raise exception 'injected by the tests' using errcode = '40001'; end $$"
 const begins = /^(begin|start transaction) isolation level read committed/
-const changing = 'query that gives way'
+const changedName = 'query with injected failures'
 const isControl = /^(rollback|savepoint|set|release)\b/
 
 /**
- * Makes all transactions serializable, and their statements and commits fail with 40001 at random, for
- * `TEST_POSTGRES=serializable`. The server itself fails, so it really rolls back the transaction and refuses all later
+ * Implements `TEST_POSTGRES=serializable`: makes all transactions serializable, and makes random statements and commits
+ * fail with 40001. The server itself raises the error, so it really rolls the transaction back and refuses later
  * statements.
  */
 export function makeSerializable(): void {
-  // Test modules are loaded again for each file, but the driver is not.
-  if (pg.Client.prototype.query.name === changing) return
+  // Each test file loads this module again, but the driver only once, so it may already be changed.
+  if (pg.Client.prototype.query.name === changedName) return
   const seed = Number(process.env.TEST_SEED ?? process.pid)
-  console.info(`PostgreSQL is serializable, and fails at random: TEST_SEED=${seed}`)
+  console.info(`PostgreSQL is serializable, with random failures. Repeat them with TEST_SEED=${seed}.`)
   const random = generator(seed)
   const inside = new WeakSet<pg.Client>()
   const { query } = pg.Client.prototype
@@ -38,13 +38,13 @@ export function makeSerializable(): void {
     const isCommit = text === 'commit'
     if (isCommit || text === 'rollback') inside.delete(this)
     // A failed commit also ends the transaction.
-    if (isCommit) return random() * oneIn.commit < 1 ? fail(`rollback; ${givingWay}`) : send(config)
-    return !isControl.test(text) && random() * oneIn.statement < 1 ? fail(givingWay) : send(config)
+    if (isCommit) return random() * oneIn.commit < 1 ? fail(`rollback; ${failingSql}`) : send(config)
+    return !isControl.test(text) && random() * oneIn.statement < 1 ? fail(failingSql) : send(config)
   }
-  pg.Client.prototype.query = Object.defineProperty(changed, 'name', { value: changing }) as typeof query
+  pg.Client.prototype.query = Object.defineProperty(changed, 'name', { value: changedName }) as typeof query
 }
 
-/** Returns a generator of random numbers that repeats for the same seed (mulberry32). */
+/** Returns a random number generator that produces the same sequence for the same seed (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

@@ -30,7 +30,7 @@ export type GivenOptions = Pick<Api, 'client'> & { [Name in keyof Flat]?: Flat[N
   principal?: string
 }
 
-/** Returns the options of an MCP server. A missing option has its setting's default, or does nothing. */
+/** Returns complete options for an MCP server. By default all tools are offered, and most options have no effect. */
 export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOptions): McpServerOptions {
   const { cardDetails, confirm, confirmAbove } = loadConfig({
     env: { PAYMENTS_ENVIRONMENT: environment },
@@ -69,7 +69,7 @@ export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOp
 }
 
 const waysOf = (environment: Environment): Api['ways'] => ({
-  signIn: `Have the person sign in again, or give this server a key of ${environment} that was not revoked.`,
+  signIn: `Have the person sign in again, or give this server a ${environment} key that is not revoked.`,
   reach: 'Have the person check the address of the payments API, and whether it is running.',
   offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,
 })

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether util-linux's `script` can create a terminal here. Packages that do so would have to be compiled. */
+/** Whether util-linux's `script` is installed, which creates a terminal. npm packages for this need a compiler. */
 export const hasTerminal =
   spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
 
 /**
- * Runs a command on a terminal until it ends, typing `typed`. Returns stdout and stderr as one text, and the exit code.
+ * Runs a command in a terminal, with `typed` as the keyboard input. Returns stdout and stderr in one string, and the
+ * exit code.
  */
 export function onTerminal(
   command: readonly string[],

@@ -22,15 +22,15 @@ import { sqliteTemplate, type TestDatabase } from './databases.ts'
 import { isDeep } from './depth.ts'
 import { type FakeSystem, fakeSystem, untouchedDraws } from './fake-system.ts'
 
-/** The parts of a request that a test sets; everything but the method and path has a default. */
+/** The optional parts of a request. */
 export interface Sent {
-  /** `null` sends no credential. */
+  /** The credential; by default the seeded agent's key. `null` sends none. */
   key?: string | null
-  /** `null` sends no key, `undefined` a new one. */
+  /** The idempotency key; by default a new one for each request. `null` sends none. */
   idempotencyKey?: string | null
   instanceId?: string | null
   attributes?: unknown
-  /** The body to send unchanged, instead of `attributes` in their envelope. */
+  /** The whole body, which replaces `attributes` and their envelope. */
   body?: string
   headers?: Record<string, string>
 }
@@ -39,7 +39,7 @@ export interface Answer {
   status: number
   headers: Headers
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read some parts by name and compare others as a whole.
   json: any
 }
 
@@ -47,14 +47,14 @@ export interface Answer {
 export interface World {
   store: Store
   environment: Environment
-  /** The address of the database. */
+  /** The URL of the database. */
   url: string
   service: Service
   system: FakeSystem
   agentKey: string
   apiKey: string
   logged: string[]
-  /** The logged lines above the level info. */
+  /** The log lines of the levels warn and error. */
   alarms: string[]
   send(method: string, path: string, sent?: Sent): Promise<Answer>
   /** Sends a POST with attributes, by default as the seeded agent. */
@@ -66,7 +66,7 @@ export interface World {
   customerPartyId(): Promise<string>
   /**
    * Drops the database of the world.
-   * @throws if the test never read a refusal, or the service logged a bug
+   * @throws if the test did not look at a refusal, or the service logged a bug
    */
   drop(): Promise<void>
 }
@@ -79,13 +79,13 @@ export interface WorldOptions {
   clientMetadata?: Config['clientMetadata']
   /** The world that fills the sandbox; by default the package's own. */
   world?: ServiceOptions['world']
-  /** Sends webhooks' messages; by default as the product does. */
+  /** Replaces the function that sends webhook deliveries. */
   send?: ServiceOptions['send']
-  /** Fetches documents of applications and keys of identity providers; by default as the product does. */
+  /** Replaces the function that fetches documents of applications and keys of identity providers. */
   publicFetch?: ServiceOptions['publicFetch']
-  /** Renders what a model saw; by default the console does not show it. */
+  /** Renders a recorded call's result as a model saw it; by default, the console does not show results. */
   toolResultOf?: ServiceOptions['toolResultOf']
-  /** False if the test counts database queries, because recording runs adds some. */
+  /** Whether runs are recorded. Tests that count database queries turn this off, because recording adds queries. */
   keepsRuns?: boolean
 }
 
@@ -113,29 +113,29 @@ export async function createWorld(database: TestDatabase, options: WorldOptions 
     ...(publicFetch && { publicFetch }),
     ...(toolResultOf && { toolResultOf }),
   }
-  // Production starts empty, so it is filled with the records that tests need.
+  // Production starts empty, but tests need the records of the package's own world there too.
   const { world = environment === 'production' ? ownWorld : undefined, keepsRuns = true } = options
   const service = createService({ store, system, environment, rateLimit, log, world, keepsRuns, ...serviceOptions })
   const { apiKey, agentKey } = await service.seed(secrets)
   if (draws && filled) draws.count = filled.drawn
   const unread = new Set<string>()
   const drop = async () => {
-    // Writes the entries of runs that are still in memory, like a process that ends.
+    // Writes the run log's entries that are still in memory, as a process does when it ends.
     await service.runLog.flush()
     await dropDatabase()
     const bugs = alarms.filter((line) => line.startsWith('Bug:'))
     if (bugs.length > 0) throw new Error(bugs.join('\n'))
-    // In the quick run, the test that reads the refusal may be skipped.
+    // Outside the deep run, the PostgreSQL test that reads the refusal may be skipped.
     if (unread.size > 0 && (isDeep || database.name === 'sqlite'))
-      throw new Error(`The test did not read these refusals:\n${[...unread].join('\n')}`)
+      throw new Error(`The test did not look at these refusals:\n${[...unread].join('\n')}`)
   }
   const calls = caller(service, String(agentKey), unread)
   return { store, environment, url, service, system, logged, alarms, drop, ...calls, apiKey: String(apiKey) }
 }
 
 /**
- * Returns a SQLite file with the default world. Each worker creates it once, because copying it takes a third of the
- * time of seeding.
+ * Returns a SQLite file with the default world. Each worker creates it once and then copies it, because a copy is three
+ * times as fast as seeding.
  */
 function seededFile(): Promise<Seeded> {
   seeded ??= seedFile()
@@ -165,26 +165,25 @@ async function seedFile(): Promise<Seeded> {
 }
 
 /**
- * Makes the test fail if it never reads this refusal, because a test that continues after an unexpected refusal tests
- * something else. 503 is exempt, because on a busy machine any of many simultaneous requests may get it, without an
- * effect.
+ * Makes the test fail if it never reads this refusal, because after an unexpected refusal a test no longer checks what
+ * it should. 503 is exempt: on a busy machine any of many simultaneous requests may get it, and it changes nothing.
  */
 function trackRefusal(answer: Answer, request: string, unread: Set<string>): Answer {
   if (answer.status < 400 || answer.status === 503) return answer
-  const what = `${request}: ${answer.status} ${answer.text}`
-  unread.add(what)
+  const refusal = `${request}: ${answer.status} ${answer.text}`
+  unread.add(refusal)
   return new Proxy(answer, {
     get: (target, name, receiver) => {
-      // `await` reads `then`, which doesn't count as reading the answer.
-      if (name !== 'then') unread.delete(what)
+      // `await` reads `then`, so reading it does not count.
+      if (name !== 'then') unread.delete(refusal)
       return Reflect.get(target, name, receiver)
     },
   })
 }
 
 /**
- * Starts a service like another process: on the same database, on a machine with that clock. `drop` ends only this
- * process.
+ * Creates a second service on the same database, as another process would, with its own system and clock. `drop` stops
+ * only this service.
  */
 export async function anotherProcess(world: World, system: FakeSystem): Promise<World> {
   const store = await openStore({ url: world.url, system })
@@ -250,7 +249,7 @@ export interface OtherParty {
 
 /** Creates another organization with a funded wallet, an agent and keys, as the seed does. */
 export async function addParty(
-  grounds: World,
+  world: World,
   {
     party = {},
     fundsCents = 100_000,
@@ -263,17 +262,18 @@ export async function addParty(
     apiKeyScopes?: readonly string[]
   } = {},
 ): Promise<OtherParty> {
-  const { partyId, walletId } = await addPlainParty(grounds, { party, fundsCents })
-  const { agentId, agentKey } = await addAgent(grounds, partyId, walletId, agentHolds)
-  const apiKey = await addKey(grounds, { partyId, agentId: null, scopes: apiKeyScopes })
+  const { partyId, walletId } = await addPlainParty(world, { party, fundsCents })
+  const { agentId, agentKey } = await addAgent(world, partyId, walletId, agentHolds)
+  const apiKey = await addKey(world, { partyId, agentId: null, scopes: apiKeyScopes })
   return { partyId, agentId, walletId, apiKey, agentKey }
 }
 
 /**
- * Creates an organization with a funded wallet but no agent and no keys. Nobody acts for it, so the sandbox plays it.
+ * Creates an organization with a funded wallet but no agent and no keys. It is not a self-managed party, so the sandbox
+ * acts for it.
  */
 export async function addPlainParty(
-  { store, system }: Grounds,
+  { store, system }: WorldParts,
   { party = {}, fundsCents = 100_000 }: { party?: Partial<PartyRow>; fundsCents?: number } = {},
 ): Promise<Pick<OtherParty, 'partyId' | 'walletId'>> {
   const createdAtMs = system.now()
@@ -283,21 +283,21 @@ export async function addPlainParty(
   return { partyId, walletId: wallet.id }
 }
 
-/** The database to create records in; its environment is the sandbox by default. */
-type Grounds = Pick<World, 'store' | 'system'> & Partial<Pick<World, 'environment'>>
+/** The parts of a world that are needed to create records; the environment is the sandbox by default. */
+type WorldParts = Pick<World, 'store' | 'system'> & Partial<Pick<World, 'environment'>>
 
-export async function addAgent(grounds: Grounds, partyId: string, walletId: string, holds: readonly string[]) {
-  const { store, system } = grounds
+export async function addAgent(world: WorldParts, partyId: string, walletId: string, permissions: readonly string[]) {
+  const { store, system } = world
   const agent = { name: 'Another agent', createdBy: null, partyId }
   const { id: agentId } = await store.transaction((tx) => {
-    return createAgent({ tx, system, nowMs: system.now() }, agent, walletId, holds)
+    return createAgent({ tx, system, nowMs: system.now() }, agent, walletId, permissions)
   })
-  return { agentId, agentKey: await addKey(grounds, { partyId, agentId, scopes: null }) }
+  return { agentId, agentKey: await addKey(world, { partyId, agentId, scopes: null }) }
 }
 
-/** Adds a key and returns it in full. */
+/** Creates an agent key, or an API key if `agentId` is null. Returns the whole key. */
 export async function addKey(
-  { store, system, environment = 'sandbox' }: Grounds,
+  { store, system, environment = 'sandbox' }: WorldParts,
   {
     partyId,
     agentId,
@@ -327,7 +327,7 @@ export async function addKey(
 }
 
 export async function addDelegation(
-  { store, system }: Grounds,
+  { store, system }: WorldParts,
   grant: Pick<DelegationRow, 'customerPartyId' | 'agentPartyId' | 'agentId'> & Partial<DelegationRow>,
 ): Promise<void> {
   const createdAtMs = system.now()
@@ -344,9 +344,9 @@ export async function addDelegation(
   )
 }
 
-/** Adds a user of the party with a token, and returns it in full. */
+/** Creates a user of the party and a token for this user. Returns the user's id and the whole token. */
 export async function addUserToken(
-  { store, system }: Grounds,
+  { store, system }: WorldParts,
   partyId: string,
 ): Promise<{ userId: string; token: string }> {
   const createdAtMs = system.now()
@@ -381,8 +381,8 @@ export async function addUserToken(
   return { userId, token }
 }
 
-/** Revokes the credential as an owner would. */
-export async function revokeKey({ store, system }: Grounds, keyId: string): Promise<void> {
+/** Revokes a key directly in the database. */
+export async function revokeKey({ store, system }: WorldParts, keyId: string): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.db.updateTable('credentials').set({ revokedAtMs: system.now() }).where('id', '=', keyId).execute()
   })

@@ -10,7 +10,7 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
 const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 
-test("a production tool equals the sandbox's, except that it reaches other systems and moves real money", () => {
+test("a production tool equals the sandbox's, except that it moves real money and may reach other systems", () => {
   const production = toolList(everyTool('production'))
   for (const { name, effect } of operations.filter(({ environments }) => environments.includes('production'))) {
     const { description = '', annotations, ...same } = sandbox.get(name) ?? {}
@@ -22,9 +22,9 @@ test("a production tool equals the sandbox's, except that it reaches other syste
   }
 })
 
-describe('the output of a tool', () => {
+describe('the output schemas of tools', () => {
   test.each(operations.map((operation) => [operation.name, operation] as const))(
-    '%s has the fields of the service’s answer',
+    'the output schema of %s has the fields of its REST answer, except client secrets',
     (name, operation) => {
       const { data = {}, ...others } = (sandbox.get(name)?.outputSchema?.properties ?? {}) as Record<string, Schema>
       const [, success] = successOf(operationIn(document, operation))
@@ -42,7 +42,7 @@ describe('the output of a tool', () => {
   )
 })
 
-/** Returns the fields of an answer and their types. Stricter schemas would fail on a service that adds fields. */
+/** Returns the fields of a schema and their types. Ignores other keywords, because output schemas omit most of them. */
 function outline(schema: Schema): string[] {
   return fieldsOf(keepComparedParts(schema)).map(fieldLine)
 }
@@ -55,6 +55,6 @@ function keepComparedParts({ type, const: value, properties, items, anyOf }: Sch
     anyOf: anyOf?.map(keepComparedParts),
   }
   const named = Object.entries(properties ?? {}).map(([name, property]) => [name, keepComparedParts(property)])
-  // JSON drops undefined values.
+  // Converting to JSON drops undefined values.
   return JSON.parse(JSON.stringify({ ...comparedParts, properties: properties && Object.fromEntries(named) }))
 }

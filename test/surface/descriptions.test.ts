@@ -11,53 +11,56 @@ const environments = ['sandbox', 'production'] as const
 const tools = toolList(everyTool('sandbox'))
 const names = new Set(operations.map(({ name }) => name))
 
-/** Yields the path and the description of every argument in a schema. A list's description covers its entries. */
-function* argumentsIn(schema: Schema, path: string, described = schema.description): Generator<[string, string]> {
+/** Yields the path and the description of every argument in a schema. A list's description also covers its entries. */
+function* argumentsIn(schema: Schema, path: string): Generator<[string, string]> {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const inner = `${path}.${name}`
     const { description = property.anyOf?.find((either) => either.description !== undefined)?.description } = property
     yield [inner, description ?? '']
-    yield* argumentsIn(property, inner, description)
+    yield* argumentsIn(property, inner)
   }
-  if (schema.items !== undefined) yield* argumentsIn(schema.items, `${path}[]`, described)
-  for (const either of schema.anyOf ?? []) yield* argumentsIn(either, path, described)
+  if (schema.items !== undefined) yield* argumentsIn(schema.items, `${path}[]`)
+  for (const either of schema.anyOf ?? []) yield* argumentsIn(either, path)
 }
 
-/** Returns the words of a text, without fillers and endings. */
+/** Returns the distinct words of a text, without filler words and without endings such as -ing. */
 function words(text: string): Set<string> {
   const all =
     text
       .replace(/([a-z])([A-Z])/g, '$1 $2')
       .toLowerCase()
       .match(/[a-z0-9]+/g) ?? []
-  return new Set(all.filter((word) => !empty.has(word)).map((word) => word.replace(/(?:ies|s|ing|ed)$/, '')))
+  return new Set(all.filter((word) => !fillerWords.has(word)).map((word) => word.replace(/(?:ies|s|ing|ed)$/, '')))
 }
 
-const empty = new Set('a an the of its it this that is are to for with in on at or and by one your'.split(' '))
+const fillerWords = new Set('a an the of its it this that is are to for with in on at or and by one your'.split(' '))
 
-/** Returns whether a text adds nothing to the names in its path. */
-function repeats(text: string, path: string): boolean {
+/** Returns whether the path already contains every word of the description. */
+function repeatsPath(description: string, path: string): boolean {
   const nameWords = words(path.replaceAll(/[.[\]_]/g, ' '))
-  return [...words(text)].every((word) => nameWords.has(word))
+  return [...words(description)].every((word) => nameWords.has(word))
 }
 
-/** Returns the share of common words of two texts, from 0 to 1. */
-function likeness(one: string, other: string): number {
+/** Returns the similarity of two texts, from 0 to 1: the share of all their words that occur in both. */
+function similarity(one: string, other: string): number {
   const [left, right] = [words(one), words(other)]
   const both = [...left].filter((word) => right.has(word)).length
   return both / (left.size + right.size - both)
 }
 
-describe('a parameter', () => {
-  test.each(tools)('of $name has a description that adds to its name', ({ name, inputSchema }) => {
-    for (const [path, description] of argumentsIn(inputSchema as Schema, name)) {
-      expect(description, path).not.toBe('')
-      expect(repeats(description, path), `${path}: ${description}`).toBe(false)
-    }
-  })
+describe('the descriptions of parameters', () => {
+  test.each(tools)(
+    'every parameter of $name has a description that adds something to its name',
+    ({ name, inputSchema }) => {
+      for (const [path, description] of argumentsIn(inputSchema as Schema, name)) {
+        expect(description, path).not.toBe('')
+        expect(repeatsPath(description, path), `${path}: ${description}`).toBe(false)
+      }
+    },
+  )
 
   const document = documentOf('sandbox')
-  test.each(operations)('of $name is described over REST too', (operation) => {
+  test.each(operations)('every parameter of $name is described in the OpenAPI document too', (operation) => {
     const described = operationIn(document, operation)
     const inPath = (described.parameters as Partial<Parameter>[]).filter(({ schema }) => schema !== undefined)
     for (const { name, description = '' } of inPath) expect(description, name).not.toBe('')
@@ -67,7 +70,7 @@ describe('a parameter', () => {
     }
   })
 
-  test('of an amount explains cents', () => {
+  test('the description of an amount explains cents', () => {
     for (const { name, inputSchema } of tools) {
       for (const [path, description] of argumentsIn(inputSchema as Schema, name)) {
         if (/\.(?:a|maximumA|totalA)mount$/.test(path)) expect(description, path).toMatch(/\b\d+00 is \$\d+\.00/)
@@ -82,62 +85,70 @@ describe('a parameter', () => {
     ['', 'list_approvals.status', true],
     ['Only this status', 'list_approvals.status', false],
     ['Cents: 5000 is $50.00', 'create_payment.amount', false],
-  ])('%s of %s repeats it: %s', (text, path, expected) => expect(repeats(text, path)).toBe(expected))
+  ])('the description “%s” only repeats the path %s: %s', (text, path, expected) =>
+    expect(repeatsPath(text, path)).toBe(expected),
+  )
 })
 
-describe('a tool', () => {
-  test.each(operations)('$name is described by more than its title', ({ name, title, description }) => {
-    expect(repeats(description, `${name} ${title}`), description).toBe(false)
-  })
+describe('the descriptions of tools', () => {
+  test.each(operations)(
+    'the description of $name says more than its name and title',
+    ({ name, title, description }) => {
+      expect(repeatsPath(description, `${name} ${title}`), description).toBe(false)
+    },
+  )
 
-  /** If two descriptions were more alike than this, a model could not choose between their tools. */
+  /** If two descriptions are more similar than this, a model may confuse their tools. */
   const maxSimilarity = 0.6
 
-  test('is not described like another', () => {
+  test('no two tools have descriptions that are too similar', () => {
     const pairs = operations.flatMap((one, index) =>
       operations.slice(index + 1).map((other) => ({
         pair: `${one.name}, ${other.name}`,
-        alike: likeness(one.description, other.description),
+        score: similarity(one.description, other.description),
       })),
     )
-    expect(pairs.filter(({ alike }) => alike > maxSimilarity)).toEqual([])
+    expect(pairs.filter(({ score }) => score > maxSimilarity)).toEqual([])
     const same = 'Takes back a pending invitation, so that it can no longer be accepted.'
-    expect(likeness(same, `${same} Now.`)).toBeGreaterThan(maxSimilarity)
+    expect(similarity(same, `${same} Now.`)).toBeGreaterThan(maxSimilarity)
   })
 
-  const named = (text: string) => (text.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []).filter((word) => !isValue(word))
-  /** A status, a reason or a permission is written like a tool's name. */
+  const toolNamesIn = (text: string) => (text.match(/\b[a-z]+(?:_[a-z]+)+\b/g) ?? []).filter((word) => !isValue(word))
+  /** Statuses, reasons and permissions, which look like tool names. */
   const values = new Set(JSON.stringify(documentOf('sandbox').components.schemas).match(/"[a-z]+(?:_[a-z]+)+"/g))
   const isValue = (word: string) => values.has(`"${word}"`) && !names.has(word)
 
-  test.each(environments)('names only existing tools in %s', (environment) => {
+  test.each(environments)('in %s, descriptions mention only existing tools', (environment) => {
     const toolNames = toolList(everyTool(environment)).map(({ name }) => name)
     for (const tool of toolList(everyTool(environment))) {
       const texts = [
         tool.description ?? '',
         ...[...argumentsIn(tool.inputSchema as Schema, '')].map(([, text]) => text),
       ]
-      for (const word of texts.flatMap(named)) expect(toolNames, `${tool.name} names ${word}`).toContain(word)
+      for (const word of texts.flatMap(toolNamesIn)) expect(toolNames, `${tool.name} mentions ${word}`).toContain(word)
     }
   })
 
-  test.each(environments)('of the default set names only tools of that set, %s', (environment) => {
-    const set = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] })
-    const offered = set.map(({ name }) => name)
-    for (const { name, description = '' } of set) {
-      for (const word of named(description)) expect(offered, `${name} names ${word}`).toContain(word)
-    }
-  })
+  test.each(environments)(
+    'in %s, descriptions of tools in the default toolset mention only tools in that toolset',
+    (environment) => {
+      const set = toolList({ ...everyTool(environment), actor: 'agent', toolsets: ['default'] })
+      const offered = set.map(({ name }) => name)
+      for (const { name, description = '' } of set) {
+        for (const word of toolNamesIn(description)) expect(offered, `${name} mentions ${word}`).toContain(word)
+      }
+    },
+  )
 })
 
-test('the default set costs a model at most 25 tools and 12,515 characters', () => {
+test('the default toolset gives a model at most 25 tools, whose definitions have at most 12,515 characters', () => {
   const set = toolList({ ...everyTool('sandbox'), actor: 'agent', toolsets: ['default'] })
   const sent = set.map(({ name, title, description, inputSchema }) => ({ name, title, description, inputSchema }))
   expect(set.length).toBeLessThanOrEqual(25)
   expect(JSON.stringify(sent).length).toBeLessThanOrEqual(12_515)
 })
 
-test('the default set covers buying, paying, reading the activity, waiting for an approval, and money to rehearse with', () => {
+test('the default toolset covers buying, paying, activity, waiting for approvals and funding a wallet', () => {
   const set = toolList({ ...everyTool('sandbox'), actor: 'agent', toolsets: ['default'] })
   const task = ['list_wallets', 'issue_agent_card', 'get_agent_card_details', 'create_payment', 'get_payment']
   task.push('list_payments', 'list_card_transactions', 'list_approvals', 'get_approval', 'fund_sandbox_wallet')
