@@ -18,7 +18,7 @@ const attributes = {
 }
 const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt') }
 
-/** A program that signs in by itself as one agent (docs/service.md#applications-that-sign-in-by-themselves). */
+/** A program that signs in by itself as one agent (docs/service.md#applications-that-sign-in-without-a-person). */
 export const Application = resource('application', Id('ogr'), attributes, relationships)
 /** A new application, as returned when it is created. No other response contains the secret. */
 export const CreatedApplication = resource(

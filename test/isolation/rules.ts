@@ -23,7 +23,7 @@ export const targets = [
 
 export type Target = (typeof targets)[number]
 
-/** Returns the status under docs/service.md#credential-modes, #api-keys, #agent-policy and #resources-of-others. */
+/** Returns the status by docs/service.md: #credential-modes, #api-keys, #agent-policy, #resources-of-other-parties. */
 export function expectedStatus(
   credential: CredentialKind,
   sample: Sample,

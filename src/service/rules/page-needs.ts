@@ -22,7 +22,7 @@ const unlessNo = <No extends string>(no: No) =>
   ({ field: 'decision', answers: { [no]: 'session' }, otherwise: 'proven' }) as const
 
 /**
- * The level that each route for people requires (docs/service.md#who-may-say-yes). Approvals, consents, enrolments,
+ * The level that each route for people requires (docs/service.md#proof-of-identity). Approvals, consents, enrolments,
  * payments and pages that show a card or a secret require proof, because an agent on the same machine can sign in with
  * one click. Saying no never requires proof. A route can be mounted only by its key in this table, so every route has
  * a level.
