@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/load.ts'
 import type { Config } from '../config/settings.ts'
-import { otherWorld } from '../worlds/digest.ts'
+import { compareWorlds } from '../worlds/digest.ts'
 import type { World } from '../worlds/schema.ts'
 import { bad, type Finding, ok } from './finding.ts'
 import { openWorldFile, remedyFor } from './setting-file.ts'
@@ -20,7 +20,7 @@ export async function checkWorld(config: Config, storedDigest: string | null | u
     const advice = 'Fix the file, or choose another one: PAYMENTS_WORLD (--world).'
     return (mistakes.length === 0 ? [first] : mistakes).map((line) => bad('World', line, advice))
   }
-  const other = storedDigest === undefined ? undefined : otherWorld(storedDigest, world)
+  const other = storedDigest === undefined ? undefined : compareWorlds(storedDigest, world)
   if (other !== undefined) {
     return [
       bad('World', `the database has ${other.held}, but startup would use ${other.requested}`, remedyFor(databaseUrl)),

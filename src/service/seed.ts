@@ -1,6 +1,6 @@
 import type { Environment } from '../core/operation.ts'
 import { equalSecrets, newSecret, type System, sha256 } from '../core/system.ts'
-import { digestOfSeeding, otherWorld } from '../worlds/digest.ts'
+import { compareWorlds, digestOfSeeding } from '../worlds/digest.ts'
 import { refuseWorld } from '../worlds/invalid-world.ts'
 import { seededSecretsOf } from '../worlds/names.ts'
 import type { World } from '../worlds/schema.ts'
@@ -193,7 +193,7 @@ export async function createOwner(
 
 /** Requires that the store holds the given world. @throws AnotherWorldError if it holds another world */
 function requireSame(held: string | null, world: World | undefined): void {
-  const other = otherWorld(held, world)
+  const other = compareWorlds(held, world)
   if (other !== undefined) throw new AnotherWorldError(other.held, other.requested)
 }
 

@@ -12,9 +12,9 @@ import { type Random, randomFrom } from './random.ts'
 export function planHistory(options: PlanOptions): Action[] {
   const model = createModel(options.start, options.ordered)
   const history: Action[] = []
-  const names = createNames()
+  const nextName = createNames()
   const random = randomFrom(options.seed)
-  const surroundings = { model, names, options, budget: budgets(options) }
+  const surroundings = { model, nextName, options, budget: budgets(options) }
   const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
   const addAction = (agent: AgentState, choice: Choice) => {
     const action: Action = { step: history.length + 1, agent: agent.number, ...choice }
@@ -96,7 +96,7 @@ function remember(agent: AgentState, action: Action): void {
   agent.keyed.push(action)
 }
 
-function createNames(): Surroundings['names'] {
+function createNames(): Surroundings['nextName'] {
   const counts = new Map<string, number>()
   return (kind) => {
     const count = (counts.get(kind) ?? 0) + 1

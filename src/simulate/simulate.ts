@@ -52,7 +52,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const { onStage, onStep } = options
   const runOptions = { target, system, concurrency, faults: faultSeed(options), signal, onStage, onStep }
   const plan = (situation: Situation) => planFor(options, situation)
-  const result = await runHistory(plan, agents, runOptions).catch(failedStart)
+  const result = await runHistory(plan, agents, runOptions).catch(resultOfFailedStart)
   const { log, mismatch, interrupted } = result
   const summary = summaryOf(result, { ...options, logSha256: sha256(log.join('\n')) })
   if (mismatch === undefined) {
@@ -67,7 +67,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 }
 
 /** Returns the result for a server that could not be started or reached. Throws errors in the settings again. */
-function failedStart(error: unknown): RunResult {
+function resultOfFailedStart(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
   return emptyResult({ ...unansweredMismatch(error), what: 'The agents could not be connected.' })
 }
@@ -109,9 +109,9 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
   if (!target.isolated) return { history: done, mismatch, tries: 0, again: 'untried' }
   let again: Shrunk['again'] = 'no'
   const startedAt = system.elapsed()
-  let begun = 0
+  let tryCount = 0
   const run = async (history: readonly Action[]): Promise<Attempt<Mismatch> | undefined> => {
-    options.onStep?.(++begun)
+    options.onStep?.(++tryCount)
     const plan: Plan = () => history
     const agents = [...new Set(history.map(({ agent }) => agent))].sort((one, other) => one - other)
     const repeat = await runHistory(plan, agents, { target, system, concurrency, faults: faultSeed(options), signal })

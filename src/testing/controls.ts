@@ -70,7 +70,7 @@ type FaultResource = Resource<Catalogue['setSandboxFault']>
 export type SandboxFault = Pick<FaultResource, 'id'> & FaultResource['attributes']
 
 /** Returns the clock of the sandbox behind these operations. */
-export function clockBy(operations: () => Operations): SandboxClock {
+export function clockControls(operations: () => Operations): SandboxClock {
   return {
     now: async () => (await operations().getSandboxClock({})).data.attributes.now,
     advance: async (by) => {
@@ -80,7 +80,7 @@ export function clockBy(operations: () => Operations): SandboxClock {
   }
 }
 
-export function faultsBy(operations: () => Operations): SandboxFaults {
+export function faultControls(operations: () => Operations): SandboxFaults {
   const flattenRule = ({ id, attributes }: FaultResource) => ({ id, ...attributes })
   return {
     set: async (rule) => flattenRule((await operations().setSandboxFault(rule)).data),
@@ -91,7 +91,7 @@ export function faultsBy(operations: () => Operations): SandboxFaults {
   }
 }
 
-export function snapshotsBy(operations: () => Operations): SandboxSnapshots {
+export function snapshotControls(operations: () => Operations): SandboxSnapshots {
   return {
     reset: async () => void (await operations().resetSandbox({})),
     save: async (name) => void (await operations().saveSandbox({ name })),

@@ -47,7 +47,7 @@ export function configOf({ world, port, database, logLevel, ...unknown }: Sandbo
 }
 
 /** Parses the world if the option is not a path. @throws WorldFileError with a line for each mistake. */
-export async function worldOf({ world }: SandboxOptions): Promise<ParsedFile<World> | undefined> {
+export async function parseWorldOption({ world }: SandboxOptions): Promise<ParsedFile<World> | undefined> {
   if (world === undefined || isPath(world)) return undefined
   return (await import('../worlds/parse.ts')).parseWorldFile(world, 'world')
 }
@@ -58,7 +58,7 @@ function isPath(world: SandboxOptions['world']): world is string {
 }
 
 /** Rewords an error about a setting to name the option behind it. */
-export function nameOption(error: unknown): unknown {
+export function withOptionNames(error: unknown): unknown {
   if (!(error instanceof ConfigError)) return error
   const message = Object.entries(settingOf).reduce((text, [option, setting]) => {
     const { variable, flag } = names(setting)

@@ -6,14 +6,14 @@ import { requireNode } from '../core/node-version.ts'
 import { realSystem, type System } from '../core/system.ts'
 import type { SeededCredentials } from '../service/seed.ts'
 import {
-  clockBy,
-  faultsBy,
+  clockControls,
+  faultControls,
   type SandboxClock,
   type SandboxFaults,
   type SandboxSnapshots,
-  snapshotsBy,
+  snapshotControls,
 } from './controls.ts'
-import { configOf, nameOption, type SandboxOptions, worldOf } from './options.ts'
+import { configOf, parseWorldOption, type SandboxOptions, withOptionNames } from './options.ts'
 
 export type { SandboxClock, SandboxFault, SandboxFaults, SandboxSnapshots } from './controls.ts'
 export type { SandboxOptions } from './options.ts'
@@ -88,7 +88,7 @@ export interface SandboxKeys {
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   requireNode('createSandbox')
   const { serve, keys, url, system, ended, close } = await open(options).catch((error: unknown) => {
-    throw nameOption(error)
+    throw withOptionNames(error)
   })
   const credential = () => keys.api
   const client = createClient({ baseUrl: url, fetch: serve, credential, instanceId: 'createSandbox', system })
@@ -101,9 +101,9 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     url,
     mcpUrl: `${url}/mcp`,
     keys,
-    clock: clockBy(operations),
-    faults: faultsBy(operations),
-    ...snapshotsBy(operations),
+    clock: clockControls(operations),
+    faults: faultControls(operations),
+    ...snapshotControls(operations),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -111,7 +111,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
 async function open(options: SandboxOptions) {
   const config = configOf(options)
-  const world = await worldOf(options)
+  const world = await parseWorldOption(options)
   const log = createLogger({ level: config.logLevel })
   const ending = new AbortController()
   const system = endSleepsOn(ending.signal)

@@ -13,14 +13,14 @@ export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.Refine
   checkUnique(world, reporterAt([]))
   for (const [index, party] of world.parties.entries()) {
     const check = { names, world, party, index, report: reporterAt(['parties', index]) }
-    checkPeople(check)
+    checkWalletsAndApiKeys(check)
     checkAgents(check)
     checkConnections(check)
     checkMoney(check)
   }
 }
 
-function checkPeople({ names, party, report }: CheckContext): void {
+function checkWalletsAndApiKeys({ names, party, report }: CheckContext): void {
   checkDefault(party.wallets, 'wallets', report)
   for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
     if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
@@ -32,12 +32,12 @@ function checkPeople({ names, party, report }: CheckContext): void {
 function checkAgents({ names, party, report }: CheckContext): void {
   for (const [at, agent] of (party.agents ?? []).entries()) {
     const path = ['agents', at] as const
-    const byNobody = (createdBy: string | undefined) =>
+    const isUnknownUser = (createdBy: string | undefined) =>
       createdBy !== undefined && names.find(party.users, createdBy) === undefined
-    const noUser = `names no user of the party: ${names.namesIn(party.users)}`
-    if (byNobody(agent.createdBy)) report([...path, 'createdBy'], noUser)
+    const mustBeUser = `names no user of the party: ${names.namesIn(party.users)}`
+    if (isUnknownUser(agent.createdBy)) report([...path, 'createdBy'], mustBeUser)
     for (const [key, { createdBy }] of (agent.keys ?? []).entries()) {
-      if (byNobody(createdBy)) report([...path, 'keys', key, 'createdBy'], noUser)
+      if (isUnknownUser(createdBy)) report([...path, 'keys', key, 'createdBy'], mustBeUser)
     }
     if (agent.slug !== undefined && party.handle === undefined) {
       report([...path, 'slug'], 'needs a handle of the party, which is the first part of an agent handle')
@@ -116,7 +116,7 @@ function checkConnections({ names, party, index, report, world }: CheckContext):
 }
 
 /** Fields whose values must be unique in the whole file. */
-const onceInAll = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'token', 'claimToken'])
+const uniqueFields = new Set(['id', 'paymentIntentId', 'mandateId', 'secret', 'token', 'claimToken'])
 
 function checkUnique(world: Pick<WorldShape, 'parties'>, report: ReportMistake): void {
   const seen = new Map<string, true>()
@@ -133,7 +133,7 @@ function checkUnique(world: Pick<WorldShape, 'parties'>, report: ReportMistake):
       }
     } else if (typeof value === 'object' && value !== null) {
       for (const [name, inner] of Object.entries(value)) {
-        if (onceInAll.has(name) && typeof inner === 'string') requireUnique(`${name} ${inner}`, [...path, name])
+        if (uniqueFields.has(name) && typeof inner === 'string') requireUnique(`${name} ${inner}`, [...path, name])
         visit(inner, [...path, name])
       }
     }

@@ -10,7 +10,7 @@ function digestOf(world: World): string {
 const ownDigest = 'the world of the package'
 
 /** Returns the digests of both worlds if the database holds a different world from the one given at startup. */
-export function otherWorld(
+export function compareWorlds(
   held: string | null,
   world: World | undefined,
 ): { held: string; requested: string } | undefined {

@@ -26,19 +26,20 @@ export function checkMoney(check: CheckContext): void {
     checkSender(check, wire, path)
     if (wire.status === 'PENDING_CLAIM') report([...path, 'status'], 'is only for payments: a wire cannot be claimed')
   }
-  for (const [at, { wallet }] of (party.deposits ?? []).entries()) needWallet(check, wallet, ['deposits', at, 'wallet'])
+  for (const [at, { wallet }] of (party.deposits ?? []).entries())
+    checkWallet(check, wallet, ['deposits', at, 'wallet'])
   for (const [at, { from, to, agent }] of (party.internalTransfers ?? []).entries()) {
     const path = ['internalTransfers', at]
-    needWallet(check, from, [...path, 'from'])
-    needWallet(check, to, [...path, 'to'])
+    checkWallet(check, from, [...path, 'from'])
+    checkWallet(check, to, [...path, 'to'])
     if (names.find(party.wallets, from) === names.find(party.wallets, to))
       report([...path, 'to'], 'must be another wallet')
-    needAgent(check, agent, [...path, 'agent'])
+    checkAgent(check, agent, [...path, 'agent'])
   }
   for (const [at, subscription] of (party.subscriptions ?? []).entries()) {
     const path = ['subscriptions', at]
-    needWallet(check, subscription.wallet, [...path, 'wallet'])
-    needAgent(check, subscription.agent, [...path, 'agent'])
+    checkWallet(check, subscription.wallet, [...path, 'wallet'])
+    checkAgent(check, subscription.agent, [...path, 'agent'])
     if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
       report([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
     }
@@ -47,8 +48,8 @@ export function checkMoney(check: CheckContext): void {
 
 function checkCard(check: CheckContext, card: Card, path: PropertyKey[]): void {
   const { report } = check
-  needAgent(check, card.agent, [...path, 'agent'])
-  needWallet(check, card.wallet, [...path, 'wallet'])
+  checkAgent(check, card.agent, [...path, 'agent'])
+  checkWallet(check, card.wallet, [...path, 'wallet'])
   const purchases = card.purchases ?? []
   const approved = purchases.flatMap(({ status }, at) => (status === 'declined' ? [] : [at]))
   for (const at of approved.slice(1)) {
@@ -96,8 +97,8 @@ function checkSender(
   path: PropertyKey[],
 ): void {
   const { report } = check
-  needAgent(check, agent, [...path, 'agent'])
-  needWallet(check, wallet, [...path, 'wallet'])
+  checkAgent(check, agent, [...path, 'agent'])
+  checkWallet(check, wallet, [...path, 'wallet'])
   if (agent !== undefined && actor === 'user') report([...path, 'actor'], 'is only allowed without an agent')
   if (approval?.denialReason !== undefined && status !== 'APPROVAL_DENIED') {
     report([...path, 'approval', 'denialReason'], 'is only allowed with status APPROVAL_DENIED')
@@ -109,30 +110,30 @@ function checkSender(
 
 function checkPayment(
   { status, claimToken }: Payment,
-  isKnown: boolean,
+  isInFile: boolean,
   path: PropertyKey[],
   report: ReportMistake,
 ): void {
-  const onlyWires = ['PROCESSING', 'RETURNED', 'FAILED']
-  if (onlyWires.includes(status))
+  const wireStatuses = ['PROCESSING', 'RETURNED', 'FAILED']
+  if (wireStatuses.includes(status))
     report([...path, 'status'], 'is only for wires: a payment between parties arrives at once')
-  if (status === 'COMPLETED' && !isKnown) {
+  if (status === 'COMPLETED' && !isInFile) {
     report([...path, 'to'], 'must be a party of this file, because the payment is COMPLETED')
   }
-  if (status === 'PENDING_CLAIM' && isKnown) {
+  if (status === 'PENDING_CLAIM' && isInFile) {
     report([...path, 'to'], 'must not be the address of a party of this file, because the payment is PENDING_CLAIM')
   }
-  if (claimToken !== undefined && isKnown)
+  if (claimToken !== undefined && isInFile)
     report([...path, 'claimToken'], 'is only for recipients who are not in this file')
 }
 
-function needWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
+function checkWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined || names.find(party.wallets, name) !== undefined) return
   report(path, `names no wallet of the party: ${names.namesIn(party.wallets)}`)
 }
 
 /** Checks that a name belongs to the party's own agent, or to another party's agent with a grant from this party. */
-function needAgent(
+function checkAgent(
   { names, world, party, index, report }: CheckContext,
   name: string | undefined,
   path: PropertyKey[],

@@ -39,7 +39,7 @@ export type NamedKind = 'card' | 'purchase' | 'refund' | 'key'
 export interface Surroundings {
   model: Model
   /** Returns the next name of a kind: `card-1`, `card-2`, … */
-  names: (kind: NamedKind) => string
+  nextName: (kind: NamedKind) => string
   options: PlanOptions
   /** The cost of an average purchase, in cents. */
   budget: Record<PartyName, number>
@@ -49,15 +49,15 @@ export interface Context extends Surroundings {
   agent: AgentState
   random: Random
   /** The agents whose keys this one may repeat. */
-  neighbours: readonly AgentState[]
+  repeatSources: readonly AgentState[]
 }
 
-export function maybeKey({ random, names }: Pick<Context, 'random' | 'names'>): { key?: string } {
-  return random.chance(50) ? { key: names('key') } : {}
+export function maybeKey({ random, nextName }: Pick<Context, 'random' | 'nextName'>): { key?: string } {
+  return random.chance(50) ? { key: nextName('key') } : {}
 }
 
 /** Returns a party's initial money. */
-export function balanceOf({ start }: PlanOptions, party: PartyName): number {
+export function initialTotal({ start }: PlanOptions, party: PartyName): number {
   return Math.max(1, start[party]?.total ?? 0)
 }
 
@@ -69,7 +69,7 @@ const farTooMuch = 80_000_000
  * Undefined if the balance is too large for this.
  */
 export function unaffordableAmount(options: PlanOptions, party: PartyName): number | undefined {
-  return balanceOf(options, party) < farTooMuch / 2 ? farTooMuch : undefined
+  return initialTotal(options, party) < farTooMuch / 2 ? farTooMuch : undefined
 }
 
 /** Picks the party that pays, usually the agent's own. */

@@ -3,9 +3,9 @@ import type { Model } from '../model/model.ts'
 import type { ModelCard, ModelTransaction } from '../model/state.ts'
 import {
   type AgentState,
-  balanceOf,
   type Choice,
   type Context,
+  initialTotal,
   maybeKey,
   payingParty,
   unaffordableAmount,
@@ -23,18 +23,18 @@ const unresolvedEvery = 250
 const maxStepsPerCard = 14
 
 export function issue(context: Context): Choice {
-  const { agent, random, names, budget, options } = context
+  const { agent, random, nextName, budget, options } = context
   agent.issued++
   const party = payingParty(context, 20)
-  const card = names('card')
+  const card = nextName('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
   // A huge maximum exceeds the wallet's balance, so that an authorization can be declined for insufficient funds.
-  const amount = options.ordered ? balanceOf(options, party) * 2 : unaffordableAmount(options, party)
+  const amount = options.ordered ? initialTotal(options, party) * 2 : unaffordableAmount(options, party)
   const huge = random.chance(8) && amount !== undefined
   const maximum = huge ? amount + random.int(1, 1000) : random.int(1, budget[party])
-  const lives = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
-  const minutes = random.chance(50) ? { minutes: random.pick(lives) } : {}
+  const lifetimes = options.clockJumps && options.ordered ? [5, 30, 60, 61, 90, 1439, 1440] : [60, 90, 1440]
+  const minutes = random.chance(50) ? { minutes: random.pick(lifetimes) } : {}
   const merchant = random.pick(merchants)
   return { tool: 'issue_agent_card', party, merchant, maximum, ...minutes, ...maybeKey(context), makes: card }
 }
@@ -54,11 +54,11 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
   const { random, agent, model } = context
   const { name, party } = card
   if (model.cardFacts(card).status === 'frozen') return thaw(context, card)
-  const picked = random.weighted({ details: 15, read: 5, authorize: 71, mistake: 5, freeze: 4 })
+  const picked = random.weighted({ details: 15, read: 5, authorize: 71, invalidAmount: 5, freeze: 4 })
   if (picked === 'details') return { tool: 'get_agent_card_details', party, subject: name }
   if (picked === 'read') return { tool: 'get_agent_card', party, subject: name }
   if (picked === 'freeze') return { tool: 'freeze_agent_card', party, subject: name, ...maybeKey(context) }
-  if (picked === 'mistake') return authorize(context, card, random.pick([0, -1]), false)
+  if (picked === 'invalidAmount') return authorize(context, card, random.pick([0, -1]), false)
   const amount = amountFor(context, card)
   const choice = authorize(context, card, amount, true)
   if (open.unresolved) choice.merchant = unresolvedMerchant
@@ -72,7 +72,7 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
 
 export function amountFor({ random, model, budget, options }: Context, card: ModelCard): number {
   const { maximum, party } = card
-  if (maximum > balanceOf(options, party)) {
+  if (maximum > initialTotal(options, party)) {
     const beyond = options.ordered
       ? model.balance(party).available + 1
       : (unaffordableAmount(options, party) ?? maximum)
@@ -87,7 +87,7 @@ export function amountFor({ random, model, budget, options }: Context, card: Mod
 }
 
 export function authorize(context: Context, card: ModelCard, amount: number, keyed: boolean): Choice {
-  const { names } = context
+  const { nextName } = context
   const { name, party, merchant } = card
   const key = keyed ? maybeKey(context) : {}
   return {
@@ -97,7 +97,7 @@ export function authorize(context: Context, card: ModelCard, amount: number, key
     amount,
     merchant,
     ...key,
-    makes: names('purchase'),
+    makes: nextName('purchase'),
   }
 }
 
@@ -136,22 +136,22 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   }
   if (purchase.status === 'reversed' || left === 0 || random.chance(25)) {
     close(agent, open)
-    return wrongMove(context, purchase)
+    return randomMerchantAction(context, purchase)
   }
   const picked = random.weighted({ part: 50, rest: 20, tooMuch: 15, wrong: 15 })
-  if (picked === 'wrong') return wrongMove(context, purchase)
+  if (picked === 'wrong') return randomMerchantAction(context, purchase)
   const refund = picked === 'part' ? random.int(1, left) : picked === 'rest' ? left : left + random.int(1, 500)
   return settlement(context, 'simulate_card_refund', purchase, refund)
 }
 
 function settlement(context: Context, tool: Tool, purchase: ModelTransaction, amount?: number): Choice {
   const { party, name: subject } = purchase
-  const { names } = context
-  const makes = tool === 'simulate_card_refund' ? { makes: names('refund') } : {}
+  const { nextName } = context
+  const makes = tool === 'simulate_card_refund' ? { makes: nextName('refund') } : {}
   return { tool, party, subject, ...(amount === undefined ? {} : { amount }), ...maybeKey(context), ...makes }
 }
 
-const moves = [
+const merchantActions = [
   'simulate_card_capture',
   'simulate_card_reversal',
   'simulate_card_expiration',
@@ -159,9 +159,9 @@ const moves = [
 ] as const
 
 /** Simulates a merchant's action regardless of the card's state. The service refuses most of these calls. */
-export function wrongMove(context: Context, transaction: ModelTransaction): Choice {
+export function randomMerchantAction(context: Context, transaction: ModelTransaction): Choice {
   const { random } = context
-  const tool = random.pick(moves)
+  const tool = random.pick(merchantActions)
   const takesAmount = tool === 'simulate_card_capture' || tool === 'simulate_card_refund'
   return settlement(context, tool, transaction, takesAmount ? random.int(1, transaction.amount) : undefined)
 }

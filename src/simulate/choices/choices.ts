@@ -11,9 +11,9 @@ export function chooseAction(
   agent: AgentState,
   random: Random,
   surroundings: Surroundings,
-  neighbours: readonly AgentState[],
+  repeatSources: readonly AgentState[],
 ): Choice {
-  const context: Context = { ...surroundings, agent, random, neighbours }
+  const context: Context = { ...surroundings, agent, random, repeatSources }
   if (agent.issued > 0 && random.chance(17)) {
     const aside = chooseSideAction(context)
     if (aside !== undefined) return aside

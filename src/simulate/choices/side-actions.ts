@@ -1,24 +1,24 @@
 import type { Tool } from '../action.ts'
 import { type Choice, type Context, type NamedKind, payingParty } from './agent.ts'
-import { amountFor, authorize, wrongMove } from './cards.ts'
+import { amountFor, authorize, randomMerchantAction } from './cards.ts'
 
 /** Chooses an action other than the next one for an open card; undefined if there is nothing to act on. */
 export function chooseSideAction(context: Context): Choice | undefined {
-  const { random, agent, model, neighbours, options } = context
-  const choice = random.weighted({ repeat: 45, conflict: 10, wallets: 20, old: 15, stranger: 10 })
+  const { random, agent, model, repeatSources, options } = context
+  const choice = random.weighted({ repeat: 45, conflict: 10, wallets: 20, closed: 15, wrongParty: 10 })
   if (choice === 'wallets') return { tool: 'list_wallets', party: payingParty(context, 25) }
   if (choice === 'repeat' || choice === 'conflict') {
-    const keyed = random.pick(neighbours).keyed
+    const keyed = random.pick(repeatSources).keyed
     if (keyed.length === 0) return undefined
     const { step: _, agent: __, ...earlier } = random.pick(keyed)
     return choice === 'repeat' ? repeatedChoice(context, earlier) : alteredChoice(context, earlier)
   }
-  const names = choice === 'old' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
+  const names = choice === 'closed' ? agent.closed : [...agent.closed, ...agent.open.map(({ card }) => card)]
   if (names.length === 0) return undefined
   const name = random.pick(names)
   const transaction = model.transaction(name)
-  if (choice === 'old') {
-    if (transaction !== undefined) return wrongMove(context, transaction)
+  if (choice === 'closed') {
+    if (transaction !== undefined) return randomMerchantAction(context, transaction)
     const card = model.card(name)
     return card === undefined ? undefined : authorize(context, card, amountFor(context, card), true)
   }
@@ -31,13 +31,13 @@ export function chooseSideAction(context: Context): Choice | undefined {
  * Returns the same call with the same key. If the first call's idempotency record has expired, this is a new call, so
  * the record it creates needs a new name.
  */
-function repeatedChoice({ names }: Context, earlier: Choice): Choice {
+function repeatedChoice({ nextName }: Context, earlier: Choice): Choice {
   if (earlier.makes === undefined) return earlier
-  return { ...earlier, makes: names(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
+  return { ...earlier, makes: nextName(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
 }
 
 /** For each tool, another tool to try on the same record with the same key. */
-const oppositeTools: Partial<Record<Tool, Tool>> = {
+const counterpartTools: Partial<Record<Tool, Tool>> = {
   simulate_card_reversal: 'simulate_card_expiration',
   simulate_card_expiration: 'simulate_card_reversal',
   freeze_agent_card: 'unfreeze_agent_card',
@@ -56,6 +56,6 @@ function alteredChoice(context: Context, earlier: Choice): Choice | undefined {
   }
   if (maximum !== undefined) return { ...again, maximum: maximum + 1 }
   if (amount !== undefined) return { ...again, amount: amount + 1 }
-  const other = oppositeTools[tool]
+  const other = counterpartTools[tool]
   return other === undefined ? undefined : { ...again, tool: other }
 }

@@ -132,8 +132,8 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
 }
 
 /** Freezes an active card, or unfreezes a frozen one (docs/service.md#frozen-cards). */
-function toggleFreeze(state: State, card: ModelCard, from: 'active' | 'frozen'): Facts {
-  if (cardFacts(state, card).status !== from) return conflict
+function toggleFreeze(state: State, card: ModelCard, required: 'active' | 'frozen'): Facts {
+  if (cardFacts(state, card).status !== required) return conflict
   card.frozen = !card.frozen
   return cardFacts(state, card)
 }

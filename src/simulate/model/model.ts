@@ -50,7 +50,7 @@ export function createModel(start: Start, ordered = true): Model {
     cards: new Map(),
     transactions: new Map(),
     onHold: new Set(),
-    records: new Map(),
+    idempotencyRecords: new Map(),
     ordered,
   }
   return {
@@ -74,13 +74,13 @@ function apply(state: State, action: Action): Prediction | undefined {
   if (amount !== undefined && amount <= 0) return { facts: wrongValue('amount'), replayed: false, recorded: false }
   // A key belongs to the party acted on (docs/service.md#idempotency-scope).
   const recordKey = key === undefined ? undefined : `${party} ${key}`
-  const record = recordKey === undefined ? undefined : state.records.get(recordKey)
+  const record = recordKey === undefined ? undefined : state.idempotencyRecords.get(recordKey)
   if (record !== undefined && state.nowMs < record.finishedAtMs + replayWindowMs) {
     if (sameRequest(record.action, action)) return { facts: record.facts, replayed: true, recorded: false }
     return { facts: conflict, replayed: false, recorded: false }
   }
   const facts = answer(state, action)
-  if (recordKey !== undefined) state.records.set(recordKey, { action, facts, finishedAtMs: state.nowMs })
+  if (recordKey !== undefined) state.idempotencyRecords.set(recordKey, { action, facts, finishedAtMs: state.nowMs })
   return { facts, replayed: false, recorded: recordKey !== undefined }
 }
 
@@ -100,10 +100,10 @@ function answer(state: State, action: Action): Facts {
   return rule(state, action)
 }
 
-function recordsOf(state: State, of: PartyName): Facts[] {
+function recordsOf(state: State, owner: PartyName): Facts[] {
   return [
-    ...[...state.cards.values()].filter(({ party }) => party === of).map((card) => cardFacts(state, card)),
-    ...[...state.transactions.values()].filter(({ party }) => party === of).map(transactionFacts),
+    ...[...state.cards.values()].filter(({ party }) => party === owner).map((card) => cardFacts(state, card)),
+    ...[...state.transactions.values()].filter(({ party }) => party === owner).map(transactionFacts),
   ]
 }
 

@@ -37,7 +37,7 @@ export interface State {
   transactions: Map<string, ModelTransaction>
   /** The authorizations whose hold has not ended. */
   onHold: Set<ModelTransaction>
-  records: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
+  idempotencyRecords: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
   /** Whether the order of calls is known. Only then are the balances of shared wallets known. */
   ordered: boolean
 }
