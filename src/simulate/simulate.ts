@@ -18,7 +18,7 @@ export interface SimulationOptions {
   purchases: number
   seed: string
   clockJumps: boolean
-  /** Whether to inject failures. They are injected only if nobody else uses the world. */
+  /** Whether to inject failures. The option has no effect unless the target is `isolated`. */
   faults: boolean
   concurrency: number
   signal?: AbortSignal | undefined
@@ -28,8 +28,8 @@ export interface SimulationOptions {
 
 export interface SimulationResult {
   /**
-   * 0: everything was as predicted; 1: something differed; 130: interrupted (128 plus the number of SIGINT, as in
-   * shells).
+   * 0: everything was as predicted; 1: something was not; 130: the run was interrupted (128 plus the number of SIGINT,
+   * as in shells).
    */
   exitCode: 0 | 1 | 130
   summary: Summary
@@ -37,7 +37,7 @@ export interface SimulationResult {
   report: string
   log: readonly string[]
   mismatch: Mismatch | undefined
-  /** The shortest failing history; empty when nothing failed. */
+  /** The failing history, shortened if possible; empty if nothing failed. */
   history: readonly Action[]
 }
 
@@ -45,7 +45,7 @@ export interface SimulationResult {
 const maxTries = 200
 const longestShrinkMs = 60_000
 
-/** Plans a run from its seed, carries it out, and shortens the history if something was not as predicted. */
+/** Plans a history of calls from the seed and carries it out. If an answer is not as predicted, shortens it. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { system, target, concurrency, signal } = options
   const agents = Array.from({ length: options.agents }, (_, index) => index + 1)
@@ -66,7 +66,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   return { exitCode: 1, summary: failed, report, log, mismatch: shrunk.mismatch, history: shrunk.history }
 }
 
-/** Returns the result for a server that could not be started or reached. Throws errors in the settings again. */
+/** Returns the result of a run whose server could not be started or reached. Rethrows a ConfigError. */
 function resultOfFailedStart(error: unknown): RunResult {
   if (error instanceof ConfigError) throw error
   return emptyResult({ ...unansweredMismatch(error), what: 'The agents could not be connected.' })
@@ -86,7 +86,7 @@ function planFor(
     Math.min(start.own.available, start.customer?.available ?? Number.MAX_SAFE_INTEGER) < agents * purchases
   ) {
     throw new ConfigError(
-      `--concurrency got ${concurrency}; it accepts 1 if the wallets have less than one cent for each purchase. Reduce --agents or --purchases, or add money.`,
+      `--concurrency got ${concurrency}; it accepts only 1 if a wallet has less than one cent for each purchase. Reduce --agents or --purchases, or add money.`,
     )
   }
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })
@@ -105,7 +105,7 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
   const { target, system, concurrency, signal } = options
   const found: Attempt<Mismatch> = { history: done, failure: mismatch }
   if (done.length === 0) return { history: done, mismatch, tries: 0, again: 'yes' }
-  // On a shared database, every try would move more of somebody's money.
+  // Every try repeats calls. On a shared database, these would move more money in wallets that others use.
   if (!target.isolated) return { history: done, mismatch, tries: 0, again: 'untried' }
   let again: Shrunk['again'] = 'no'
   const startedAt = system.elapsed()

@@ -4,20 +4,20 @@ import { walletName } from './action.ts'
 import type { Balance, Start } from './model/state.ts'
 import { createReader, type Reader, type ToolAnswer } from './reader.ts'
 
-/** One MCP connection of a simulated agent. */
+/** A simulated agent's MCP connection. */
 export interface Caller {
   /** Calls a tool. Rejects only if no answer comes. */
   call(tool: string, input: Record<string, unknown>): Promise<ToolAnswer>
   close(): Promise<void>
 }
 
-/** A payments service on which a simulation runs. */
+/** A payments service that a simulation tests. */
 export interface World {
   /** Connects an agent. @param agent the number of the agent, from 1 */
   connect(agent: number): Promise<Caller>
   /**
-   * Returns the instance id of the agent's requests, so that faults can be limited to them. Absent if no faults can be
-   * set.
+   * Returns the instance id (X-Instance-ID) of the agent's requests, so that fault rules can be limited to them. Absent
+   * if fault rules cannot be set.
    */
   instanceIdOf?(agent: number): string
   /** Closes the world. Close every caller first. */
@@ -34,8 +34,8 @@ export interface RunOptions {
   target: Target
   system: System
   /**
-   * The number of agents that may have a pending call at the same time. If it is more than 1, the history must be
-   * planned for calls in any order.
+   * The maximum number of agents that call at the same time. If it is more than 1, the history must be planned so that
+   * its answers do not depend on the order of calls (`ordered: false`).
    */
   concurrency: number
   /** The seed of the injected failures; undefined for none. */
@@ -47,16 +47,16 @@ export interface RunOptions {
   onStep?: ((done: number) => void) | undefined
 }
 
-/** The slow stages, in order: connecting the agents, making their calls, the final check, shortening. */
+/** The slow stages, in order: connecting the agents, making their calls, the final check, shortening the history. */
 export type Stage = 'start' | 'calls' | 'final check' | 'shortening'
 
-/** The state that a run finds before its first action. */
+/** The balances before the first action of a run, and the reader of its answers. */
 export interface Situation {
   start: Start
   reader: Reader
 }
 
-/** The money and the customer that a new sandbox has. */
+/** The balances in a new sandbox, in cents. */
 export const seededStart: Start = {
   own: { available: 250_000, total: 250_000 },
   customer: { available: 100_000, total: 100_000 },
@@ -67,7 +67,7 @@ export async function inspect(caller: Caller, ordered: boolean): Promise<Situati
   const { actorType, partyId } = (await read(caller, 'whoami')).attributes ?? {}
   if (actorType !== 'agent') {
     throw new ConfigError(
-      `PAYMENTS_KEY (--key) acts as ${actorType}; simulate accepts the key of an agent, because only agents issue cards.`,
+      `PAYMENTS_KEY (--key) acts as a ${actorType}; simulate needs an agent's key, because only agents issue cards.`,
     )
   }
   const clock = await read(caller, 'get_sandbox_clock')

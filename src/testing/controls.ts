@@ -3,14 +3,14 @@ import type { FaultRule } from '../../tools/sandbox-faults.ts'
 import type { Operations } from '../client/client.ts'
 import type { Resource } from '../core/operation.ts'
 
-/** The sandbox's clock. Times are RFC 3339 in UTC with milliseconds (docs/time.md). */
+/** The sandbox clock. Timestamps are RFC 3339 in UTC with milliseconds (docs/time.md). */
 export interface SandboxClock {
-  /** Returns the sandbox's time. */
+  /** Returns the time of the sandbox clock. */
   now(): Promise<string>
   /**
-   * Moves the clock forward. The next request of a party sees everything that has fallen due: lapsed holds, expired
-   * cards, billed subscriptions.
-   * @param by Seconds, or the RFC 3339 time to move to.
+   * Moves the clock forward. A party's next request sees every effect whose time has come: lapsed holds, expired cards,
+   * billed subscriptions.
+   * @param by The number of seconds, or the RFC 3339 timestamp to move to.
    * @returns The new time.
    * @throws {ApiError} If the clock would go back, or too far ahead.
    */
@@ -20,10 +20,10 @@ export interface SandboxClock {
 /** The failures that the sandbox injects (docs/sandbox.md#faults). */
 export interface SandboxFaults {
   /**
-   * Adds a rule, or replaces the one with the same id.
+   * Adds a rule, or replaces the rule with the same id.
    * @param rule Which requests fail (by operation, path, count or probability), and how (docs/sandbox.md#faults).
    * @returns The rule as stored, with its id.
-   * @throws {Failure} If the rule is invalid; the message names the field.
+   * @throws {Failure} If the rule is invalid; the message mentions the field.
    * @example
    * ```ts
    * import { createSandbox } from 'payments-mcp/testing'
@@ -35,7 +35,7 @@ export interface SandboxFaults {
    * ```
    */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** Returns all rules in their order, each with the number of requests that it matched and failed. */
+  /** Returns all rules, each with the number of requests that it matched and that it was applied to. */
   list(): Promise<SandboxFault[]>
   /**
    * Removes one rule, or all of them.
@@ -44,18 +44,18 @@ export interface SandboxFaults {
   clear(id?: string): Promise<void>
 }
 
-/** States that the whole sandbox can return to (docs/sandbox.md#reset-save-restore). */
+/** Saving and restoring the state of the whole sandbox (docs/sandbox.md#reset-save-restore). */
 export interface SandboxSnapshots {
   /** Restores the initial state, including the clock. Keys, the world's ids and MCP connections stay valid. */
   reset(): Promise<void>
   /**
    * Saves the current state.
-   * @param name 1 to 64 letters, digits or `._-`. An earlier state with that name is replaced.
+   * @param name 1 to 64 letters, digits or `._-`. It replaces an earlier state with the same name.
    */
   save(name: string): Promise<void>
   /**
    * Restores a saved state, including the clock.
-   * @param name The name that the state was saved under.
+   * @param name The name under which the state was saved.
    * @throws {ApiError} With the code `not_found` if there is no such state.
    */
   restore(name: string): Promise<void>
@@ -64,12 +64,11 @@ export interface SandboxSnapshots {
 type FaultResource = Resource<Catalogue['setSandboxFault']>
 
 /**
- * A rule as the sandbox stores it: `id`, the fields of the rule (null if unset), `origin`, how many requests it `matched`,
+ * A rule as the sandbox stores it: `id`, the rule's fields (null if unset), `origin`, how many requests it `matched`,
  * and how many of them it was applied to (`hits`).
  */
 export type SandboxFault = Pick<FaultResource, 'id'> & FaultResource['attributes']
 
-/** Returns the clock of the sandbox behind these operations. */
 export function clockControls(operations: () => Operations): SandboxClock {
   return {
     now: async () => (await operations().getSandboxClock({})).data.attributes.now,

@@ -8,11 +8,11 @@ import type { World, worldSchema } from '../worlds/schema.ts'
 /** The options of `createSandbox`. */
 export interface SandboxOptions {
   /**
-   * The path of a world file, its text (YAML or JSON), or its content as an object (docs/worlds.md). Amounts are whole
-   * cents. Default: the package's own world.
+   * The path of a world file, or its content as a string (YAML or JSON) or an object (docs/worlds.md). Amounts are
+   * whole cents. Default: the package's own world.
    */
   world?: string | z.input<typeof worldSchema> | undefined
-  /** The port on 127.0.0.1; 0 picks any free port. With false, only `fetch` reaches the sandbox. Default: 0. */
+  /** The port on 127.0.0.1; 0 picks any free port. If false, only `fetch` reaches the sandbox. Default: 0. */
   port?: number | false | undefined
   /** `sqlite::memory:`, `sqlite:PATH` or `postgres://…`. Default: `sqlite::memory:`. */
   database?: string | undefined
@@ -20,20 +20,20 @@ export interface SandboxOptions {
   logLevel?: LogLevel | undefined
 }
 
-/** The setting behind each option. */
+/** The setting that each option sets. */
 const settingOf = { world: 'world', port: 'port', database: 'databaseUrl', logLevel: 'logLevel' } as const satisfies {
   [Option in keyof SandboxOptions]-?: keyof Config
 }
 
 /**
  * Converts options to settings, ignoring this process's environment.
- * @throws ConfigError, and TypeError for an unknown option
+ * @throws ConfigError for an invalid value, TypeError for an unknown option
  */
 export function configOf({ world, port, database, logLevel, ...unknown }: SandboxOptions): Config {
   const options = Object.keys(settingOf)
   for (const name of Object.keys(unknown)) {
     const advice = `did you mean ${nearestWord(name, options) ?? options.join(' or ')}?`
-    throw new TypeError(`createSandbox: ${name} is no option; ${advice}`)
+    throw new TypeError(`createSandbox: ${name} is not an option; ${advice}`)
   }
   const flags = {
     world: isPath(world) ? world : undefined,
@@ -46,18 +46,18 @@ export function configOf({ world, port, database, logLevel, ...unknown }: Sandbo
   return loadConfig({ env: {}, flags })
 }
 
-/** Parses the world if the option is not a path. @throws WorldFileError with a line for each mistake. */
+/** Parses the option `world` unless it is a path. @throws WorldFileError with one line for each mistake */
 export async function parseWorldOption({ world }: SandboxOptions): Promise<ParsedFile<World> | undefined> {
   if (world === undefined || isPath(world)) return undefined
   return (await import('../worlds/parse.ts')).parseWorldFile(world, 'world')
 }
 
-/** Returns whether the text is a path. A world's own text always contains line breaks or the braces of JSON. */
+/** Returns whether the option is a path. Unlike a path, the content of a world file has line breaks or braces. */
 function isPath(world: SandboxOptions['world']): world is string {
   return typeof world === 'string' && !/[\n{]/.test(world)
 }
 
-/** Rewords an error about a setting to name the option behind it. */
+/** Replaces the names of settings in an error message with the names of the options. */
 export function withOptionNames(error: unknown): unknown {
   if (!(error instanceof ConfigError)) return error
   const message = Object.entries(settingOf).reduce((text, [option, setting]) => {

@@ -22,12 +22,12 @@ export type { SandboxOptions } from './options.ts'
  * An isolated payments service in this process: the REST API, its pages and MCP.
  *
  * Sandboxes in one process are independent, unless they use the same PostgreSQL database. Methods reject with an
- * `ApiError` of `payments-mcp/client` if the sandbox refuses, and with a `TypeError` after `close()`.
+ * `ApiError` from `payments-mcp/client` if the sandbox refuses the request, and with a `TypeError` after `close()`.
  */
 export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
   /**
-   * Works like the global `fetch`, but only this sandbox answers, whatever the address. Accepts paths, and doesn't
-   * follow redirects. Rejects with a `TypeError` if a fault cuts the connection.
+   * Works like the global `fetch`, but sends every request to this sandbox, even if the URL has another host. Also
+   * accepts paths. Does not follow redirects. Rejects with a `TypeError` if a fault cuts the connection.
    */
   fetch: Fetch
   /** The address of the API, such as `http://127.0.0.1:41573`, without a trailing slash. */
@@ -36,17 +36,16 @@ export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
   mcpUrl: string
   /** The keys of the first party and its first agent. */
   keys: SandboxKeys
-  /** The sandbox's clock, which moves only forward until a reset. */
+  /** The sandbox clock. It moves only forward; a reset or a restored state can set it back. */
   clock: SandboxClock
   /** The failures that the sandbox injects. */
   faults: SandboxFaults
-  /** Stops the sandbox. Pending and later requests reject as if the network failed. `await using` calls it. */
+  /** Stops the sandbox. Pending and later requests reject as if the network had failed. `await using` calls this. */
   close(): Promise<void>
 }
 
 /**
- * Bearer credentials of the sandbox. Reading a credential whose secret is unknown throws an `Error` that names the
- * reason.
+ * Bearer credentials of the sandbox. Reading a credential whose secret is unknown throws an `Error` with the reason.
  */
 export interface SandboxKeys {
   /** The API key of the world's first party, `sk_ntl_sandbox_…`. */
@@ -56,12 +55,12 @@ export interface SandboxKeys {
 }
 
 /**
- * Opens a sandbox in this process, in a few milliseconds. Reads no `PAYMENTS_…` variables of the environment.
+ * Opens a sandbox in this process, in a few milliseconds. Ignores `PAYMENTS_…` environment variables.
  * @param options The world, the port, the database and the log level. Each has a default.
  * @returns The running sandbox. Close it after the last test.
- * @throws {TypeError} If an option is unknown or invalid; the message names it.
- * @throws {Error} If the world has mistakes, the database or the port cannot be used, or Node.js is too old.
- * @example One sandbox for a file of tests, in which a request fails once:
+ * @throws {TypeError} If an option is unknown or invalid; the message says which.
+ * @throws {Error} If the world is invalid, the database or the port cannot be used, or Node.js is too old.
+ * @example One sandbox for a whole test file, in which a request fails once:
  * ```ts
  * import { createSandbox } from 'payments-mcp/testing'
  *
@@ -73,9 +72,9 @@ export interface SandboxKeys {
  * console.log((await whoami()).status) // 200
  *
  * await sandbox.reset() // between tests
- * await sandbox.close() // after the last
+ * await sandbox.close() // after the last test
  * ```
- * @example One sandbox for a single test, with its own world, on a free port, a week later:
+ * @example A sandbox for a single test, with its own world and a free port, whose clock moves a week forward:
  * ```ts
  * import { createSandbox } from 'payments-mcp/testing'
  *
@@ -137,7 +136,7 @@ function keysOf({ apiKey, agentKey }: SeededCredentials): SandboxKeys {
   const requireKey = (key: string | null, owner: string) => {
     if (key !== null) return key
     throw new Error(
-      `The sandbox's first party has no ${owner} whose secret is known here: give it one in the world, or begin with an empty database.`,
+      `The sandbox's first party has no ${owner} whose secret this process knows. Add one to the world, or use an empty database.`,
     )
   }
   return {
@@ -158,7 +157,7 @@ class ClosedError extends Error {
   }
 }
 
-/** Returns a system whose sleeps end when the signal aborts, at the latest. */
+/** Returns a system whose sleeps end early if the signal aborts. */
 function endSleepsOn(ended: AbortSignal): System {
   const sleep: System['sleep'] = (ms, signal) =>
     realSystem.sleep(ms, signal === undefined ? ended : AbortSignal.any([signal, ended]))

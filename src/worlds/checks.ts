@@ -4,7 +4,7 @@ import { checkMoney } from './money-checks.ts'
 import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
 
-/** Checks the parts of a world file against each other. Balances and times are checked when the database is filled. */
+/** Checks that the parts of a world file agree. Balances and times are checked later, when the database is filled. */
 export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
   const reporterAt = (base: readonly PropertyKey[]): ReportMistake => {
@@ -24,7 +24,7 @@ function checkWalletsAndApiKeys({ names, party, report }: CheckContext): void {
   checkDefault(party.wallets, 'wallets', report)
   for (const [at, { createdBy }] of (party.apiKeys ?? []).entries()) {
     if (createdBy !== undefined && names.find(party.users, createdBy) === undefined) {
-      report(['apiKeys', at, 'createdBy'], `names no user of the party: ${names.namesIn(party.users)}`)
+      report(['apiKeys', at, 'createdBy'], `must be a user of the party; ${names.namesIn(party.users)}`)
     }
   }
 }
@@ -34,13 +34,13 @@ function checkAgents({ names, party, report }: CheckContext): void {
     const path = ['agents', at] as const
     const isUnknownUser = (createdBy: string | undefined) =>
       createdBy !== undefined && names.find(party.users, createdBy) === undefined
-    const mustBeUser = `names no user of the party: ${names.namesIn(party.users)}`
+    const mustBeUser = `must be a user of the party; ${names.namesIn(party.users)}`
     if (isUnknownUser(agent.createdBy)) report([...path, 'createdBy'], mustBeUser)
     for (const [key, { createdBy }] of (agent.keys ?? []).entries()) {
       if (isUnknownUser(createdBy)) report([...path, 'keys', key, 'createdBy'], mustBeUser)
     }
     if (agent.slug !== undefined && party.handle === undefined) {
-      report([...path, 'slug'], 'needs a handle of the party, which is the first part of an agent handle')
+      report([...path, 'slug'], 'is only allowed if the party has a handle')
     }
     if (agent.revokedAt !== undefined && agent.status !== 'REVOKED') {
       report([...path, 'revokedAt'], 'is only allowed with status REVOKED')
@@ -48,7 +48,7 @@ function checkAgents({ names, party, report }: CheckContext): void {
     checkDefault(agent.wallets, [...path, 'wallets'], report)
     for (const [wallet, { wallet: name }] of (agent.wallets ?? []).entries()) {
       if (names.find(party.wallets, name) === undefined) {
-        report([...path, 'wallets', wallet, 'wallet'], `names no wallet of the party: ${names.namesIn(party.wallets)}`)
+        report([...path, 'wallets', wallet, 'wallet'], `must be a wallet of the party; ${names.namesIn(party.wallets)}`)
       }
     }
   }
@@ -66,7 +66,7 @@ function checkDefault(
 function checkConnections({ names, party, index, report, world }: CheckContext): void {
   const ownAgent = (name: string, path: PropertyKey[]) => {
     const agent = names.agent(index, name)
-    if (agent?.party !== index) report(path, `names no agent of the party: ${names.namesIn(party.agents)}`)
+    if (agent?.party !== index) report(path, `must be an agent of the party; ${names.namesIn(party.agents)}`)
     return agent
   }
   const granted = new Set<string>()
@@ -74,13 +74,13 @@ function checkConnections({ names, party, index, report, world }: CheckContext):
     const agent = ownAgent(name, ['customers', at, 'agent'])
     const grantor = names.party(customer)
     if (grantor === undefined || grantor === index) {
-      report(['customers', at, 'customer'], `names no other party: ${names.namesIn(world.parties)}`)
+      report(['customers', at, 'customer'], `must be another party; ${names.namesIn(world.parties)}`)
     }
     if (revokedAt !== undefined && status === 'ACTIVE') {
       report(['customers', at, 'revokedAt'], 'is only allowed with a status other than ACTIVE')
     }
     const pair = `${grantor} ${agent?.at}`
-    if (granted.has(pair)) report(['customers', at], 'is a duplicate: a party can grant an agent only once')
+    if (granted.has(pair)) report(['customers', at], 'is a duplicate: a customer can give an agent only one grant')
     granted.add(pair)
   }
   for (const [at, invitation] of (party.invitations ?? []).entries()) {
@@ -93,10 +93,10 @@ function checkConnections({ names, party, index, report, world }: CheckContext):
     ) {
       report(
         [...path, 'to'],
-        `must be another party, an e-mail address or a phone number: ${names.namesIn(world.parties)}`,
+        `must be another party, an e-mail address or a phone number; ${names.namesIn(world.parties)}`,
       )
     } else if (invitation.status === 'ACCEPTED' && recipient.kind !== 'party') {
-      report([...path, 'to'], 'must be a party of this file, because it was ACCEPTED')
+      report([...path, 'to'], 'must be a party in this file, because the invitation is ACCEPTED')
     }
     if (invitation.cancelReason !== undefined && invitation.status !== 'CANCELED') {
       report([...path, 'cancelReason'], 'is only allowed with status CANCELED')

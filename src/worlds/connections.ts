@@ -9,7 +9,7 @@ import { FixedId, LinkToken, listOf, Moment, Ref, RefTo } from './fields.ts'
 const ref = Ref.optional().describe('Its name in this file')
 const tags = Tags.optional()
 const createdAt = Moment.optional().describe(
-  'When it was created. Default: a day before the first dated event of the file',
+  'When it was created. Default: a day before the first dated event in the file',
 )
 const agent = RefTo('An agent of the party')
 
@@ -18,13 +18,13 @@ export const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] 
 /** A grant from another party to one of this party's agents. */
 export const Customer = z.strictObject({
   id: FixedId('dlg'),
-  customer: RefTo('The party that granted it'),
+  customer: RefTo('The party that gave the grant'),
   agent,
   permissions: Permissions.default([...delegable]).describe('The granted permissions. Default: all'),
   limits: AgentLimits.optional().describe('Limits on what the agent may spend for the customer, in cents'),
   status: z.enum(delegationStatuses).default('ACTIVE').describe('Its status when the world begins'),
   createdAt,
-  revokedAt: Moment.optional().describe('When it ended, if it is not ACTIVE. Default: when the world begins'),
+  revokedAt: Moment.optional().describe('When the grant ended, if it is not ACTIVE. Default: when the world begins'),
 })
 
 const terms = {
@@ -38,20 +38,20 @@ export const Invitation = z.strictObject({
   to: RefTo('The recipient: a party of this file, or any e-mail address or phone number'),
   agent,
   ...terms,
-  message: Text(500).optional().describe('Shown to the person'),
+  message: Text(500).optional().describe('A message to the recipient'),
   status: z
     .enum(invitationStatuses)
     .default('PENDING')
-    .describe('Its status when the world begins. ACCEPTED also creates the grant, unless it is listed in customers'),
+    .describe('Its status when the world begins. ACCEPTED also creates the grant, unless customers already lists it'),
   cancelReason: z
     .enum(cancelReasons)
     .optional()
-    .describe('Why it was canceled. Default if CANCELED: DEVELOPER_REVOKED'),
+    .describe('Why the invitation was canceled. Default if CANCELED: DEVELOPER_REVOKED'),
   tags,
   createdAt: Moment.optional().describe('When it was sent. Default: when the world begins, or a day before it ended'),
-  expiresAt: Moment.optional().describe('When it expires. Default: 30 days after it was sent'),
+  expiresAt: Moment.optional().describe('When the invitation expires. Default: 30 days after it was sent'),
   endedAt: Moment.optional().describe(
-    'When it was accepted, declined or canceled. Default: when the world begins, or when it expires if EXPIRED',
+    'When the recipient accepted or declined the invitation, or when it was canceled. Default: when the world begins',
   ),
 })
 
@@ -62,10 +62,10 @@ export const InvitationLink = z.strictObject({
   proposedAgents: listOf(z.strictObject({ agent, ...terms }), 'agent').describe(
     'The proposed agents, each with its permissions',
   ),
-  token: LinkToken('its address, /connect/links/…'),
+  token: LinkToken('the address of the link, /connect/links/…'),
   status: z.enum(linkStatuses).default('ACTIVE').describe('Its status when the world begins'),
   tags,
   createdAt,
-  expiresAt: Moment.optional().describe('When it expires; may be in the past. Default: never'),
-  revokedAt: Moment.optional().describe('When it was revoked, if REVOKED. Default: when the world begins'),
+  expiresAt: Moment.optional().describe('When the link expires; may be in the past. Default: never'),
+  revokedAt: Moment.optional().describe('When the link was revoked, if REVOKED. Default: when the world begins'),
 })

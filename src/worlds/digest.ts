@@ -1,7 +1,7 @@
 import { sha256 } from '../core/system.ts'
 import type { World } from './schema.ts'
 
-/** Returns a world's name and a hash of its content, which identify it. */
+/** Returns a world's name and a hash of its content, which together identify the world. */
 function digestOf(world: World): string {
   return `${world.name ?? 'a world without a name'} (${sha256(canonical(world)).slice(0, 16)})`
 }
@@ -9,13 +9,13 @@ function digestOf(world: World): string {
 /** The digest of the package's own world. It is the same in every version of the package. */
 const ownDigest = 'the world of the package'
 
-/** Returns the digests of both worlds if the database holds a different world from the one given at startup. */
+/** Returns the digests of the database's world and of the requested world; undefined if they are the same. */
 export function compareWorlds(
   held: string | null,
   world: World | undefined,
 ): { held: string; requested: string } | undefined {
   const requested = digestOfSeeding(world)
-  // A database without a recorded world is from an early version, and holds the package's own world.
+  // A database without a stored digest is from an early version, and holds the package's own world.
   return (held ?? ownDigest) === requested ? undefined : { held: held ?? ownDigest, requested }
 }
 

@@ -3,26 +3,23 @@ import { isObject } from '../core/json.ts'
 import { secret } from '../core/secret-fields.ts'
 import { momentMs } from './world-times.ts'
 
-/**
- * Accepts an id in the form that the service uses: a prefix and 32 hexadecimal digits. Lists are ordered by id
- * (docs/service.md#identifiers).
- */
+/** Accepts an id in the form that the service uses (docs/service.md#identifiers). The service sorts lists by id. */
 export const FixedId = (prefix: string) =>
   z
     .string()
     .regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`), `must be ${prefix}_ and 32 lower-case hexadecimal digits`)
     .optional()
-    .describe(`Its id, ${prefix}_ and 32 hexadecimal digits. Lists are in the order of ids. Default: a new one`)
+    .describe(`Its id: ${prefix}_ and 32 hexadecimal digits. Lists are sorted by id. Default: a new id`)
 
 /** A name by which the rest of the file refers to an object. */
 export const Ref = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name: a letter, then letters, digits, dots, dashes and underscores')
 
-/** Accepts a reference to another object of the file, by name or id. */
+/** Accepts the name or the id of another object in the file. */
 export const RefTo = (description: string) => z.string().min(1).max(200).describe(description)
 
-/** A time, a day, or a distance from the world's clock; `momentMs` converts it. */
+/** A timestamp, a day, or a distance from the world's clock. `momentMs` converts all three. */
 export const Moment = z
   .string()
   .refine(
@@ -31,14 +28,14 @@ export const Moment = z
   )
 
 /**
- * Accepts several objects of a kind, as a list or as a map by name. The parsed value is always a list, so error paths
- * have indexes; `pathInFile` converts them back to names.
+ * Accepts objects of one kind, as a list or as a map from names to objects. The parsed value is always a list, so error
+ * paths contain indexes; `pathInFile` converts them back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
   return z.preprocess((value) => listItems(value, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
-/** Returns the items of a list or a map. Each item of a map gets its key as a field. */
+/** Converts a map to a list, in which each item has its key as a field. Returns any other input unchanged. */
 export function listItems(input: unknown, keyField: string): unknown {
   if (!isObject(input)) return input
   return Object.entries(input).map(([name, value]) => {
@@ -59,7 +56,7 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
 }
 
 const derived =
-  "derived from the database's root key. Startup prints it for the first party's first API key and the first agent's first key"
+  "derived from the database's root key. Startup prints the first party's first API key and the first agent's first key"
 
 /** Accepts a key's secret, with or without the key's prefix. */
 export const KeySecret = (letters: string) =>
@@ -67,7 +64,7 @@ export const KeySecret = (letters: string) =>
     .optional()
     .describe(`The whole key (${letters}_ntl_sandbox_…), or the part after that prefix. Default: ${derived}`)
 
-/** Accepts the token in a link that opens a page for anyone who has it. */
+/** Accepts the token in a link that opens a page for anyone who has the link. */
 export const LinkToken = (description: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 43 letters, digits, dashes and underscores'))
     .optional()

@@ -2,7 +2,7 @@ import { defineShop, type ShopDefinition } from './shops.ts'
 
 const day = 24 * 60 * 60
 
-/** Honest shops, each with one difficulty for the buyer (docs/shops.md). */
+/** Honest shops. All but the first have one difficulty for the buyer (docs/shops.md). */
 export const honestShops = {
   'plain-goods': defineShop({
     id: 'plain-goods',
@@ -87,17 +87,17 @@ export const honestShops = {
       {
         id: 'gas-stove',
         name: 'Gas stove',
-        description: 'Folds flat, boils half a litre in three minutes.',
+        description: 'Folds flat, boils half a liter in three minutes.',
         price: 4900,
       },
       {
         id: 'sleeping-pad',
         name: 'Sleeping pad',
-        description: 'Insulated, R-value 4.2, packs to a litre.',
+        description: 'Insulated, R-value 4.2, packs down to a liter.',
         price: 8900,
       },
     ],
-    terms: 'What ships first is charged when it ships. For what ships later we ask you to pay separately.',
+    terms: 'Your card is charged when the first parcel ships. You pay separately for items that ship later.',
     captures: { afterSeconds: day, parcels: 'first_only' },
     says: {
       shipped:
@@ -127,7 +127,7 @@ export const honestShops = {
       { id: 'open-air-cinema', name: 'Open-air cinema', description: 'One blanket spot, Thursday.', price: 1400 },
     ],
     terms: 'The price at checkout is the price you pay. Seats are held while you check out.',
-    says: { checkout: 'Prices for some of your seats changed since the page was shown.' },
+    says: { checkout: 'Prices for some of your seats have changed since you opened the page.' },
   }),
 
   'sold-out': defineShop({
@@ -166,7 +166,7 @@ export const honestShops = {
       {
         id: 'seven-port-hub',
         name: 'Seven-port hub',
-        description: 'Aluminium, with its own power supply.',
+        description: 'Aluminum, with its own power supply.',
         price: 5600,
       },
       { id: 'hdmi-adapter', name: 'HDMI adapter', description: '4K at 60 Hz.', price: 2100 },

@@ -1,4 +1,4 @@
-/** The error for an impossible world. `path` is a path in the parsed value; `pathInFile` converts it for the file. */
+/** The error for an impossible world. `path` leads into the parsed value; `pathInFile` converts it for the file. */
 export class InvalidWorldError extends Error {
   readonly path: readonly PropertyKey[]
   readonly reason: string
@@ -10,7 +10,6 @@ export class InvalidWorldError extends Error {
   }
 }
 
-/** Refuses a world as impossible. @throws InvalidWorldError */
 export function refuseWorld(path: readonly PropertyKey[], reason: string): never {
   throw new InvalidWorldError(path, reason)
 }

@@ -6,7 +6,7 @@ type Purchase = NonNullable<Card['purchases']>[number]
 type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 
-/** Checks cards, payments and subscriptions against the rest of the file, and their fields against each other. */
+/** Checks that a party's cards, transfers and subscriptions agree with the rest of the file and in their own fields. */
 export function checkMoney(check: CheckContext): void {
   const { names, party, index, report, world } = check
   for (const [at, card] of (party.cards ?? []).entries()) checkCard(check, card, ['cards', at])
@@ -16,9 +16,9 @@ export function checkMoney(check: CheckContext): void {
     const recipient = names.recipientOf(index, payment.to)
     const to = [...path, 'to']
     if (recipient === undefined) {
-      report(to, `must be a party, party/agent, an e-mail address or a phone number: ${names.namesIn(world.parties)}`)
+      report(to, `must be a party, party/agent, e-mail address or phone number; ${names.namesIn(world.parties)}`)
     } else if (recipient.kind === 'party' && recipient.party === index)
-      report(to, 'is the party that pays: it cannot pay itself')
+      report(to, 'must be another party, because a party cannot pay itself')
     else checkPayment(payment, recipient.kind === 'party', path, report)
   }
   for (const [at, wire] of (party.wires ?? []).entries()) {
@@ -33,7 +33,7 @@ export function checkMoney(check: CheckContext): void {
     checkWallet(check, from, [...path, 'from'])
     checkWallet(check, to, [...path, 'to'])
     if (names.find(party.wallets, from) === names.find(party.wallets, to))
-      report([...path, 'to'], 'must be another wallet')
+      report([...path, 'to'], 'must be a wallet other than from')
     checkAgent(check, agent, [...path, 'agent'])
   }
   for (const [at, subscription] of (party.subscriptions ?? []).entries()) {
@@ -41,7 +41,7 @@ export function checkMoney(check: CheckContext): void {
     checkWallet(check, subscription.wallet, [...path, 'wallet'])
     checkAgent(check, subscription.agent, [...path, 'agent'])
     if (subscription.paidAt !== undefined && subscription.checkoutExpiresAt !== undefined) {
-      report([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt: remove one of them')
+      report([...path, 'checkoutExpiresAt'], 'cannot be combined with paidAt; remove one of them')
     }
   }
 }
@@ -53,7 +53,7 @@ function checkCard(check: CheckContext, card: Card, path: PropertyKey[]): void {
   const purchases = card.purchases ?? []
   const approved = purchases.flatMap(({ status }, at) => (status === 'declined' ? [] : [at]))
   for (const at of approved.slice(1)) {
-    report([...path, 'purchases', at, 'status'], 'must be declined: a card makes one purchase')
+    report([...path, 'purchases', at, 'status'], 'can only be declined, because a card makes only one purchase')
   }
   for (const [at, purchase] of purchases.entries()) checkPurchase(purchase, [...path, 'purchases', at], report)
 }
@@ -86,7 +86,7 @@ function checkPurchase(purchase: Purchase, path: PropertyKey[], report: ReportMi
   for (const [at, refund] of refunds.entries()) {
     left -= refund.amount
     if (left >= 0) continue
-    report([...path, 'refunds', at, 'amount'], `makes the sum of refunds exceed the captured amount, ${collected}`)
+    report([...path, 'refunds', at, 'amount'], `is too much: refunds would exceed the captured amount, ${collected}`)
     return
   }
 }
@@ -104,7 +104,7 @@ function checkSender(
     report([...path, 'approval', 'denialReason'], 'is only allowed with status APPROVAL_DENIED')
   }
   if (approval !== undefined && (status === 'CREATED' || status === 'FAILED')) {
-    report([...path, 'approval'], `is not allowed with status ${status}, which has no review`)
+    report([...path, 'approval'], `is not allowed with status ${status}, because such a transfer was not reviewed`)
   }
 }
 
@@ -116,20 +116,20 @@ function checkPayment(
 ): void {
   const wireStatuses = ['PROCESSING', 'RETURNED', 'FAILED']
   if (wireStatuses.includes(status))
-    report([...path, 'status'], 'is only for wires: a payment between parties arrives at once')
+    report([...path, 'status'], 'is only allowed for wires, because a payment between parties arrives at once')
   if (status === 'COMPLETED' && !isInFile) {
-    report([...path, 'to'], 'must be a party of this file, because the payment is COMPLETED')
+    report([...path, 'to'], 'must be a party in this file, because the payment is COMPLETED')
   }
   if (status === 'PENDING_CLAIM' && isInFile) {
-    report([...path, 'to'], 'must not be the address of a party of this file, because the payment is PENDING_CLAIM')
+    report([...path, 'to'], 'must not be the address of a party in this file, because the payment is PENDING_CLAIM')
   }
   if (claimToken !== undefined && isInFile)
-    report([...path, 'claimToken'], 'is only for recipients who are not in this file')
+    report([...path, 'claimToken'], 'is only allowed if the recipient is not in this file')
 }
 
 function checkWallet({ names, party, report }: CheckContext, name: string | undefined, path: PropertyKey[]): void {
   if (name === undefined || names.find(party.wallets, name) !== undefined) return
-  report(path, `names no wallet of the party: ${names.namesIn(party.wallets)}`)
+  report(path, `must be a wallet of the party; ${names.namesIn(party.wallets)}`)
 }
 
 /** Checks that a name belongs to the party's own agent, or to another party's agent with a grant from this party. */
@@ -141,7 +141,7 @@ function checkAgent(
   if (name === undefined) return
   const agent = names.agent(index, name)
   if (agent === undefined) {
-    report(path, `names no agent: ${names.namesIn(party.agents)}; use party/agent for an agent of another party`)
+    report(path, `must be an agent of the party, or party/agent; ${names.namesIn(party.agents)}`)
     return
   }
   const grants = world.parties[agent.party]?.customers ?? []
@@ -149,6 +149,6 @@ function checkAgent(
     (grant) => names.party(grant.customer) === index && names.agent(agent.party, grant.agent)?.at === agent.at,
   )
   if (agent.party !== index && !isGranted) {
-    report(path, "is an agent of another party without a grant from this one: add this party to that party's customers")
+    report(path, "is another party's agent without a grant from this party; add this party to that party's customers")
   }
 }

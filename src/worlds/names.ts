@@ -77,7 +77,7 @@ export class Names {
   /** Lists the known names for an error message. */
   namesIn(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
     const names = (things ?? []).flatMap(({ ref, id }) => ref ?? id ?? [])
-    return names.length === 0 ? 'there is none' : `there is ${names.slice(0, 8).join(', ')}`
+    return `known names: ${names.slice(0, 8).join(', ') || 'none'}`
   }
 }
 

@@ -71,7 +71,7 @@ describe('a custom scenario file', () => {
     [
       'a customer who is not a party in its world',
       'world: { parties: { us: { agents: { a: {} }, customers: { ann: { agent: a } } } } }',
-      'names no other party',
+      'another party; known names',
     ],
     ['an unknown shop', 'shops: [plain-gods]', 'shops[0] got "plain-gods"; it names no shop of the package'],
     [

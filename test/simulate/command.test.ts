@@ -175,7 +175,7 @@ describe('simulations on a deployed API', () => {
   it('an API key is refused, because only an agent key can run a simulation', async () => {
     await withDeployedService(undefined, async (world, url) => {
       const { code, stderr } = await run(small, { PAYMENTS_BASE_URL: url, PAYMENTS_KEY: world.apiKey }).ended
-      expect(stderr).toMatch(/^payments-mcp: PAYMENTS_KEY \(--key\) acts as party; .*\n$/)
+      expect(stderr).toMatch(/^payments-mcp: PAYMENTS_KEY \(--key\) acts as a party; .*\n$/)
       expect(code).toBe(2)
     })
   })

@@ -263,7 +263,7 @@ describe('a custom world', () => {
 
   it('reports an unusable place', async () => {
     const mistyped = { wrld: 'world.yaml' } as never
-    await expect(createSandbox(mistyped)).rejects.toThrow('createSandbox: wrld is no option; did you mean world?')
+    await expect(createSandbox(mistyped)).rejects.toThrow('createSandbox: wrld is not an option; did you mean world?')
     await expect(createSandbox({ world: 'parties:\n  - ref: shop\n    typ: ORG\n' })).rejects.toThrow('world:3:5')
     await expect(createSandbox({ world: { parties: [] } })).rejects.toThrow('world: parties')
     const [shop] = world.parties

@@ -128,7 +128,7 @@ parties:
     ],
     [
       'parties:\n- agents: {a: {wallets: [{wallet: mian}]}}\n  wallets: {main: }',
-      '2:27 parties[0].agents.a.wallets[0].wallet got "mian"; it names no wallet of the party: there is main.',
+      '2:27 parties[0].agents.a.wallets[0].wallet got "mian"; it accepts a wallet of the party; known names: main.',
     ],
     [
       'parties:\n- agents: [{ref: a}]\n  cards:\n  - {agent: a, merchant: B, maximumAmount: -1}',

@@ -66,19 +66,19 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ agents: { shopper: { wallets: { spare: {} } } } }),
-      'parties.acme.agents.shopper.wallets.spare.wallet: names no wallet of the party: there is none',
+      'parties.acme.agents.shopper.wallets.spare.wallet: must be a wallet of the party; known names: none',
     ],
     [
       acme({ agents: { shopper: { slug: 'shop' } } }),
-      'parties.acme.agents.shopper.slug: needs a handle of the party, which is the first part of an agent handle',
+      'parties.acme.agents.shopper.slug: is only allowed if the party has a handle',
     ],
     [
       acme({ agents: { shopper: { createdBy: 'bob' } } }),
-      'parties.acme.agents.shopper.createdBy: names no user of the party: there is none',
+      'parties.acme.agents.shopper.createdBy: must be a user of the party; known names: none',
     ],
     [
       acme({ apiKeys: { main: { createdBy: 'bob' } } }),
-      'parties.acme.apiKeys.main.createdBy: names no user of the party: there is none',
+      'parties.acme.apiKeys.main.createdBy: must be a user of the party; known names: none',
     ],
     [
       acme({ agents: { shopper: { revokedAt: '-1d' } } }),
@@ -86,7 +86,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ customers: { bob: { agent: 'shopper' } } }),
-      'parties.acme.customers.bob.customer: names no other party: there is acme, ann',
+      'parties.acme.customers.bob.customer: must be another party; known names: acme, ann',
     ],
     [
       acme({
@@ -95,7 +95,7 @@ describe('the schema of world files', () => {
           { customer: 'ann', agent: 'shopper' },
         ],
       }),
-      'parties.acme.customers.1: is a duplicate: a party can grant an agent only once',
+      'parties.acme.customers.1: is a duplicate: a customer can give an agent only one grant',
     ],
     [
       acme({ customers: { ann: { agent: 'shopper', revokedAt: '-1d' } } }),
@@ -103,11 +103,11 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ invitations: [{ to: 'acme', agent: 'shopper' }] }),
-      'parties.acme.invitations.0.to: must be another party, an e-mail address or a phone number: there is acme, ann',
+      'parties.acme.invitations.0.to: must be another party, an e-mail address or a phone number; known names: acme, ann',
     ],
     [
       acme({ invitations: [{ to: 'x@y.example', agent: 'shopper', status: 'ACCEPTED' }] }),
-      'parties.acme.invitations.0.to: must be a party of this file, because it was ACCEPTED',
+      'parties.acme.invitations.0.to: must be a party in this file, because the invitation is ACCEPTED',
     ],
     [
       acme({ invitations: [{ to: 'ann', agent: 'shopper', cancelReason: 'AGENT_RETIRED' }] }),
@@ -119,31 +119,31 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ invitationLinks: [{ name: 'x', proposedAgents: { seller: {} } }] }),
-      'parties.acme.invitationLinks.0.proposedAgents.seller.agent: names no agent of the party: there is shopper',
+      'parties.acme.invitationLinks.0.proposedAgents.seller.agent: must be an agent of the party; known names: shopper',
     ],
     [
       acme({ cards: [{ agent: 'seller', merchant: 'Books', maximumAmount: 100 }] }),
-      'parties.acme.cards.0.agent: names no agent: there is shopper; use party/agent for an agent of another party',
+      'parties.acme.cards.0.agent: must be an agent of the party, or party/agent; known names: shopper',
     ],
     [
       acme({ payments: [{ to: 'bob', amount: 100 }] }),
-      'parties.acme.payments.0.to: must be a party, party/agent, an e-mail address or a phone number: there is acme, ann',
+      'parties.acme.payments.0.to: must be a party, party/agent, e-mail address or phone number; known names: acme, ann',
     ],
     [
       acme({ payments: [{ to: 'acme', amount: 100 }] }),
-      'parties.acme.payments.0.to: is the party that pays: it cannot pay itself',
+      'parties.acme.payments.0.to: must be another party, because a party cannot pay itself',
     ],
     [
       acme({ payments: [{ to: 'x@y.example', amount: 100 }] }),
-      'parties.acme.payments.0.to: must be a party of this file, because the payment is COMPLETED',
+      'parties.acme.payments.0.to: must be a party in this file, because the payment is COMPLETED',
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, status: 'PENDING_CLAIM' }] }),
-      'parties.acme.payments.0.to: must not be the address of a party of this file, because the payment is PENDING_CLAIM',
+      'parties.acme.payments.0.to: must not be the address of a party in this file, because the payment is PENDING_CLAIM',
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, status: 'RETURNED' }] }),
-      'parties.acme.payments.0.status: is only for wires: a payment between parties arrives at once',
+      'parties.acme.payments.0.status: is only allowed for wires, because a payment between parties arrives at once',
     ],
     [
       acme({ payments: [{ to: 'ann', amount: 100, agent: 'shopper', actor: 'user' }] }),
@@ -169,7 +169,7 @@ describe('the schema of world files', () => {
     [{ endedAt: '-1d' }, 'endedAt: is only allowed with status captured, partially_captured or reversed'],
     [
       { status: 'captured', refunds: [{ amount: 60 }, { amount: 41 }] },
-      'refunds.1.amount: makes the sum of refunds exceed the captured amount, 100',
+      'refunds.1.amount: is too much: refunds would exceed the captured amount, 100',
     ],
   ])('reports contradictions in a purchase: %o', (fields, mistake) => {
     const purchases = [{ amount: 100, ...fields }]
@@ -182,7 +182,7 @@ describe('the schema of world files', () => {
     const world = (more: object) => ({ parties: { acme: { agents: { shopper: {} }, ...more }, ann: { cards } } })
     expect(mistakes(world({ customers: { ann: { agent: 'shopper' } } }))).toEqual([])
     expect(mistakes(world({}))).toEqual([
-      "parties.ann.cards.0.agent: is an agent of another party without a grant from this one: add this party to that party's customers",
+      "parties.ann.cards.0.agent: is another party's agent without a grant from this party; add this party to that party's customers",
     ])
   })
 

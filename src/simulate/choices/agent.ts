@@ -18,19 +18,19 @@ export interface PlanOptions {
   start: Start
 }
 
-/** An action that has no agent and no number in the history yet. */
+/** An action without its agent and its step number, which the plan adds. */
 export type Choice = Omit<Action, 'step' | 'agent'>
 
 /** A simulated agent's memory and plans. */
 export interface AgentState {
   number: number
-  /** How many cards it has issued. */
+  /** The number of cards that the agent has issued. */
   issued: number
-  /** The cards that it will still use. */
+  /** The cards that the agent will still use. */
   open: { card: string; purchase: string | undefined; unresolved: boolean; steps: number }[]
-  /** The names of the cards and card transactions that it is done with. */
+  /** The names of the cards and card transactions that the agent has finished with. */
   closed: string[]
-  /** Its calls with an explicit key. */
+  /** The agent's earlier calls with an explicit idempotency key. */
   keyed: Action[]
 }
 
@@ -41,14 +41,14 @@ export interface Surroundings {
   /** Returns the next name of a kind: `card-1`, `card-2`, … */
   nextName: (kind: NamedKind) => string
   options: PlanOptions
-  /** The cost of an average purchase, in cents. */
+  /** The average cost of a purchase in cents, by the party that pays. */
   budget: Record<PartyName, number>
 }
 
 export interface Context extends Surroundings {
   agent: AgentState
   random: Random
-  /** The agents whose keys this one may repeat. */
+  /** The agents whose earlier calls this agent may repeat with the same key. It may be one of them. */
   repeatSources: readonly AgentState[]
 }
 
@@ -56,23 +56,23 @@ export function maybeKey({ random, nextName }: Pick<Context, 'random' | 'nextNam
   return random.chance(50) ? { key: nextName('key') } : {}
 }
 
-/** Returns a party's initial money. */
+/** Returns a party's initial total in cents, but at least 1. */
 export function initialTotal({ start }: PlanOptions, party: PartyName): number {
   return Math.max(1, start[party]?.total ?? 0)
 }
 
-/** An amount that a request may have, but that is larger than any balance in a run. */
+/** An amount in cents that requests accept, but that most wallets cannot pay. */
 const farTooMuch = 80_000_000
 
 /**
- * Returns an amount that exceeds the wallet's balance in any order of calls, so that the purchase is declined.
- * Undefined if the balance is too large for this.
+ * Returns an amount that the wallet cannot pay, whatever the order of calls, so the purchase is declined. Undefined if
+ * the wallet holds too much money for this.
  */
 export function unaffordableAmount(options: PlanOptions, party: PartyName): number | undefined {
   return initialTotal(options, party) < farTooMuch / 2 ? farTooMuch : undefined
 }
 
-/** Picks the party that pays, usually the agent's own. */
+/** Picks the party that pays: the customer with the given probability, otherwise the agent's own party. */
 export function payingParty({ options, random }: Context, percentCustomer: number): PartyName {
   return options.start.customer !== undefined && random.chance(percentCustomer) ? 'customer' : 'own'
 }

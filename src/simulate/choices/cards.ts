@@ -15,11 +15,11 @@ type Open = AgentState['open'][number]
 
 const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Café Zürich'] as const
 /**
- * One card in this many, beginning with the second card, buys at the unresolved merchant. There are few of these cards,
- * because the MCP server waits a second before it repeats an unresolved call.
+ * The second card, and every 250th card after it, is used at `unresolvedMerchant`. There are few of these cards because
+ * the MCP server waits a second before it repeats an unresolved call.
  */
 const unresolvedEvery = 250
-/** The number of calls after which a card is no longer used, whatever its state. */
+/** The maximum number of calls for a card. After that, the agent stops using the card, whatever its state. */
 const maxStepsPerCard = 14
 
 export function issue(context: Context): Choice {
@@ -29,7 +29,7 @@ export function issue(context: Context): Choice {
   const card = nextName('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // A huge maximum exceeds the wallet's balance, so that an authorization can be declined for insufficient funds.
+  // With a maximum above the wallet's balance, an authorization can be declined for insufficient funds.
   const amount = options.ordered ? initialTotal(options, party) * 2 : unaffordableAmount(options, party)
   const huge = random.chance(8) && amount !== undefined
   const maximum = huge ? amount + random.int(1, 1000) : random.int(1, budget[party])
@@ -49,7 +49,7 @@ export function proceed(context: Context, open: Open): Choice {
   return choice
 }
 
-/** Chooses a call for a card that has not made its purchase yet, as far as the agent knows. */
+/** Chooses a call for a card without an approved purchase, as far as the agent knows. */
 function buy(context: Context, open: Open, card: ModelCard): Choice {
   const { random, agent, model } = context
   const { name, party } = card
@@ -64,7 +64,7 @@ function buy(context: Context, open: Open, card: ModelCard): Choice {
   if (open.unresolved) choice.merchant = unresolvedMerchant
   open.unresolved = false
   const approved = !card.used && model.nowMs() < card.expiresAtMs && amount <= card.maximum
-  // The agent retries a declined attempt until it gives up.
+  // After a decline, the agent either stops using the card or tries again later.
   if (approved && amount <= model.balance(party).available) open.purchase = choice.makes
   else if (random.chance(model.nowMs() < card.expiresAtMs ? 30 : 80)) close(agent, open)
   return choice
@@ -109,7 +109,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
   if (random.chance(6)) return authorize(context, card, amountFor(context, card), true)
   const left = purchase.captured - purchase.refunded
   if (purchase.status === 'authorized') {
-    // A large purchase is never captured in full, because the other agents could then no longer buy anything.
+    // A large purchase is never captured in full, because that would leave too little money for the other agents.
     const large = amount > context.budget[party] * 2
     const picked = random.weighted({
       all: large ? 0 : 30,
@@ -128,7 +128,7 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
     if (picked === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
     if (picked === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
     if (picked === 'wait') {
-      // The hold stays until a clock jump makes it lapse.
+      // The agent does nothing more with the purchase, so the hold stays until it lapses in a clock jump.
       close(agent, open)
       return { tool: 'get_card_transaction', party, subject }
     }
@@ -158,7 +158,7 @@ const merchantActions = [
   'simulate_card_refund',
 ] as const
 
-/** Simulates a merchant's action regardless of the card's state. The service refuses most of these calls. */
+/** Chooses a random merchant action, whatever the state of the purchase. The service refuses most of these calls. */
 export function randomMerchantAction(context: Context, transaction: ModelTransaction): Choice {
   const { random } = context
   const tool = random.pick(merchantActions)
@@ -171,7 +171,7 @@ function look({ random }: Context, card: ModelCard, transaction: string): Choice
   return { tool, party: card.party, subject: tool === 'get_card_transaction' ? transaction : card.name }
 }
 
-/** Chooses a call for a frozen card, which refuses purchases until it is unfrozen. */
+/** Chooses a call for a frozen card. Purchases with it are refused until it is unfrozen. */
 function thaw(context: Context, card: ModelCard): Choice {
   const { name: subject, party } = card
   const picked = context.random.weighted({ unfreeze: 65, freeze: 10, authorize: 15, read: 10 })

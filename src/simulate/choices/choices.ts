@@ -3,10 +3,10 @@ import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
 import { issue, proceed } from './cards.ts'
 import { chooseSideAction } from './side-actions.ts'
 
-/** The maximum number of open cards for each agent. */
+/** The maximum number of cards that each agent uses at the same time. */
 const maxOpen = 4
 
-/** Chooses an agent's next action. Most actions use an open card; some are repeats, mistakes or reads. */
+/** Chooses an agent's next action. Most actions issue or use a card; the others are repeats, reads or invalid calls. */
 export function chooseAction(
   agent: AgentState,
   random: Random,

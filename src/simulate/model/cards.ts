@@ -83,7 +83,7 @@ function authorize(state: State, action: Action, card: ModelCard): Facts {
   return transactionFacts(purchase)
 }
 
-/** Returns the first applicable reason to decline (docs/service.md#card-declines). */
+/** Returns the first applicable reason to decline (docs/service.md#card-declines); null if there is none. */
 function declineOf(card: ModelCard, amount: number, available: number, nowMs: number): string | null {
   if (nowMs >= card.expiresAtMs) return 'single_use_card_expired'
   if (card.used) return 'single_use_card_used'
@@ -131,7 +131,7 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   return transactionFacts(transaction)
 }
 
-/** Freezes an active card, or unfreezes a frozen one (docs/service.md#frozen-cards). */
+/** Freezes or unfreezes a card that has the required status (docs/service.md#frozen-cards). */
 function toggleFreeze(state: State, card: ModelCard, required: 'active' | 'frozen'): Facts {
   if (cardFacts(state, card).status !== required) return conflict
   card.frozen = !card.frozen
@@ -147,7 +147,7 @@ export function lapseHolds(state: State): void {
 
 function onCard(state: State, { subject, party }: Action, rule: (card: ModelCard) => Facts): Facts {
   const card = state.cards.get(subject ?? '')
-  // A request for another party's resource gets the same answer as one for a resource that does not exist.
+  // The answer is the same for another party's resource and for a resource that does not exist.
   return card === undefined || card.party !== party ? notFound : rule(card)
 }
 

@@ -15,18 +15,18 @@ import {
 
 export interface Prediction {
   facts: Facts
-  /** Whether the answer must be identical, byte for byte, to the first one with this key. */
+  /** Whether the answer must be identical, byte for byte, to the first answer for this key. */
   replayed: boolean
   /** Whether the service stores this answer under the key. */
   recorded: boolean
 }
 
 /**
- * The specification's rules for card purchases, written from its text alone, without any of the service's code. The
- * model's time only moves in clock jumps, which are so long that a run's real time never matters.
+ * A second implementation of the rules for card purchases in docs/service.md. It shares no code with the service. Its
+ * clock moves only in clock jumps, which are so long that the real time between calls does not matter.
  */
 export interface Model {
-  /** Predicts the answer and applies the change; undefined if the subject does not exist in this history. */
+  /** Predicts the action's answer and applies its change. Returns undefined if its subject was never created. */
   apply(action: Action): Prediction | undefined
   balance(party: PartyName): Balance
   card(name: string): ModelCard | undefined
@@ -34,13 +34,13 @@ export interface Model {
   transaction(name: string): ModelTransaction | undefined
   transactions(): ModelTransaction[]
   cardFacts(card: ModelCard): CardFacts
-  /** Returns the facts of all records of a party after the last action, without the balance. */
+  /** Returns the current facts of all cards and card transactions of a party. */
   recordsOf(party: PartyName): Facts[]
   walletFacts(party: PartyName): WalletFacts
   nowMs(): number
 }
 
-/** How long an answer is replayed (docs/service.md#idempotency-window). */
+/** How long the answer for an idempotency key is replayed (docs/service.md#idempotency-window). */
 const replayWindowMs = 48 * 60 * 60 * 1000
 
 export function createModel(start: Start, ordered = true): Model {
@@ -70,9 +70,9 @@ export function createModel(start: Start, ordered = true): Model {
 function apply(state: State, action: Action): Prediction | undefined {
   const { subject, amount, key, party } = action
   if (subject !== undefined && !state.cards.has(subject) && !state.transactions.has(subject)) return undefined
-  // An amount must be a positive integer. The MCP server itself refuses any other.
+  // The MCP server itself refuses an amount that is not positive, so the service records nothing under the key.
   if (amount !== undefined && amount <= 0) return { facts: wrongValue('amount'), replayed: false, recorded: false }
-  // A key belongs to the party acted on (docs/service.md#idempotency-scope).
+  // A key is valid for the party that the call acts for (docs/service.md#idempotency-scope).
   const recordKey = key === undefined ? undefined : `${party} ${key}`
   const record = recordKey === undefined ? undefined : state.idempotencyRecords.get(recordKey)
   if (record !== undefined && state.nowMs < record.finishedAtMs + replayWindowMs) {
@@ -96,7 +96,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 function answer(state: State, action: Action): Facts {
   const rule = rules[action.tool]
-  if (rule === undefined) throw new Error(`Bug: the model knows no rule for ${action.tool}.`)
+  if (rule === undefined) throw new Error(`Bug: the model has no rule for ${action.tool}.`)
   return rule(state, action)
 }
 

@@ -6,7 +6,7 @@ export interface Balance {
   total: number
 }
 
-/** The initial money. `customer` is undefined if the target has no connected customer. */
+/** The initial balances. `customer` is undefined if no customer is connected to the agent. */
 export interface Start {
   own: Balance
   customer: Balance | undefined
@@ -30,15 +30,15 @@ export interface ModelTransaction extends Omit<TransactionFacts, 'type' | 'walle
 }
 
 export interface State {
-  /** Milliseconds since the start. */
+  /** The model's time, in milliseconds since the start of the run. */
   nowMs: number
   wallets: Record<PartyName, Balance>
   cards: Map<string, ModelCard>
   transactions: Map<string, ModelTransaction>
-  /** The authorizations whose hold has not ended. */
+  /** The authorized purchases whose hold has not ended. */
   onHold: Set<ModelTransaction>
   idempotencyRecords: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
-  /** Whether the order of calls is known. Only then are the balances of shared wallets known. */
+  /** Whether the order of calls is known. Otherwise the balances of shared wallets cannot be predicted. */
   ordered: boolean
 }
 
@@ -58,7 +58,7 @@ export const notFound = refusalFacts('not_found', 404)
 /** Returns the error for an invalid attribute (docs/service.md#400-or-422). */
 export const wrongValue = (field: string) => refusalFacts('invalid_value', 422, `/data/attributes/${field}`)
 
-/** Returns a page of records ordered by name, since the service's order within a millisecond is undefined. */
+/** Returns a page of records, sorted by name because the service's order within a millisecond is undefined. */
 export function pageOf(items: Facts[]): Facts {
   const nameOf = (facts: Facts) => ('name' in facts ? facts.name : '')
   return { type: 'page', items: items.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)) }
