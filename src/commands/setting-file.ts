@@ -29,7 +29,7 @@ export async function openSettingFile<Value>(
     import('../worlds/read-text.ts'),
   ])
   const missing = `does not exist${setting === 'world' ? '; payments-mcp init FILE writes one' : ''}.`
-  const text = await readText(path, { missing, refused: (reason) => refusedFile(setting, path, reason) })
+  const text = await readText(path, { missing, createError: (reason) => refusedFile(setting, path, reason) })
   try {
     return parse(text, path)
   } catch (error) {

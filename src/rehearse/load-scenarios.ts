@@ -123,7 +123,7 @@ function scenariosNamed(builtIn: readonly Scenario[], word: string): Scenario[] 
 }
 
 async function fromFile(path: string): Promise<Scenario[]> {
-  const text = await readText(path, { missing: 'does not exist.', refused: (reason) => wordError(path, reason) })
+  const text = await readText(path, { missing: 'does not exist.', createError: (reason) => wordError(path, reason) })
   try {
     return parseScenarios(text, path)
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Place, parseText } from './parse-text.ts'
+import { type Position, parseText } from './parse-text.ts'
 import { type Mistake, mistakeAt, mistakesOf } from './schema-mistakes.ts'
 
 /** The error for an invalid file of the sandbox, such as a world file. It has a line for each mistake and its place. */
@@ -18,7 +18,7 @@ export const maxBytes = 1_048_576
 /** The maximum number of mistakes listed at once. Nobody reads more. */
 const maxListed = 20
 /** The maximum length of a line, since a mistake may list many fields. */
-const longestLine = 600
+const maxLineLength = 600
 
 /** A parsed file, with a way to report mistakes that are found only when its value is used. */
 export interface ParsedFile<Value> {
@@ -46,15 +46,16 @@ export function parsedFile<Schema extends z.ZodType>(
   name: string,
   schema: Schema,
 ): ParsedFile<z.output<Schema>> {
-  if (typeof source !== 'string') return parsed(source, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
+  if (typeof source !== 'string')
+    return validate(source, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
   if (Buffer.byteLength(source) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
-  const { value, mistakes, placeOf } = parseText(source)
+  const { value, mistakes, positionOf } = parseText(source)
   if (mistakes.length > 0) throw refusal(sortedLines(name, firstOfEachLine(mistakes)))
-  const placedMistake = ({ path, says }: Mistake) => ({ ...placeOf(path), says })
-  return parsed(value, schema, (found) => sortedLines(name, found.map(placedMistake)))
+  const withPosition = ({ path, says }: Mistake) => ({ ...positionOf(path), says })
+  return validate(value, schema, (found) => sortedLines(name, found.map(withPosition)))
 }
 
-function parsed<Schema extends z.ZodType>(
+function validate<Schema extends z.ZodType>(
   source: unknown,
   schema: Schema,
   lines: (mistakes: readonly Mistake[]) => string[],
@@ -65,23 +66,23 @@ function parsed<Schema extends z.ZodType>(
   return { value, refusal: (path, message) => refusal(lines([mistakeAt(path, message, source, schema)])) }
 }
 
-type Placed = Place & { says: string }
+type PositionedMistake = Position & { says: string }
 
-function sortedLines(name: string, mistakes: readonly Placed[]): string[] {
+function sortedLines(name: string, mistakes: readonly PositionedMistake[]): string[] {
   return mistakes
     .toSorted((one, other) => one.line - other.line || one.column - other.column)
     .map(({ line, column, says }) => `${name}:${line}:${column} ${says}`)
 }
 
 /** Keeps the first mistake of each line, because invalid YAML invalidates the rest of its line. */
-function firstOfEachLine(mistakes: readonly Placed[]): Placed[] {
+function firstOfEachLine(mistakes: readonly PositionedMistake[]): PositionedMistake[] {
   return [...new Map(mistakes.toReversed().map((mistake) => [mistake.line, mistake])).values()]
 }
 
 function refusal(lines: readonly string[]): WorldFileError {
   const visibleLines = lines
     .slice(0, maxListed)
-    .map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line))
+    .map((line) => (line.length > maxLineLength ? `${line.slice(0, maxLineLength)}…` : line))
   const more = lines.length - visibleLines.length
   return new WorldFileError(more === 0 ? visibleLines : [...visibleLines, `… and ${more} more.`])
 }

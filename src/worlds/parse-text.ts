@@ -1,9 +1,9 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
 import { show } from '../core/errors.ts'
-import { type Misplaced, readYaml } from './yaml.ts'
+import { readYaml, type YamlMistake } from './yaml.ts'
 
 /** A line and a column in a text, both counted from 1. */
-export interface Place {
+export interface Position {
   line: number
   column: number
 }
@@ -12,15 +12,15 @@ export interface Place {
 export interface ParsedText {
   value: unknown
   /** Mistakes that make the text unreadable. If there are any, there is no value. */
-  mistakes: readonly (Place & Pick<Misplaced, 'says'>)[]
+  mistakes: readonly (Position & Pick<YamlMistake, 'says'>)[]
   /** Returns the place of the value at this path or, if there is none, of its nearest container. */
-  placeOf(path: readonly PropertyKey[]): Place
+  positionOf(path: readonly PropertyKey[]): Position
 }
 
 /** Parses YAML or JSON text. */
 export function parseText(text: string): ParsedText {
   const lines = new LineCounter()
-  const place = (offset: number): Place => {
+  const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
@@ -30,8 +30,8 @@ export function parseText(text: string): ParsedText {
   const mistakes = 'mistakes' in yaml ? yaml.mistakes : reader.mistakes
   return {
     value,
-    mistakes: mistakes.map(({ offset, says }) => ({ ...place(offset), says })),
-    placeOf: (path) => place(reader.offsetOf(value, path)),
+    mistakes: mistakes.map(({ offset, says }) => ({ ...position(offset), says })),
+    positionOf: (path) => position(reader.offsetOf(value, path)),
   }
 }
 
@@ -50,7 +50,7 @@ type Entries = Record<PropertyKey, unknown>
 
 /** Converts nodes to values. An alias becomes the same object as its anchor, so its parts have the anchor's places. */
 class Reader {
-  readonly mistakes: Misplaced[] = []
+  readonly mistakes: YamlMistake[] = []
   readonly #anchors = new Map<string, Counted>()
   /** The offsets of each object's or list's entries. */
   readonly #offsets = new WeakMap<object, Map<PropertyKey, number>>()
@@ -74,7 +74,7 @@ class Reader {
     let value = root
     let offset = 0
     for (const key of path) {
-      const found = isHolder(value) ? this.#offsets.get(value)?.get(key) : undefined
+      const found = isContainer(value) ? this.#offsets.get(value)?.get(key) : undefined
       if (found === undefined) break
       offset = found
       value = (value as Entries)[key]
@@ -119,7 +119,7 @@ class Reader {
   /** Merges `<<: *base`, or a list of aliases. In a list, earlier aliases take precedence. */
   #merge(source: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
     for (const base of Array.isArray(source) ? source : [source]) {
-      if (!isHolder(base) || Array.isArray(base)) {
+      if (!isContainer(base) || Array.isArray(base)) {
         this.#addMistake(node, '<< takes an alias of a map, or a list of such aliases')
         continue
       }
@@ -152,7 +152,7 @@ class Reader {
 
 const tooMany = `cannot be read: with its aliases expanded, it has more than ${maxValues} values.`
 
-function isHolder(value: unknown): value is object {
+function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 

@@ -1,24 +1,24 @@
 import { readFile, stat } from 'node:fs/promises'
 import { maxBytes } from './parse-file.ts'
 
-interface Reading {
+interface ReadErrors {
   /** The reason to give if the file does not exist. */
   missing: string
   /** Creates the error. @param reason continues the sentence after “which” */
-  refused: (reason: string) => Error
+  createError: (reason: string) => Error
 }
 
-/** Reads a text file whose path comes from the user. @throws the error that `refused` creates */
-export async function readText(path: string, { missing, refused }: Reading): Promise<string> {
+/** Reads a text file whose path comes from the user. @throws the error that `createError` creates */
+export async function readText(path: string, { missing, createError }: ReadErrors): Promise<string> {
   const bytes = await bytesOf(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw refused(missing)
-    throw refused(error.code === 'EISDIR' ? 'is a folder.' : `cannot be read (${error.code}).`)
+    if (error.code === 'ENOENT') throw createError(missing)
+    throw createError(error.code === 'EISDIR' ? 'is a folder.' : `cannot be read (${error.code}).`)
   })
-  if (bytes === undefined) throw refused('is larger than 1 MiB.')
+  if (bytes === undefined) throw createError('is larger than 1 MiB.')
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw refused('is not valid UTF-8.')
+    throw createError('is not valid UTF-8.')
   }
 }
 

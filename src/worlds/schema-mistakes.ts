@@ -49,8 +49,8 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
       isSecret: isAlready || layers.some(isSecret),
     }
   }
-  const isInPlaceOfSecret = typeof found.value === 'string' && holdsSecret([found.layers, layersUnder(found.layers, 0)])
-  return isInPlaceOfSecret ? { ...found, isSecret: true } : found
+  const mayBeSecret = typeof found.value === 'string' && holdsSecret([found.layers, layersUnder(found.layers, 0)])
+  return mayBeSecret ? { ...found, isSecret: true } : found
 }
 
 /**
@@ -70,7 +70,7 @@ function unknownFields(
   return issue.keys.map((key) => {
     const nearestField = nearestWord(key, fieldNames)
     const advice = nearestField === undefined ? `known are ${fieldNames.join(', ')}.` : `did you mean ${nearestField}?`
-    return { path: [...path, key], says: `${inWords([...path, key])} is not a known field; ${advice}` }
+    return { path: [...path, key], says: `${formatPath([...path, key])} is not a known field; ${advice}` }
   })
 }
 
@@ -81,7 +81,7 @@ export function mistakeAt(steps: readonly PropertyKey[], message: string, root: 
   const found = find(root, schema, steps)
   const { path, value } = found
   const isShown = value !== undefined && typeof value !== 'object'
-  return { path, says: `${inWords(path)} ${isShown ? `got ${receivedText(found)}; it ` : ''}${message}.` }
+  return { path, says: `${formatPath(path)} ${isShown ? `got ${receivedText(found)}; it ` : ''}${message}.` }
 }
 
 function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
@@ -89,7 +89,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
     return mistakeAt(issue.path, issue.message, root, schema)
   const found = find(root, schema, issue.path)
   const { path, value, layers } = found
-  const name = inWords(path)
+  const name = formatPath(path)
   const words = acceptedWords(issue, layers)
   if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
   const isText = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
@@ -105,7 +105,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
     return { path, says: `${name} is missing; it accepts ${words}.` }
   // A missing value with any other code can only be an invalid name in a map.
   const entry = path.slice(0, -1)
-  return { path: entry, says: `${inWords(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
+  return { path: entry, says: `${formatPath(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }
 
 /** Suggests what the author probably meant. */
@@ -150,7 +150,7 @@ export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
 }
 
 /** Formats a path as in a program: `parties[0].wallets.main.balance`. */
-export function inWords(path: readonly PropertyKey[]): string {
+export function formatPath(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`
     const name = String(step)

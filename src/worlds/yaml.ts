@@ -1,7 +1,7 @@
 import { Composer, type ErrorCode, Lexer, type LineCounter, type ParsedNode, Parser } from 'yaml'
 
 /** A mistake in a text, with its offset. */
-export interface Misplaced {
+export interface YamlMistake {
   offset: number
   /**
    * The message that follows the place, as in “world.yaml:3:5 …”. It quotes only punctuation, since any other text may
@@ -11,10 +11,10 @@ export interface Misplaced {
 }
 
 /** The nodes of a text's only document, or the mistakes that make it unreadable. */
-type Yaml = { contents: ParsedNode | null } | { mistakes: readonly Misplaced[] }
+type Yaml = { contents: ParsedNode | null } | { mistakes: readonly YamlMistake[] }
 
 /** The maximum nesting depth. A few thousand levels would crash the process. */
-const deepest = 100
+const maxDepth = 100
 
 const options = {
   logLevel: 'silent',
@@ -33,21 +33,21 @@ export function readYaml(text: string, lines: LineCounter): Yaml {
   lines.addNewLine(0)
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme))
-    if (parser.stack.length > deepest)
-      return { mistakes: [misplacedError('RESOURCE_EXHAUSTION', parser.offset - 1, text)] }
+    if (parser.stack.length > maxDepth)
+      return { mistakes: [yamlMistake('RESOURCE_EXHAUSTION', parser.offset - 1, text)] }
   }
   tokens.push(...parser.end())
   const [document, another] = new Composer(options).compose(tokens, true, text.length)
   if (document === undefined) throw new Error('Bug: a text without a document.')
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [offset] }) =>
-    misplacedError(code, offset, text),
+    yamlMistake(code, offset, text),
   )
-  if (another !== undefined) found.push(misplacedError('MULTIPLE_DOCS', another.range[0], text))
-  if (document.directives.yaml.version !== '1.2') found.push(misplacedError('BAD_DIRECTIVE', 0, text))
+  if (another !== undefined) found.push(yamlMistake('MULTIPLE_DOCS', another.range[0], text))
+  if (document.directives.yaml.version !== '1.2') found.push(yamlMistake('BAD_DIRECTIVE', 0, text))
   return found.length > 0 ? { mistakes: found } : document
 }
 
-function misplacedError(code: ErrorCode, offset: number, text: string): Misplaced {
+function yamlMistake(code: ErrorCode, offset: number, text: string): YamlMistake {
   if (offset >= text.trimEnd().length) return { offset, says: `cannot be read as YAML: ${unclosed}.` }
   const sign = /^[\][{},:&*!|>'"%@`#?-]/.exec(text.slice(offset, offset + 1))?.[0]
   const at = sign === undefined ? '' : ` (at ${sign})`
@@ -78,7 +78,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'a second document begins here; only one is allowed',
   MULTIPLE_TAGS: noTag,
   NON_STRING_KEY: 'a key must be a text',
-  RESOURCE_EXHAUSTION: `it is nested deeper than ${deepest} levels`,
+  RESOURCE_EXHAUSTION: `it is nested deeper than ${maxDepth} levels`,
   TAB_AS_INDENT: 'use spaces for indentation, not tabs',
   TAG_RESOLVE_FAILED: noTag,
   UNEXPECTED_TOKEN: 'this does not belong here, or something is missing before it',
