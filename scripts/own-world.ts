@@ -14,7 +14,7 @@ export function ownWorldModule(): string {
   if (/[`\\]|\$\{/.test(text)) throw new Error('worlds/sandbox.yaml must not contain a backtick, a backslash or ${.')
   return `import type { World } from './schema.ts'
 
-/** The package's own world, which npm run generate copies from worlds/sandbox.yaml. */
+/** The package's own world. \`npm run generate\` copies it from worlds/sandbox.yaml. */
 export const ownWorld = JSON.parse(\`${text}\`) as World
 `
 }

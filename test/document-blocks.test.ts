@@ -21,7 +21,7 @@ const documents = [
 ]
 
 interface Block {
-  place: string
+  document: string
   language: string
   text: string
 }
@@ -29,18 +29,18 @@ interface Block {
 const blocks: Block[] = documents.flatMap((document) =>
   [...read(document).matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)].map(
     ([, indent = '', language = '', text = '']) => {
-      return { place: document, language, text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), '') }
+      return { document, language, text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), '') }
     },
   ),
 )
-const of = (language: string) => blocks.filter((block) => block.language === language)
+const blocksIn = (language: string) => blocks.filter((block) => block.language === language)
 
-/** Programs and drawings, by document and language, with the test that runs or compares them. */
-const runBy: Readonly<Record<string, string>> = {
+/** The tests that run or compare blocks. Keys are a document and a language; values are paths without `.test.ts`. */
+const testOfBlocks: Readonly<Record<string, string>> = {
   'README.md ts': 'packaging/examples',
   'README.md text': 'mcp/readme',
   'CONTRIBUTING.md ts': 'documents',
-  // Its examples are those of the doc comments.
+  // The examples come from the doc comments.
   'docs/api.md ts': 'packaging/examples',
   'docs/quickstart.md js': 'commands/quick-start',
   'docs/quickstart.md python': 'commands/quick-start',
@@ -51,22 +51,22 @@ const runBy: Readonly<Record<string, string>> = {
   'docs/testing.md ts': 'packaging/examples',
 }
 
-/** Blocks that no test runs, each with the reason. */
-const notRun: Readonly<Record<string, string>> = {
-  'ARCHITECTURE.md text': 'drawings',
-  'docs/sandbox.md html': 'needs a page of another site; test/pages/library.test.ts has one like it',
+/** The reasons why no test runs the other blocks, by document and language. */
+const reasonNotRun: Readonly<Record<string, string>> = {
+  'ARCHITECTURE.md text': 'contains only drawings',
+  'docs/sandbox.md html': 'needs a page of another site; test/pages/library.test.ts has a similar page',
   'docs/simulate.md text': 'contains times, so it needs its own clock',
-  'docs/webhooks.md js': 'needs an endpoint of the reader; test/webhooks verifies with the same package',
-  'docs/webhooks.md python': 'needs Flask and its package',
+  'docs/webhooks.md js': "needs the user's own endpoint; test/webhooks verifies with the same package",
+  'docs/webhooks.md python': 'needs Flask and the package standardwebhooks',
 }
 
-/** The programs that shell blocks call, each with the test that runs it, or the reason why none does. */
+/** The test that runs each program of the shell blocks, or the reason why none does. */
 const programs: Readonly<Record<string, string>> = {
-  npm: 'the scripts exist, below',
-  'payments-mcp': 'the commands and flags exist, below',
-  'node_modules/.bin/node': 'the commands and flags exist, below',
+  npm: 'a test below checks that the scripts exist',
+  'payments-mcp': 'a test below checks that the commands and flags exist',
+  'node_modules/.bin/node': 'a test below checks that the commands and flags exist',
   call: 'test/commands/documented-requests.test.ts, test/faults/examples.test.ts',
-  curl: 'test/commands/documented-requests.test.ts; others need a deployed API or a browser',
+  curl: 'test/commands/documented-requests.test.ts; other calls need a deployed API or a browser',
   claude: 'needs an account; test/hosts/recipes.test.ts runs it with a scripted model',
   copilot: 'needs an account',
   npx: 'test/hosts runs the inspector',
@@ -81,7 +81,7 @@ const programs: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['cp', 'rm', 'cd', 'rand', 'install'].map((name) => [name, 'a part of another command'])),
 }
 
-/** Returns the commands of a shell block without comments, quoted texts and definitions. */
+/** Returns the commands of a shell block without comments, quoted strings and function definitions. */
 function commandsIn({ text }: Block): string[] {
   return text
     .replace(/^\w+\(\) \{[\s\S]*?^\}\n/gm, '')
@@ -93,12 +93,12 @@ function commandsIn({ text }: Block): string[] {
     .filter((command) => command !== '')
 }
 
-test('every program, drawing and table in a document is run by an existing test or listed as not run', () => {
+test('every block other than sh, JSON, YAML and TOML is listed with its test or the reason why it has none', () => {
   const checkedHere = ['sh', 'json', 'yaml', 'toml']
-  const kinds = new Set(blocks.map(({ place, language }) => `${place} ${language}`))
+  const kinds = new Set(blocks.map(({ document, language }) => `${document} ${language}`))
   const others = [...kinds].filter((kind) => !checkedHere.includes(kind.split(' ')[1] ?? ''))
-  expect(others.toSorted()).toEqual([...Object.keys(runBy), ...Object.keys(notRun)].toSorted())
-  for (const [kind, name] of Object.entries(runBy)) {
+  expect(others.toSorted()).toEqual([...Object.keys(testOfBlocks), ...Object.keys(reasonNotRun)].toSorted())
+  for (const [kind, name] of Object.entries(testOfBlocks)) {
     const path = `test/${name}.test.ts`
     expect(existsSync(root + path), path).toBe(true)
     const document = kind.split(' ')[0]?.split('/').at(-1) ?? ''
@@ -106,12 +106,14 @@ test('every program, drawing and table in a document is run by an existing test 
   }
 })
 
-test('every shell block can be read by a shell, and calls programs that are listed', () => {
-  expect(of('sh').length).toBeGreaterThan(30)
-  const unread = of('sh').filter(({ text }) => spawnSync('bash', ['-n'], { input: text }).status !== 0)
-  expect(unread.map(({ place, text }) => `${place}: ${text}`)).toEqual([])
+test('every shell block has valid syntax and calls only listed programs', () => {
+  expect(blocksIn('sh').length).toBeGreaterThan(30)
+  const invalidBlocks = blocksIn('sh').filter(({ text }) => spawnSync('bash', ['-n'], { input: text }).status !== 0)
+  expect(invalidBlocks.map(({ document, text }) => `${document}: ${text}`)).toEqual([])
   expect(spawnSync('bash', ['-n'], { input: 'if true; do' }).status).not.toBe(0)
-  const called = new Set(of('sh').flatMap((block) => commandsIn(block).map((command) => command.split(' ')[0] ?? '')))
+  const called = new Set(
+    blocksIn('sh').flatMap((block) => commandsIn(block).map((command) => command.split(' ')[0] ?? '')),
+  )
   expect([...called].toSorted()).toEqual(Object.keys(programs).toSorted())
 })
 
@@ -122,20 +124,20 @@ test('every npm script, command and flag in a shell block exists', () => {
   const flags = [...declared.matchAll(/(?:ption\(|\[\s*)'(--[a-z-]+)/g)].map(([, flag]) => flag)
   const knownWords = [...commands, ...flags, ...settings.map(({ flag }) => flag), '--help', '--version']
   const faults: string[] = []
-  for (const block of of('sh')) {
+  for (const block of blocksIn('sh')) {
     for (const command of commandsIn(block)) {
       const script = /^npm run ([\w:-]+)/.exec(command)?.[1]
-      if (script !== undefined && scripts[script] === undefined) faults.push(`${block.place}: npm run ${script}`)
+      if (script !== undefined && scripts[script] === undefined) faults.push(`${block.document}: npm run ${script}`)
       const ownCommand = /^(?:payments-mcp|node_modules\/\.bin\/node src\/cli\.ts)\s+([\s\S]*)$/.exec(command)?.[1]
       const words = ownCommand?.match(/^[a-z-]+|(?<= )--[a-z-]+/g) ?? []
-      for (const word of words) if (!knownWords.includes(word)) faults.push(`${block.place}: payments-mcp … ${word}`)
+      for (const word of words) if (!knownWords.includes(word)) faults.push(`${block.document}: payments-mcp … ${word}`)
     }
   }
   expect(faults).toEqual([])
 })
 
 test('every JSON, YAML and TOML block can be parsed', () => {
-  const faults = blocks.flatMap(({ place, language, text }) => {
+  const faults = blocks.flatMap(({ document, language, text }) => {
     try {
       if (language === 'json') for (const value of text.trim().split(/\n(?=\{)/)) JSON.parse(value)
       if (language === 'toml') parseToml(text)
@@ -143,20 +145,20 @@ test('every JSON, YAML and TOML block can be parsed', () => {
         for (const { errors } of parseAllDocuments(text, { merge: true })) if (errors[0]) throw errors[0]
       return []
     } catch (error) {
-      return [`${place}: ${String(error)}: ${text.slice(0, 200)}`]
+      return [`${document}: ${String(error)}: ${text.slice(0, 200)}`]
     }
   })
   expect(faults).toEqual([])
 })
 
-test('all files name the version of package.json', () => {
+test('every version of payments-mcp in a document or manifest is that of package.json', () => {
   const { version } = JSON.parse(read('package.json')) as { version: string }
   const lock = JSON.parse(read('package-lock.json')) as {
     version: string
     packages: Record<string, { version: string }>
   }
   expect([lock.version, lock.packages['']?.version]).toEqual([version, version])
-  const named = [...documents, 'manifest.json', 'server.json', 'Dockerfile', 'compose.yaml'].flatMap((path) =>
+  const versions = [...documents, 'manifest.json', 'server.json', 'Dockerfile', 'compose.yaml'].flatMap((path) =>
     path === 'CHANGELOG.md'
       ? []
       : [...read(path).matchAll(/payments-mcp[-@:](\d+\.\d+\.\d+)|^ *"version": "([^"]+)"/gm)].map(([, one, other]) => [
@@ -164,6 +166,6 @@ test('all files name the version of package.json', () => {
           one ?? other,
         ]),
   )
-  expect(named.length).toBeGreaterThan(3)
-  expect(named.filter(([, found]) => found !== version)).toEqual([])
+  expect(versions.length).toBeGreaterThan(3)
+  expect(versions.filter(([, found]) => found !== version)).toEqual([])
 })

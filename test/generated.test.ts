@@ -11,14 +11,14 @@ import { lies } from '../src/rehearse/mutants/lies.ts'
 import { mutants } from '../src/rehearse/mutants/mutants.ts'
 
 const read = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
-/** The text of all documents about usage. */
-const everything = ['README.md', ...documentsWithTables, 'docs/sandbox.md'].map(read).join('\n')
+/** The text of all documents about how to use the package. */
+const usageDocuments = ['README.md', ...documentsWithTables, 'docs/sandbox.md'].map(read).join('\n')
 
 it.each(documentsWithTables)('%s equals the output of npm run generate', (path) => {
   expect(read(path)).toBe(withTables(path, read(path)))
 })
 
-it('each entry point of the package has an example', () => {
+it('every entry point of the package has an example', () => {
   const { exports } = JSON.parse(read('package.json')) as { exports: object }
   const names = Object.keys(exports).flatMap((name) => (name.endsWith('.json') ? [] : `payments-mcp${name.slice(1)}`))
   expect(Object.keys(entryPoints).toSorted()).toEqual(names.toSorted())
@@ -41,7 +41,7 @@ it("the package's own world equals the output of npm run generate", () => {
   expect(read(ownWorldFile)).toBe(ownWorldModule())
 })
 
-it('the table of mutants has each mutant of the judge with its latest measurement', () => {
+it('the table of mutants lists every mutant, and the judge always caught each mutant that is not a lie', () => {
   const names = [...mutants.map(({ name }) => name), ...Object.keys(lies)]
   const measured = readJudgeMutants().mutants
   // `npm run judge:mutants:write` updates the measurements.
@@ -54,20 +54,20 @@ it('manifest.json is a valid MCPB manifest 0.3', () => {
   expect(McpbManifestSchema.safeParse({ ...JSON.parse(read('manifest.json')), surprise: 1 }).success).toBe(false)
 })
 
-it('the documents name only scripts that exist', () => {
+it('the documents mention only npm scripts that exist', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const named = [...everything.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[a-z:]+)/g)].map(([, name]) => name)
+  const named = [...usageDocuments.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[a-z:]+)/g)].map(([, name]) => name)
   expect(named.length).toBeGreaterThan(5)
   for (const name of named) expect(Object.keys(scripts)).toContain(name)
 })
 
-it('the documents name only settings that exist', () => {
-  const variables = [...everything.matchAll(/\bPAYMENTS_[A-Z_]+/g)].map(([name]) => name)
+it('the documents mention only settings and flags that exist', () => {
+  const variables = [...usageDocuments.matchAll(/\bPAYMENTS_[A-Z_]+/g)].map(([name]) => name)
   expect(variables.length).toBeGreaterThan(settings.length)
   const knownVariables = settings.map(({ variable }) => variable)
   expect(variables.filter((name) => !knownVariables.includes(name))).toEqual([])
-  const flags = [...everything.matchAll(/^payments-mcp .*?(?= {2}|$)/gm)].flatMap(
-    // The flags within quotes belong to an agent's own command.
+  const flags = [...usageDocuments.matchAll(/^payments-mcp .*?(?= {2}|$)/gm)].flatMap(
+    // Flags within quotes belong to the command that starts an agent.
     ([line]) => line.replace(/'[^']*'/g, '').match(/--[a-z-]+/g) ?? [],
   )
   expect(flags.length).toBeGreaterThan(3)

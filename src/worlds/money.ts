@@ -29,8 +29,8 @@ const Purchase = z
       .enum(cardTransactionStatuses)
       .exclude(['refunded'])
       .default('authorized')
-      .describe('Its outcome. List refunds in refunds; the purchase stays captured'),
-    captured: amount.optional().describe('Cents that a partially_captured purchase collected'),
+      .describe('Its outcome. A refunded purchase stays captured; list its refunds in refunds'),
+    captured: amount.optional().describe('The captured amount in cents, for status partially_captured'),
     decline: z
       .enum(Object.keys(declines) as [DeclineCode, ...DeclineCode[]])
       .optional()
@@ -44,7 +44,7 @@ const Purchase = z
 export const Card = z.strictObject({
   ref,
   id: FixedId('pcd'),
-  agent: RefTo("The agent it was issued to: the party's own, or party/agent of another party that has a grant"),
+  agent: RefTo("The agent it was issued to: the party's own, or party/agent for another party's agent with a grant"),
   wallet: wallet.describe(
     "The wallet that pays. Default: the agent's default wallet; for an agent of another party, the party's default wallet",
   ),
@@ -55,7 +55,7 @@ export const Card = z.strictObject({
   frozenAt: Moment.optional().describe('When it was frozen. Default: never'),
   purchases: listOf(Purchase)
     .optional()
-    .describe('Attempted purchases. At most one was approved, which makes the card used'),
+    .describe('Attempted purchases. At most one of them was approved; that purchase uses up the card'),
   instanceId,
 })
 
@@ -67,7 +67,7 @@ const approval = z
         z.strictObject({
           limit: z.enum(limitTypes).describe('The exceeded limit'),
           limitAmount: CentsOrZero.describe('The limit in cents'),
-          actualAmount: RequestedCents.describe('The total it would have reached, in cents'),
+          actualAmount: RequestedCents.describe('The total in cents that the payment would have reached'),
         }),
       )
       .min(1)
@@ -75,18 +75,18 @@ const approval = z
       .describe('Why it had to be approved. Default: the limits in this file that it exceeds'),
     denialReason: Text(500).optional().describe('The reason given for a denial'),
   })
-  .describe('The review that it went through')
+  .describe('Its review')
 
 const requestFields = {
   amount,
   description: Description(80).optional().describe('Its purpose'),
   agent: RefTo(
-    "The agent that made the payment: the party's own, or party/agent of another party that has a grant. Default: none",
+    "The agent that made the payment: the party's own, or party/agent for another party's agent with a grant. Default: none",
   ).optional(),
   actor: z
     .enum(['api', 'user'])
     .default('api')
-    .describe('The payer if there is no agent: api is a program, user is a person'),
+    .describe('Who paid if no agent did: api is a program, user is a person'),
   wallet: wallet.describe("The wallet that pays. Default: the agent's default wallet, else the party's"),
   at: timeField('it was created'),
   endedAt: timeField('a pending payment was paid, claimed, canceled, denied or returned', 'when it was created'),
@@ -100,7 +100,7 @@ const status = (description: string) => z.enum(paymentStatuses).default('COMPLET
 export const Payment = z.strictObject({
   ref,
   id: FixedId('pay'),
-  to: RefTo('The recipient: a party of this file, an agent as party/agent, or any e-mail address or phone number'),
+  to: RefTo('The recipient: a party in this file, an agent as party/agent, or any e-mail address or phone number'),
   ...requestFields,
   status: status(
     'Its status when the world begins. IN_REVIEW is pending approval; PENDING_CLAIM needs a recipient who is not in this file',
@@ -122,7 +122,7 @@ export const Wire = z.strictObject({
   beneficiary: Beneficiary.describe('The bank account that receives the money'),
   ...requestFields,
   status: status(
-    'Its status when the world begins. With PROCESSING the money has left the wallet; with RETURNED it came back',
+    'Its status when the world begins. PROCESSING: the money has left the wallet; RETURNED: it has come back',
   ),
 })
 
@@ -142,32 +142,32 @@ export const InternalTransfer = z.strictObject({
   from: RefTo('The wallet that paid'),
   to: RefTo('The wallet that received the money'),
   description: Description(80).optional().describe('Its purpose'),
-  agent: RefTo('The agent of the party that moved it. Default: none').optional(),
+  agent: RefTo("The party's agent that moved the money. Default: none").optional(),
   at: timeField('it was moved'),
   tags,
   instanceId,
 })
 
-const happened = Moment.describe('The time of the event')
+const eventTime = Moment.describe('The time of the event')
 
-/** An event of a subscription other than a payment. */
+/** An event in the history of a subscription, except its payments. */
 const SubscriptionEvent = z.discriminatedUnion('event', [
   z.strictObject({
-    event: z.literal('card_changed').describe("The payer's card behaves differently from then on"),
-    at: happened,
+    event: z.literal('card_changed').describe("The payer's card behaves differently from this time on"),
+    at: eventTime,
     card: z.enum(cardBehaviors).describe('The new behavior'),
     fromPaymentNumber: z.int().positive().optional().describe('The first payment affected. Default: the next one'),
   }),
   z.strictObject({
-    event: z.literal('marked_paid').describe('A missed payment, or the next one, was paid another way'),
-    at: happened,
+    event: z.literal('marked_paid').describe('A missed payment, or the next payment, was paid in another way'),
+    at: eventTime,
     paymentNumber: z.int().positive().describe('The number of the payment'),
   }),
   z.strictObject({
     event: z.literal('resumed').describe('Collection resumed after the subscription needed attention'),
-    at: happened,
+    at: eventTime,
   }),
-  z.strictObject({ event: z.literal('canceled').describe('It was canceled'), at: happened }),
+  z.strictObject({ event: z.literal('canceled').describe('It was canceled'), at: eventTime }),
 ])
 
 export const Subscription = z.strictObject({
@@ -184,22 +184,22 @@ export const Subscription = z.strictObject({
     })
     .default({ unit: 'month', count: 1 })
     .describe('1 to 25 weeks or 1 to 5 months. Default: each month'),
-  amount: RequestedCents.optional().describe('Cents of each payment, tax included, of a subscription without an end'),
-  totalAmount: RequestedCents.optional().describe('Cents of all paymentCount payments together'),
-  paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; is only allowed with totalAmount'),
+  amount: RequestedCents.optional().describe('The cents of each payment, tax included, if the subscription has no end'),
+  totalAmount: RequestedCents.optional().describe('The total of all paymentCount payments in cents'),
+  paymentCount: z.int().min(2).max(4).optional().describe('The number of payments; only allowed with totalAmount'),
   taxAmount: CentsOrZero.default(0).describe('The tax included in the amount, in cents'),
   createdAt: timeField('it was created', 'when payment 1 was paid, or when the world begins'),
   checkoutExpiresAt: Moment.nullable()
     .optional()
     .describe('When checkout expires; null for never. Default: a day after it was created'),
   paidAt: Moment.optional().describe(
-    'When payment 1 was paid. Later payments are due from that day on, and were charged or missed depending on card. Default: not paid',
+    'When payment 1 was paid. Later payments are due at intervals from that day on; past ones were charged or missed, depending on card. Default: not paid',
   ),
   card: z
     .enum(cardBehaviors)
     .default('approves')
     .describe("How the payer's card behaves from payment 2 on; payment 1 was approved"),
-  history: z.array(SubscriptionEvent).max(1000).optional().describe('Other events, in order of time'),
-  agent: RefTo('The agent of the party that created it. Default: none').optional(),
+  history: z.array(SubscriptionEvent).max(1000).optional().describe('Other events, in chronological order'),
+  agent: RefTo("The party's agent that created it. Default: none").optional(),
   instanceId,
 })

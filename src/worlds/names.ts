@@ -2,7 +2,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 
 type AgentOf = NonNullable<WorldParty['agents']>[number]
 
-/** An object of the file, with the index of its party, and its own index among the party's objects of that kind. */
+/** An object in the file, with the index of its party and its index among the party's objects of the same kind. */
 export interface Placed<Thing> {
   thing: Thing
   party: number
@@ -14,7 +14,7 @@ export type Recipient =
   | { kind: 'party'; party: number; agent: Placed<AgentOf> | null }
   | { kind: 'email' | 'phone'; address: string }
 
-/** Resolves the names in a world file. */
+/** Finds the objects to which names and ids in a world file refer. */
 export class Names {
   readonly #parties: readonly WorldParty[]
 
@@ -26,7 +26,7 @@ export class Names {
     return indexOf(this.#parties, name)
   }
 
-  /** Finds the index of the object with this name or id. */
+  /** Finds the index of the object with the given name or id. */
   find<Thing extends { ref?: string | undefined; id?: string | undefined }>(
     things: readonly Thing[] | undefined,
     name: string,
@@ -34,7 +34,7 @@ export class Names {
     return indexOf(things ?? [], name)
   }
 
-  /** Finds an agent: `agent` of the party itself, `party/agent` of another party, or any agent by its id. */
+  /** Finds an agent: the party's own agent by name, any party's agent by `party/agent`, or any agent by id. */
   agent(ownParty: number, name: string): Placed<AgentOf> | undefined {
     const [first = '', second] = name.split('/')
     if (second !== undefined) {
@@ -52,7 +52,7 @@ export class Names {
     return at === undefined || thing === undefined ? undefined : { thing, party, at }
   }
 
-  /** Finds a recipient: a party, an agent, or an e-mail address or phone number, which may belong to a party. */
+  /** Finds a recipient by name or id, e-mail address or phone number. An address can belong to a party in the file. */
   recipientOf(ownParty: number, name: string): Recipient | undefined {
     if (name.startsWith('+')) return this.#byAddress('phone', name)
     if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())
@@ -63,7 +63,7 @@ export class Names {
   }
 
   #byAddress(kind: 'email' | 'phone', address: string): Recipient | undefined {
-    if (!forms[kind].test(address)) return undefined
+    if (!addressPatterns[kind].test(address)) return undefined
     const party = this.#parties.findIndex((one) => one[kind]?.toLowerCase() === address)
     return party === -1 ? { kind, address } : { kind: 'party', party, agent: null }
   }
@@ -74,7 +74,7 @@ export class Names {
     return Math.max(0, chosen)
   }
 
-  /** Lists the known names for an error message. */
+  /** Lists the names that exist, for an error message. */
   namesIn(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
     const names = (things ?? []).flatMap(({ ref, id }) => ref ?? id ?? [])
     return `known names: ${names.slice(0, 8).join(', ') || 'none'}`
@@ -83,7 +83,7 @@ export class Names {
 
 /**
  * Returns the secrets that the file sets for the two keys that startup prints: the first party's first API key, and the
- * first agent's first key.
+ * first key of the first agent that has keys.
  */
 export function seededSecretsOf({ parties }: Pick<WorldShape, 'parties'>): {
   api_key?: [string]
@@ -95,7 +95,7 @@ export function seededSecretsOf({ parties }: Pick<WorldShape, 'parties'>): {
   return { ...(apiKey && { api_key: [apiKey] }), ...(agentKey && { agent_key: [agentKey] }) }
 }
 
-const forms = {
+const addressPatterns = {
   email: /^[^\s@"(),:;<>[\\\]]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/,
   phone: /^\+[1-9]\d{6,14}$/,
 } as const

@@ -6,8 +6,8 @@ import { type ShopDefinition, ShopRef } from './shops.ts'
 type ReportMistake = (path: readonly PropertyKey[], message: string) => void
 
 /**
- * The shops of a world: names of package shops, and definitions of custom shops. Shop names must be unique, because a
- * card refers to its merchant by name.
+ * The shops of a world: built-in shops by name or id, and definitions of custom shops. Shop names must be unique,
+ * because a card refers to its merchant by name.
  */
 export const OpenShops = z
   .array(ShopRef)
@@ -28,7 +28,6 @@ export const OpenShops = z
         seen.add(key)
       }
       checkUnique(`id ${shop.id}`, ['id'], 'id')
-      // A card is bound to a merchant by name, so two shops with the same name would be one.
       checkUnique(`name ${shop.name.trim()}`, ['name'], 'name')
       if (typeof ref !== 'string') checkParts(shop, report)
     }
@@ -39,7 +38,7 @@ export type OpenShops = z.output<typeof OpenShops>
 function unknownShop(name: string): string {
   const names = Object.keys(ownShops)
   const nearestShop = nearestWord(name, [...names, ...Object.values(ownShops).map(({ id }) => id)])
-  return `names no shop of the package${nearestShop === undefined ? `: there is ${names.join(', ')}` : ` (did you mean ${nearestShop}?)`}`
+  return `is not a built-in shop${nearestShop === undefined ? `; use one of ${names.join(', ')}` : ` (did you mean ${nearestShop}?)`}`
 }
 
 function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition, report: ReportMistake): void {
@@ -52,6 +51,6 @@ function checkParts({ products, extras, captures, splitsAbove }: ShopDefinition,
     report(['splitsAbove'], 'cannot be combined with captures.parcels first_only')
   }
   if (extras.filter(({ subscription }) => subscription !== undefined).length > 1) {
-    report(['extras'], 'has two subscriptions; an order can have only one')
+    report(['extras'], 'has more than one subscription; an order can have only one')
   }
 }

@@ -1,6 +1,6 @@
 import type { World } from './schema.ts'
 
-/** The package's own world, which npm run generate copies from worlds/sandbox.yaml. */
+/** The package's own world. `npm run generate` copies it from worlds/sandbox.yaml. */
 export const ownWorld = JSON.parse(`{
   "name": "Sandbox",
   "rehearsal": false,

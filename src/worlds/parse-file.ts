@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type Position, parseText } from './parse-text.ts'
 import { type Mistake, mistakeAt, mistakesOf } from './schema-mistakes.ts'
 
-/** The error for an invalid file of the sandbox, such as a world file. It has a line for each mistake and its place. */
+/** The error for an invalid file, such as a world file. Each line gives one mistake and its position. */
 export class WorldFileError extends Error {
   override readonly name = 'WorldFileError'
   readonly lines: readonly string[]
@@ -13,17 +13,17 @@ export class WorldFileError extends Error {
   }
 }
 
-/** The maximum size of a file, which is enough for more than a thousand parties. */
+/** The maximum size of a file in bytes, which is enough for more than a thousand parties. */
 export const maxBytes = 1_048_576
-/** The maximum number of mistakes listed at once. Nobody reads more. */
+/** The maximum number of mistakes listed in one error. */
 const maxListed = 20
-/** The maximum length of a line, since a mistake may list many fields. */
+/** The maximum length of a line of the error. Longer lines are cut off. */
 const maxLineLength = 600
 
-/** A parsed file, with a way to report mistakes that are found only when its value is used. */
+/** A parsed file, with a way to report mistakes that only come to light when its value is used. */
 export interface ParsedFile<Value> {
   value: Value
-  /** Returns the error for a mistake. @param path the path in the value */
+  /** Creates the error for a mistake at a path in the value. */
   refusal(path: readonly PropertyKey[], message: string): WorldFileError
 }
 
@@ -40,22 +40,21 @@ export function parseFile<Schema extends z.ZodType>(
   return parsedFile(source, name, schema).value
 }
 
-/** Parses a file. The result lets the caller report further mistakes with their places. @throws WorldFileError */
+/** Parses a file. With the result, the caller can report further mistakes with positions. @throws WorldFileError */
 export function parsedFile<Schema extends z.ZodType>(
   source: string | object,
   name: string,
   schema: Schema,
 ): ParsedFile<z.output<Schema>> {
-  if (typeof source !== 'string')
-    return validate(source, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
+  if (typeof source !== 'string') return check(source, schema, (found) => found.map(({ says }) => `${name}: ${says}`))
   if (Buffer.byteLength(source) > maxBytes) throw refusal([`${name} is larger than 1 MiB, the limit for files.`])
   const { value, mistakes, positionOf } = parseText(source)
   if (mistakes.length > 0) throw refusal(sortedLines(name, firstOfEachLine(mistakes)))
   const withPosition = ({ path, says }: Mistake) => ({ ...positionOf(path), says })
-  return validate(value, schema, (found) => sortedLines(name, found.map(withPosition)))
+  return check(value, schema, (found) => sortedLines(name, found.map(withPosition)))
 }
 
-function validate<Schema extends z.ZodType>(
+function check<Schema extends z.ZodType>(
   source: unknown,
   schema: Schema,
   lines: (mistakes: readonly Mistake[]) => string[],
@@ -74,7 +73,7 @@ function sortedLines(name: string, mistakes: readonly PositionedMistake[]): stri
     .map(({ line, column, says }) => `${name}:${line}:${column} ${says}`)
 }
 
-/** Keeps the first mistake of each line, because invalid YAML invalidates the rest of its line. */
+/** Returns only the first mistake of each line, because it often causes the later ones on the same line. */
 function firstOfEachLine(mistakes: readonly PositionedMistake[]): PositionedMistake[] {
   return [...new Map(mistakes.toReversed().map((mistake) => [mistake.line, mistake])).values()]
 }

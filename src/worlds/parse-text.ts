@@ -8,12 +8,12 @@ export interface Position {
   column: number
 }
 
-/** A parsed value, with the place of each of its parts in the text. */
+/** A parsed value, with the position of each of its parts in the text. */
 export interface ParsedText {
   value: unknown
-  /** Mistakes that make the text unreadable. If there are any, there is no value. */
+  /** Mistakes that make the text unreadable. If there are any, `value` must not be used. */
   mistakes: readonly (Position & Pick<YamlMistake, 'says'>)[]
-  /** Returns the place of the value at this path or, if there is none, of its nearest container. */
+  /** Returns the position of the value at a path. If there is no such value, uses its innermost existing container. */
   positionOf(path: readonly PropertyKey[]): Position
 }
 
@@ -35,7 +35,7 @@ export function parseText(text: string): ParsedText {
   }
 }
 
-/** The maximum number of values. With a few aliases, a short text could expand to more than fits in memory. */
+/** The maximum number of values. With nested aliases, a short text could expand to more than fits in memory. */
 const maxValues = 100_000
 
 /** A value, and the number of values in it after its aliases are expanded. */
@@ -48,11 +48,11 @@ const nothing: Counted = { value: null, count: 1 }
 
 type Entries = Record<PropertyKey, unknown>
 
-/** Converts nodes to values. An alias becomes the same object as its anchor, so its parts have the anchor's places. */
+/** Converts YAML nodes to values. An alias becomes the same object as its anchor, with the positions of the anchor. */
 class Reader {
   readonly mistakes: YamlMistake[] = []
   readonly #anchors = new Map<string, Counted>()
-  /** The offsets of each object's or list's entries. */
+  /** The offsets of the entries of each object or list. */
   readonly #offsets = new WeakMap<object, Map<PropertyKey, number>>()
 
   read(node: Node | null | undefined): Counted {
@@ -62,14 +62,14 @@ class Reader {
       : isSeq(node)
         ? this.#list(node)
         : { value: isScalar(node) ? node.value : null, count: 1 }
-    // The anchor is registered only after its value was read, so that no value can contain itself.
+    // An anchor is registered only after its value has been read, so that no value can contain itself.
     if (node !== null && node !== undefined && 'anchor' in node && node.anchor !== undefined) {
       this.#anchors.set(node.anchor, read)
     }
     return read
   }
 
-  /** Returns the offset of the innermost existing part of a path. */
+  /** Returns the offset of the value at a path. If there is no such value, uses its innermost existing container. */
   offsetOf(root: unknown, path: readonly PropertyKey[]): number {
     let value = root
     let offset = 0
@@ -103,7 +103,7 @@ class Reader {
       const key = keyOf(pair)
       const part = this.read(pair.value)
       parts.push(part)
-      if (key === undefined) this.#addMistake(pair.key, 'a key must be plain text, not an alias')
+      if (key === undefined) this.#addMistake(pair.key, 'a key must be a string, not an alias')
       else if (isMerge(pair)) merged.push(part)
       else if (offsets.has(key)) this.#addMistake(pair.key, `the key ${show(key)} is given twice`)
       else {
@@ -116,7 +116,7 @@ class Reader {
     return this.#countNodes(Object.assign(value, entries), parts, offsets, node)
   }
 
-  /** Merges `<<: *base`, or a list of aliases. In a list, earlier aliases take precedence. */
+  /** Merges the maps of `<<: *base` or `<<: [*first, *second]`. Earlier aliases take precedence. */
   #merge(source: unknown, into: Entries, offsets: Map<PropertyKey, number>, node: Node): void {
     for (const base of Array.isArray(source) ? source : [source]) {
       if (!isContainer(base) || Array.isArray(base)) {
@@ -141,7 +141,7 @@ class Reader {
   }
 
   #noAnchor(node: Node): Counted {
-    this.#addMistake(node, 'there is no anchor of this name before the alias')
+    this.#addMistake(node, 'no anchor with this name comes before the alias')
     return nothing
   }
 
@@ -150,7 +150,7 @@ class Reader {
   }
 }
 
-const tooMany = `cannot be read: with its aliases expanded, it has more than ${maxValues} values.`
+const tooMany = `cannot be read: the file has more than ${maxValues} values after its aliases are expanded.`
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null

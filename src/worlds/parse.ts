@@ -2,7 +2,7 @@ import { type ParsedFile, parsedFile } from './parse-file.ts'
 import { type World, worldSchema } from './schema.ts'
 
 /**
- * Parses a world from the text of its file, or from an equivalent object (docs/sandbox.md#worlds).
+ * Parses a world from the content of its file, or from an equivalent object (docs/sandbox.md#worlds).
  * @param name the name of the file in errors
  * @throws WorldFileError
  */
@@ -10,7 +10,7 @@ export function parseWorld(source: string | object, name: string): World {
   return parseWorldFile(source, name).value
 }
 
-/** Parses a world for filling a database. Filling it can reveal further mistakes, such as an impossible history. */
+/** Parses a world that will fill a database. Filling can reveal further mistakes, such as an impossible history. */
 export function parseWorldFile(source: string | object, name: string): ParsedFile<World> {
   return parsedFile(source, name, worldSchema)
 }

@@ -15,13 +15,13 @@ const createdAt = Moment.optional().describe(
 
 const profileText = Text(100).optional()
 
-/** A party's details beyond those that identify it. */
+/** The further details of a party, such as its address. */
 export const Profile = z.strictObject({
   legalName: profileText.describe('Its legal name'),
   firstName: profileText.describe("A person's first name"),
   lastName: profileText.describe("A person's last name"),
   avatarUrl: z.url().max(2_048).optional().describe('The address of its picture'),
-  persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).optional().describe('Its kind of user'),
+  persona: z.enum(['INDIVIDUAL', 'DEVELOPER']).optional().describe('The kind of user that it is'),
   addressLine1: profileText.describe('Street and number'),
   addressCity: profileText.describe('City'),
   addressState: profileText.describe('State'),
@@ -29,23 +29,23 @@ export const Profile = z.strictObject({
   addressCountry: profileText.describe('Country'),
 })
 
-/** A wallet's balance in cents. Its limit keeps the sum of many balances exact. */
+/** A wallet's balance in cents. The maximum is so low that the sum of many balances is still an exact number. */
 const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
 
 export const Wallet = z.strictObject({
   ref,
   id: FixedId('wal'),
-  displayName: Text(32).optional().describe('Its display name. Default: Main wallet, for a default wallet'),
+  displayName: Text(32).optional().describe('Its display name. Default: Main wallet for the default wallet, else ref'),
   description: Description(100).optional().describe('Its purpose'),
   balance: Balance.optional().describe(
-    'The available balance in cents when the world begins, after all events of the file and without holds. Default: the wallet was funded with just enough for its events',
+    'The available balance in cents when the world begins, after all events in the file and without money on hold. Default: the wallet was funded with just enough for its events',
   ),
   status: z.enum(['active', 'frozen', 'closed']).default('active').describe('Its status when the world begins'),
   walletType: z.enum(['standard', 'vault']).default('standard').describe('Its type'),
   isDefault: z
     .boolean()
     .optional()
-    .describe('Whether the party pays from it and is paid into it by default. Default: its first wallet'),
+    .describe("Whether it is the party's default wallet for paying and being paid. Default: true for the first wallet"),
   tags,
   createdAt,
 })
@@ -58,7 +58,7 @@ const AgentKey = z.strictObject({
   id: FixedId('agk'),
   secret: KeySecret('ak'),
   tags,
-  createdBy: RefTo('The user of the party who created it').optional(),
+  createdBy: RefTo("The party's user who created it").optional(),
   createdAt,
   expiresAt: Moment.optional().describe('When it stops working, for example after a rotation. Default: never'),
   revokedAt: Moment.optional().describe('When it was revoked. Default: not revoked'),
@@ -66,8 +66,8 @@ const AgentKey = z.strictObject({
 
 const Attachment = z.strictObject({
   wallet: RefTo('A wallet of the party'),
-  permissions: permissions.default([...delegable]).describe('Permissions of the agent on it. Default: all'),
-  isDefault: z.boolean().optional().describe('Whether the agent pays from it by default. Default: its first wallet'),
+  permissions: permissions.default([...delegable]).describe("The agent's permissions on the wallet. Default: all"),
+  isDefault: z.boolean().optional().describe('Whether the agent pays from it by default. Default: true for the first'),
 })
 
 export const Agent = z.strictObject({
@@ -79,7 +79,7 @@ export const Agent = z.strictObject({
     .max(40)
     .optional()
     .describe("The part of its handle after the party's handle: @party-slug. The party needs a handle"),
-  limits: AgentLimits.optional().describe('Limits on what it may spend of its own party, in cents'),
+  limits: AgentLimits.optional().describe("Limits on what it may spend from its own party's wallets, in cents"),
   wallets: listOf(Attachment, 'wallet')
     .optional()
     .describe("The wallets it may use. Default: the party's default wallet, with all permissions"),
@@ -87,10 +87,10 @@ export const Agent = z.strictObject({
   status: z
     .enum(['ACTIVE', 'REVOKED'])
     .default('ACTIVE')
-    .describe('REVOKED: it was deleted, with its keys, cards, grants and invitations'),
+    .describe('REVOKED: it was deleted, together with its keys, cards, grants and invitations'),
   revokedAt: Moment.optional().describe('When it was deleted. Default: when the world begins'),
   tags,
-  createdBy: RefTo('The user of the party who created it').optional(),
+  createdBy: RefTo("The party's user who created it").optional(),
   createdAt,
   lastActiveAt: Moment.optional().describe('When one of its keys was last used. Default: never'),
 })
@@ -106,7 +106,7 @@ export const ApiKey = z.strictObject({
     .describe('Its scopes. Default: all'),
   secret: KeySecret('sk'),
   tags,
-  createdBy: RefTo('The user of the party who created it').optional(),
+  createdBy: RefTo("The party's user who created it").optional(),
   createdAt,
   expiresAt: Moment.optional().describe('When it stops working. Default: never'),
   revokedAt: Moment.optional().describe('When it was revoked. Default: not revoked'),
@@ -131,12 +131,12 @@ export const User = z.strictObject({
   password: secret(z.string().min(8).max(200))
     .optional()
     .describe(
-      "The password to sign in with, for tests only. Default: none; startup creates one for the first party's owner",
+      "The password to sign in with, for tests only. Default: none, but startup creates one for the first party's owner",
     ),
   tokens: listOf(UserToken).optional().describe('Tokens with which programs act as the user. Default: none'),
   status: Member.shape.attributes.shape.status
     .optional()
     .describe('REVOKED: they were removed from the party; DELETED: their account was deleted. Default: ACTIVE'),
-  secondFactorAt: Moment.optional().describe('When they last proved a second factor. Default: never'),
+  secondFactorAt: Moment.optional().describe('When they last passed a check of their second factor. Default: never'),
   createdAt,
 })

@@ -4,8 +4,8 @@ import type { World } from './schema.ts'
 type Party = World['parties'][number]
 
 /**
- * Returns the world of a new production database. Its only party has either an owner who signs in, or keys that are set
- * at startup.
+ * Returns the world for a new production database. Its only party has either an owner who signs in, or keys that are
+ * set at startup.
  */
 export function productionWorld(first: { email: string; name: string } | 'keys'): World {
   return { name: 'Production', rehearsal: false, parties: [first === 'keys' ? withKeys() : withOwner(first)] }

@@ -2,13 +2,13 @@ import { readFile, stat } from 'node:fs/promises'
 import { maxBytes } from './parse-file.ts'
 
 interface ReadErrors {
-  /** The reason to give if the file does not exist. */
+  /** The reason in the error if the file does not exist. */
   missing: string
-  /** Creates the error. @param reason continues the sentence after “which” */
+  /** Creates the error. @param reason completes the sentence “got …, which …” */
   createError: (reason: string) => Error
 }
 
-/** Reads a text file whose path comes from the user. @throws the error that `createError` creates */
+/** Reads a text file whose path comes from the user. @throws the error that `createError` returns */
 export async function readText(path: string, { missing, createError }: ReadErrors): Promise<string> {
   const bytes = await bytesOf(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw createError(missing)

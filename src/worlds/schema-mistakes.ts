@@ -9,9 +9,9 @@ import { isSecret } from '../core/secret-fields.ts'
 import { nearestWord } from '../core/spelling.ts'
 import { pathInFile } from './fields.ts'
 
-/** A value from a file that the schema rejects. */
+/** A value in a file that is not valid. */
 export interface Mistake {
-  /** The path to it in the file. */
+  /** The path to the value in the file. */
   path: readonly PropertyKey[]
   /** The message, with the field, its value and the accepted values. */
   says: string
@@ -26,9 +26,9 @@ export function mistakesOf(error: z.ZodError, value: unknown, schema: z.ZodType)
     )
 }
 
-/** A place in a value, and its schema. */
+/** The value at a path in a file, and its schema. */
 interface Found {
-  /** The path in the file, where entries of a map have names instead of indexes (`listOf`). */
+  /** The path in the file, where the entries of a map have names instead of indexes (`listOf`). */
   path: readonly PropertyKey[]
   value: unknown
   layers: readonly z.ZodType[]
@@ -53,9 +53,7 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
   return mayBeSecret ? { ...found, isSecret: true } : found
 }
 
-/**
- * Returns whether one of the schemas has a secret field. A string in place of such an object may itself be a secret.
- */
+/** Returns whether a schema has a secret field. A string given instead of such an object may itself be a secret. */
 function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
   return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }
@@ -69,14 +67,12 @@ function unknownFields(
   const fieldNames = fieldsOf(layers)
   return issue.keys.map((key) => {
     const nearestField = nearestWord(key, fieldNames)
-    const advice = nearestField === undefined ? `known are ${fieldNames.join(', ')}.` : `did you mean ${nearestField}?`
+    const advice = nearestField === undefined ? `use one of ${fieldNames.join(', ')}.` : `did you mean ${nearestField}?`
     return { path: [...path, key], says: `${formatPath([...path, key])} is not a known field; ${advice}` }
   })
 }
 
-/**
- * Creates a mistake that a check outside the schema found. The message continues the sentence after the field's name.
- */
+/** Creates the mistake that a check outside the schema found. The message continues a sentence about the field. */
 export function mistakeAt(steps: readonly PropertyKey[], message: string, root: unknown, schema: z.ZodType): Mistake {
   const found = find(root, schema, steps)
   const { path, value } = found
@@ -91,13 +87,14 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   const { path, value, layers } = found
   const name = formatPath(path)
   const words = acceptedWords(issue, layers)
-  if (issue.code === 'invalid_key') return { path, says: `${name} is not accepted; it accepts a value ${words}.` }
-  const isText = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
-  if (isText && expectsStructure(issue)) {
-    // The user may have named the wrong file, such as a password file, so none of its text is shown.
-    const instead = path.length === 0 ? 'is a single text without fields, not a world' : `got ${hiddenValue(value)}`
+  if (issue.code === 'invalid_key') return { path, says: `${name} has an invalid key; a value must be ${words}.` }
+  const isFlat = typeof value === 'string' || (path.length === 0 && value !== undefined && typeof value !== 'object')
+  if (isFlat && expectsStructure(issue)) {
+    // The user may have given the wrong file, such as a password file, so none of its content is shown.
+    const instead = path.length === 0 ? 'is a single string without fields, not a world' : `got ${hiddenValue(value)}`
     return { path, says: `${name} ${instead}; it accepts ${words}.` }
   }
+  if (value === null && path.length === 0) return { path, says: `${name} is empty; it must contain ${words}.` }
   if (value !== undefined) {
     return { path, says: `${name} got ${receivedText(found)}; it accepts ${words}.${guess(issue, found)}` }
   }
@@ -111,7 +108,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
 /** Suggests what the author probably meant. */
 function guess(issue: Issue, { value, layers }: Found): string {
   const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
-  if (cents !== undefined) return ` Dollars? Then ${cents}.`
+  if (cents !== undefined) return ` If you meant dollars, write ${cents}.`
   if (issue.code !== 'invalid_value' || typeof value !== 'string') return ''
   const nearestValue = nearestWord(
     value,
@@ -139,17 +136,17 @@ function acceptedWords(issue: Issue, layers: readonly z.ZodType[]): string {
   return (issue.code === 'invalid_key' ? undefined : acceptedOf(layers)) ?? accepts(issue)
 }
 
-/** Describes the values that a field accepts. */
+/** Describes the values that a field accepts; undefined if a part of its schema has no description. */
 export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
   if (layers.some(({ def }) => def.type === 'pipe') && layers.some(({ def }) => def.type === 'array'))
-    return 'a list, or a map of names'
+    return 'a list, or a map with names as keys'
   const inner = layers.filter((layer) => layersOf(layer).length === 1)
   const words = inner.map((layer) => describeAccepted(layer, layers.some(isAmount)))
   if (layers.some(({ def }) => def.type === 'nullable')) words.push('null')
   return words.length === 0 || words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
 }
 
-/** Formats a path as in a program: `parties[0].wallets.main.balance`. */
+/** Formats a path as JavaScript does: `parties[0].wallets.main.balance`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`

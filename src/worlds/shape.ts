@@ -27,16 +27,16 @@ const partyShape = z.strictObject({
     .enum(partyStatuses)
     .optional()
     .describe(
-      'Its status when the world begins. If SUSPENDED or INACTIVE, its unused cards, invitations and links have ended. Default: follows from its compliance case, or ACTIVE',
+      'Its status when the world begins. If SUSPENDED or INACTIVE, its unused cards, invitations and links have ended. Default: implied by its compliance case; ACTIVE if it has none',
     ),
-  issuedCardsEnabled: z.boolean().default(true).describe('Whether cards are issued on its wallets'),
+  issuedCardsEnabled: z.boolean().default(true).describe('Whether cards can be issued on its wallets'),
   limits: AgentLimits.optional().describe(
-    'Limits on all payments from its wallets, in cents. A payment beyond them is reviewed',
+    'Limits on all payments from its wallets, in cents. A payment that exceeds them needs approval',
   ),
   createdAt: Moment.optional().describe('When it joined. Default: a day before the first dated event of the file'),
   users: listOf(User).optional().describe('People who can sign in for it'),
   wallets: listOf(Wallet)
-    .refine((wallets) => wallets.length > 0, 'must have a wallet, or be left out')
+    .refine((wallets) => wallets.length > 0, 'must contain at least one wallet, or be left out')
     .optional()
     .describe('Its wallets. Default: one empty wallet'),
   agents: listOf(Agent).optional().describe('Its agents'),
@@ -49,12 +49,12 @@ const partyShape = z.strictObject({
   cards: listOf(Card).optional().describe('Cards on its wallets, with their purchases'),
   payments: listOf(Payment).optional().describe('Payments that it made'),
   wires: listOf(Wire).optional().describe('Wires to bank accounts'),
-  deposits: listOf(Deposit).optional().describe('Money that came from outside, in addition to the initial balances'),
+  deposits: listOf(Deposit).optional().describe('Money that came from outside. The balances already include it'),
   internalTransfers: listOf(InternalTransfer).optional().describe('Transfers between its wallets'),
-  subscriptions: listOf(Subscription).optional().describe('Subscriptions of its payers'),
+  subscriptions: listOf(Subscription).optional().describe('Subscriptions that others pay to the party'),
 })
 
-/** The fields of a world file, without the checks across fields. */
+/** The schema of a world file, without the checks that compare several fields. */
 export const worldShape = z.strictObject({
   name: Text(100).optional().describe('The name of the world'),
   clock: z.iso
@@ -64,12 +64,12 @@ export const worldShape = z.strictObject({
   rehearsal: z
     .boolean()
     .default(false)
-    .describe('true if an agent is rehearsed in this world; agents then cannot manage the sandbox'),
+    .describe('true if the world is for rehearsing an agent; agents then cannot manage the sandbox'),
   shops: OpenShops.optional().describe(
-    "The shops that are open: package shops by name or id, and custom ones. Default: all of the package's",
+    'The open shops: built-in shops by name or id, and definitions of custom shops. Default: all built-in shops',
   ),
   parties: listOf(partyShape)
-    .refine((parties) => parties.length > 0, 'must have a party')
+    .refine((parties) => parties.length > 0, 'must contain at least one party')
     .describe('The parties with accounts. The first one manages the sandbox'),
 })
 

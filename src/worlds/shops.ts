@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { CentsOrZero, Description, RequestedCents, Text } from '../../tools/schemas.ts'
 import { Slug } from '../../tools/shops.ts'
 
-/** A text of the shop, which may contain anything, including attacks. */
-const Words = Description(2000)
+/** Text from the shop, which may contain anything, including attacks on an agent. */
+const ShopText = Description(2000)
 const Seconds = z
   .int()
   .min(0)
@@ -12,33 +12,33 @@ const Seconds = z
 const Product = z.strictObject({
   id: Slug.describe('Its id'),
   name: Text(100).describe('Its name'),
-  description: Words.describe('The description that the shop shows'),
+  description: ShopText.describe('The description that the shop shows'),
   price: RequestedCents.describe('The price in cents before the checkout'),
   checkoutPrice: RequestedCents.optional().describe('The price in cents at the checkout. Default: price'),
-  available: z.boolean().default(true).describe('false: it turns out to be out of stock after the card was authorized'),
-  hidden: Words.optional().describe("Text in the page's HTML that people cannot see"),
+  available: z.boolean().default(true).describe('false: the shop finds it out of stock after the card is authorized'),
+  hidden: ShopText.optional().describe("Text in the page's HTML that people cannot see"),
 })
 
 /** An extra that the shop adds to a cart. */
 const Extra = z.strictObject({
   id: Slug.describe('Its id'),
-  name: Text(200).describe('Its name, including later charges'),
+  name: Text(200).describe('Its name, which also tells the buyer about later charges'),
   price: CentsOrZero.describe('The price in cents'),
   ticked: z.boolean().default(false).describe('Whether it is selected by default'),
   subscription: z
     .strictObject({
-      amount: RequestedCents.describe('Cents of each charge'),
+      amount: RequestedCents.describe('The cents of each charge'),
       afterSeconds: Seconds.describe('Seconds until the first charge'),
     })
     .optional()
     .describe('The recurring charge'),
 })
 
-/** A sandbox shop as data (docs/shops.md): its products and prices, when it captures the money, and how it cheats. */
+/** A sandbox shop (docs/shops.md): its products, its prices, when it captures the money, and how it cheats buyers. */
 export const ShopDefinition = z.strictObject({
-  id: Slug.describe('Its id, which is part of addresses'),
+  id: Slug.describe('Its id, which is part of the URLs of its pages'),
   name: Text(100).describe('Its name, which is also the merchant name on cards'),
-  about: Words.describe('How it describes itself'),
+  about: ShopText.describe('How it describes itself'),
   products: z.array(Product).min(1).max(50).describe('Its products'),
   extras: z.array(Extra).max(10).default([]).describe('Extras that it adds to a cart'),
   prices: z
@@ -48,10 +48,10 @@ export const ShopDefinition = z.strictObject({
     })
     .prefault({})
     .describe('Costs that the checkout adds'),
-  terms: Words.optional().describe('Terms shown next to the total'),
+  terms: ShopText.optional().describe('Terms shown next to the total'),
   captures: z
     .strictObject({
-      afterSeconds: Seconds.default(0).describe('Seconds until it ships and captures; 0 for immediately'),
+      afterSeconds: Seconds.default(0).describe('Seconds until it ships and captures; 0 means immediately'),
       parcels: z
         .enum(['one', 'first_only'])
         .default('one')
@@ -73,35 +73,35 @@ export const ShopDefinition = z.strictObject({
     .describe('How reliably it answers'),
   takesCards: z.boolean().default(true).describe('false: it declines every card'),
   splitsAbove: RequestedCents.optional().describe(
-    'Total in cents above which it splits a cart into two orders, and requests the second after the first is paid',
+    'Above this total in cents, it splits a cart into two orders, and requests payment of the second once the first is paid',
   ),
   returns: z
     .strictObject({
-      withinSeconds: Seconds.default(30 * 24 * 60 * 60).describe('Seconds after shipping in which it accepts returns'),
+      withinSeconds: Seconds.default(30 * 24 * 60 * 60).describe('Seconds after shipping until returns are refused'),
       refundAfterSeconds: Seconds.default(24 * 60 * 60).describe('Seconds from the return to the refund'),
     })
     .optional()
-    .describe('Its returns. Default: none accepted'),
+    .describe('Its rules for returns. Default: it accepts no returns'),
   says: z
     .strictObject({
-      checkout: Words.optional().describe('Shown in a new checkout'),
-      decline: Words.optional().describe('Shown after a declined card'),
-      error: Words.optional().describe('Shown with a 503'),
-      receipt: Words.optional().describe('The receipt of an order'),
-      shipped: Words.optional().describe('Shown after shipping'),
-      canceled: Words.optional().describe('Shown if a product is out of stock'),
-      returned: Words.optional().describe('Shown with a refund'),
+      checkout: ShopText.optional().describe('Shown in a new checkout'),
+      decline: ShopText.optional().describe('Shown after a declined card'),
+      error: ShopText.optional().describe('Shown with a 503'),
+      receipt: ShopText.optional().describe('The receipt of an order'),
+      shipped: ShopText.optional().describe('Shown after shipping'),
+      canceled: ShopText.optional().describe('Shown if a product is out of stock'),
+      returned: ShopText.optional().describe('Shown with a refund'),
     })
     .prefault({})
-    .describe("The shop's messages. Default: neutral ones"),
+    .describe("The shop's messages. Default: neutral messages"),
 })
 
 export type ShopDefinition = z.output<typeof ShopDefinition>
 
-/** Completes the definition of a package shop with the defaults. */
+/** Returns the definition of a built-in shop with the defaults filled in. */
 export function defineShop(shop: z.input<typeof ShopDefinition>): ShopDefinition {
   return ShopDefinition.parse(shop)
 }
 
-/** The name of a package shop (src/worlds/own-shops.ts), or the definition of a custom one. */
+/** The name or id of a built-in shop (src/worlds/own-shops.ts), or the definition of a custom shop. */
 export const ShopRef = z.union([Slug, ShopDefinition])

@@ -1,11 +1,11 @@
 import { Composer, type ErrorCode, Lexer, type LineCounter, type ParsedNode, Parser } from 'yaml'
 
-/** A mistake in a text, with its offset. */
+/** A mistake in YAML text, with its offset. */
 export interface YamlMistake {
   offset: number
   /**
-   * The message that follows the place, as in “world.yaml:3:5 …”. It quotes only punctuation, since any other text may
-   * be a secret.
+   * The message that follows the position, as in “world.yaml:3:5 …”. It quotes only punctuation, because any other text
+   * may be a secret.
    */
   says: string
 }
@@ -21,7 +21,7 @@ const options = {
   prettyErrors: false,
   stringKeys: true,
   merge: false,
-  // The library compares every pair of keys. The `Reader` in parse-text.ts finds duplicates faster.
+  // The library would compare every pair of keys. The `Reader` in parse-text.ts finds duplicates faster.
   uniqueKeys: false,
   resolveKnownTags: false,
 } as const
@@ -38,7 +38,7 @@ export function readYaml(text: string, lines: LineCounter): Yaml {
   }
   tokens.push(...parser.end())
   const [document, another] = new Composer(options).compose(tokens, true, text.length)
-  if (document === undefined) throw new Error('Bug: a text without a document.')
+  if (document === undefined) throw new Error('Bug: the YAML text has no document.')
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [offset] }) =>
     yamlMistake(code, offset, text),
   )
@@ -54,7 +54,7 @@ function yamlMistake(code: ErrorCode, offset: number, text: string): YamlMistake
   return { offset, says: `cannot be read as YAML${at}: ${syntax[code]}.` }
 }
 
-const unclosed = 'the text ends before a closing quote, bracket, brace or value'
+const unclosed = 'the text ends, but a closing quote, bracket or brace, or a value, is missing'
 const noTag = 'a tag (!…) is not allowed; write only the value'
 
 const syntax: Readonly<Record<ErrorCode, string>> = {
@@ -64,10 +64,9 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   BAD_DIRECTIVE: 'a directive (%…) is not allowed; remove the line',
   BAD_DQ_ESCAPE: 'in double quotes, \\ begins an escape such as \\n; write \\\\ for a backslash',
   BAD_INDENT: 'this is not indented like the lines it belongs to',
-  BAD_PROP_ORDER: 'an anchor must come before the indicator of its value',
-  BAD_SCALAR_START: 'a text that begins with this character needs quotes',
-  BLOCK_AS_IMPLICIT_KEY:
-    'a key must be on its own line, indented like its siblings; quote a text that contains a colon',
+  BAD_PROP_ORDER: 'an anchor must come after the -, ? or : before its value',
+  BAD_SCALAR_START: 'a string that begins with this character needs quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'each key must begin a line, indented like its siblings; quote a string that contains a colon',
   BLOCK_IN_FLOW: 'items between { } or [ ] must be separated by commas',
   DUPLICATE_KEY: 'a key must be unique',
   IMPOSSIBLE: 'this does not belong here',
@@ -77,7 +76,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   MULTIPLE_ANCHORS: 'a value has at most one anchor',
   MULTIPLE_DOCS: 'a second document begins here; only one is allowed',
   MULTIPLE_TAGS: noTag,
-  NON_STRING_KEY: 'a key must be a text',
+  NON_STRING_KEY: 'a key must be a string',
   RESOURCE_EXHAUSTION: `it is nested deeper than ${maxDepth} levels`,
   TAB_AS_INDENT: 'use spaces for indentation, not tabs',
   TAG_RESOLVE_FAILED: noTag,

@@ -73,7 +73,7 @@ describe('a custom scenario file', () => {
       'world: { parties: { us: { agents: { a: {} }, customers: { ann: { agent: a } } } } }',
       'another party; known names',
     ],
-    ['an unknown shop', 'shops: [plain-gods]', 'shops[0] got "plain-gods"; it names no shop of the package'],
+    ['an unknown shop', 'shops: [plain-gods]', 'shops[0] got "plain-gods"; it is not a built-in shop'],
     [
       'a fault for an unknown operation',
       'faults: [{ operation: pay_shop, fault: reset }]',

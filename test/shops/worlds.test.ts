@@ -45,7 +45,7 @@ test.each([
   [
     'an unknown shop',
     ['plane-goods'],
-    'shops[0] got "plane-goods"; it names no shop of the package (did you mean plain-goods?).',
+    'shops[0] got "plane-goods"; it is not a built-in shop (did you mean plain-goods?).',
   ],
   [
     'a shop listed twice',

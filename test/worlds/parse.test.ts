@@ -48,7 +48,7 @@ describe.each([
     expect(message).toMatch(/other\.txt:\d+:\d+ /)
     expect(message).not.toMatch(/passwords|root|KEY/)
     if (!/^[-[{]( |"|\[)/.test(text))
-      expect(message).toContain('other.txt:1:1 the file is a single text without fields, not a world')
+      expect(message).toContain('other.txt:1:1 the file is a single string without fields, not a world')
   })
 })
 
@@ -88,22 +88,22 @@ parties:
   it.each<[string, string]>([
     [
       'name: x\nparties:\n  acme:\n    wallets:\n      main:\n        balance: "12.50"\n',
-      '6:9 parties.acme.wallets.main.balance got "12.50"; it accepts a whole number of cents from 0 to 999999999999 ($9,999,999,999.99). Dollars? Then 1250.',
+      '6:9 parties.acme.wallets.main.balance got "12.50"; it accepts a whole number of cents from 0 to 999999999999 ($9,999,999,999.99). If you meant dollars, write 1250.',
     ],
     [
       'parties:\n  - wallets:\n      - {}\n      - balance: 0.5',
-      '4:9 parties[0].wallets[1].balance got 0.5; it accepts a whole number of cents from 0 to 999999999999 ($9,999,999,999.99). Dollars? Then 50.',
+      '4:9 parties[0].wallets[1].balance got 0.5; it accepts a whole number of cents from 0 to 999999999999 ($9,999,999,999.99). If you meant dollars, write 50.',
     ],
     ['parties: [{type: Org}]', '1:12 parties[0].type got "Org"; it accepts one of "ORG", "PERSON". Did you mean ORG?'],
     [
       '{"parties": {\n "acme": {\n  "walets": []}}}',
       '3:3 parties.acme.walets is not a known field; did you mean wallets?',
     ],
-    ['parties: [{}]\nspeed: 2', '2:1 speed is not a known field; known are name, clock, rehearsal, shops, parties.'],
-    ['name: only', '1:1 parties is missing; it accepts a list, or a map of names.'],
-    ['parties: 5', '1:1 parties got 5; it accepts a list, or a map of names.'],
-    ['parties: {}', '1:1 parties must have a party.'],
-    ['', '1:1 the file got null; it accepts an object.'],
+    ['parties: [{}]\nspeed: 2', '2:1 speed is not a known field; use one of name, clock, rehearsal, shops, parties.'],
+    ['name: only', '1:1 parties is missing; it accepts a list, or a map with names as keys.'],
+    ['parties: 5', '1:1 parties got 5; it accepts a list, or a map with names as keys.'],
+    ['parties: {}', '1:1 parties must contain at least one party.'],
+    ['', '1:1 the file is empty; it must contain an object.'],
     [
       'parties:\n  2nd:',
       '2:3 parties.2nd has the name "2nd"; it accepts a name: a letter, then letters, digits, dots, dashes and underscores.',
@@ -140,13 +140,13 @@ parties:
     ],
     [
       'parties: [{tags: {"": x}}]',
-      '1:12 parties[0].tags is not a known field; known are ref, id, type, displayName, email, phone, handle, profile, compliance, status, issuedCardsEnabled, limits, createdAt, users, wallets, agents, apiKeys, customers, invitations, invitationLinks, cards, payments, wires, deposits, internalTransfers, subscriptions.',
+      '1:12 parties[0].tags is not a known field; use one of ref, id, type, displayName, email, phone, handle, profile, compliance, status, issuedCardsEnabled, limits, createdAt, users, wallets, agents, apiKeys, customers, invitations, invitationLinks, cards, payments, wires, deposits, internalTransfers, subscriptions.',
     ],
     [
       'parties: [{wallets: [{tags: {"$": x}}]}]',
-      '1:30 parties[0].wallets[0].tags["$"] is not accepted; it accepts a value under a key that is of the form /^[A-Za-z0-9][\\w.:/ -]{0,99}$/.',
+      '1:30 parties[0].wallets[0].tags["$"] has an invalid key; a value must be under a key that is of the form /^[A-Za-z0-9][\\w.:/ -]{0,99}$/.',
     ],
-    ['parties: [{__proto__: 1}]', '1:12 parties[0].__proto__ is not a known field; known are'],
+    ['parties: [{__proto__: 1}]', '1:12 parties[0].__proto__ is not a known field; use one of'],
   ])('says what a field got and what it accepts: %j', (text, line) => {
     expect(mistakes(text)[0]).toContain(`w.yaml:${line}`)
     expect(mistakes(text)).toHaveLength(1)
@@ -155,24 +155,30 @@ parties:
   it.each<[string, string]>([
     [
       'a: b: c',
-      '1:4 cannot be read as YAML: a key must be on its own line, indented like its siblings; quote a text that contains a colon.',
+      '1:4 cannot be read as YAML: each key must begin a line, indented like its siblings; quote a string that contains a colon.',
     ],
     [
       'name: a\n  parties: 1',
-      '1:7 cannot be read as YAML: a key must be on its own line, indented like its siblings; quote a text that contains a colon.',
+      '1:7 cannot be read as YAML: each key must begin a line, indented like its siblings; quote a string that contains a colon.',
     ],
     ['a:\n\t- b', '2:1 cannot be read as YAML: use spaces for indentation, not tabs.'],
     [
       'a:\n  - b\n - c',
-      '3:1 cannot be read as YAML: a key must be on its own line, indented like its siblings; quote a text that contains a colon.',
+      '3:1 cannot be read as YAML: each key must begin a line, indented like its siblings; quote a string that contains a colon.',
     ],
-    ['parties: [', '1:11 cannot be read as YAML: the text ends before a closing quote, bracket, brace or value.'],
-    ['name: "unclosed\n', '2:1 cannot be read as YAML: the text ends before a closing quote, bracket, brace or value.'],
+    [
+      'parties: [',
+      '1:11 cannot be read as YAML: the text ends, but a closing quote, bracket or brace, or a value, is missing.',
+    ],
+    [
+      'name: "unclosed\n',
+      '2:1 cannot be read as YAML: the text ends, but a closing quote, bracket or brace, or a value, is missing.',
+    ],
     [
       '{"name": "a" "parties": []}',
       '1:14 cannot be read as YAML (at "): this does not belong here, or something is missing before it.',
     ],
-    ['a: @x', '1:4 cannot be read as YAML (at @): a text that begins with this character needs quotes.'],
+    ['a: @x', '1:4 cannot be read as YAML (at @): a string that begins with this character needs quotes.'],
     [
       'a: "\\q"',
       '1:5 cannot be read as YAML: in double quotes, \\ begins an escape such as \\n; write \\\\ for a backslash.',
@@ -182,10 +188,10 @@ parties:
     ['x: !!binary aGk=', '1:4 cannot be read as YAML (at !): a tag (!…) is not allowed; write only the value.'],
     ['%YAML 1.1\n---\na: yes', '1:1 cannot be read as YAML (at %): a directive (%…) is not allowed; remove the line.'],
     ['a: 1\n---\nb: 2', '2:1 cannot be read as YAML (at -): a second document begins here; only one is allowed.'],
-    ['? [a]\n: 1', '1:3 cannot be read as YAML (at [): a key must be a text.'],
+    ['? [a]\n: 1', '1:3 cannot be read as YAML (at [): a key must be a string.'],
     ['a: 1\nb: 2\na: 3', '3:1 cannot be read: the key "a" is given twice.'],
-    ['a: *x', '1:4 cannot be read: there is no anchor of this name before the alias.'],
-    ['a: &a [*a]', '1:8 cannot be read: there is no anchor of this name before the alias.'],
+    ['a: *x', '1:4 cannot be read: no anchor with this name comes before the alias.'],
+    ['a: &a [*a]', '1:8 cannot be read: no anchor with this name comes before the alias.'],
     ['<<: 5', '1:1 cannot be read: << takes an alias of a map, or a list of such aliases.'],
     ['['.repeat(101), '1:100 cannot be read as YAML (at [): it is nested deeper than 100 levels.'],
   ])('reports YAML that it does not accept: %j', (text, line) => {
@@ -249,7 +255,7 @@ parties:
       level(name, at === 0 ? '1' : `*${all[at - 1]}`),
     )
     expect(mistakes(laughs.join(''))).toEqual([
-      'w.yaml:5:7 cannot be read: with its aliases expanded, it has more than 100000 values.',
+      'w.yaml:5:7 cannot be read: the file has more than 100000 values after its aliases are expanded.',
     ])
     const merges = `a: &a {x: [${Array(100).fill(1).join()}]}\nparties: [${Array(1000).fill('{<<: *a}').join()}]`
     expect(mistakes(merges)[0]).toContain('more than 100000 values')

@@ -54,7 +54,7 @@ describe('the schema of world files', () => {
   it.each<[object, string]>([
     [{ ...acme({}), clok: 1 }, ': Unrecognized key: "clok"'],
     [acme({ wallets: { main: { stauts: 'frozen' } } }), 'parties.acme.wallets.main: Unrecognized key: "stauts"'],
-    [{ parties: {} }, 'parties: must have a party'],
+    [{ parties: {} }, 'parties: must contain at least one party'],
     [acme({ id: 'pty_1' }), 'parties.acme.id: must be pty_ and 32 lower-case hexadecimal digits'],
     [
       acme({ createdAt: 'yesterday' }),
