@@ -14,7 +14,7 @@ import { fullCart, shopOf, startCheckout } from '../shops/shopping.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { isDeep } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { hooksOf } from '../webhooks/hooks.ts'
+import { webhookHelpers } from '../webhooks/hooks.ts'
 import { openReceiver, type Received, type Receiver } from '../webhooks/receiver.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
@@ -109,7 +109,7 @@ onEachDatabase('root keys that are retired', (database) => {
     const email = `m${world.system.now()}@example.com`
     const member = (await world.post('/party-invitations', { invitations: [{ email, role: 'MEMBER' }] }, party)).json
     const request = (await world.post('/payment-requests', { amount: 100, payer: somebody }, party)).json.data
-    const hooks = hooksOf(world, receiver)
+    const hooks = webhookHelpers(world, receiver)
     const [hook, rotated] = [await hooks.create(), await hooks.create()]
     const renewal = await world.post(`/webhooks/${rotated.id}/rotate-secret`, { expiresInSeconds: 86_400 }, party)
     const secrets = [hook.secret, rotated.secret, renewal.json.data.attributes.signingSecret as string]

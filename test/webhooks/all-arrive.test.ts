@@ -5,7 +5,7 @@ import { pauseSeconds } from '../../src/service/rules/webhooks.ts'
 import { serveOn } from '../resilience/processes.ts'
 import { postgres, sqlite } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { hooksOf } from './hooks.ts'
+import { webhookHelpers } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 /** Returns a generator of pseudo-random numbers that are the same in each run. */
@@ -82,7 +82,7 @@ test.each([
       })
     unreliable(receiver)
     try {
-      const hooks = hooksOf(world, receiver)
+      const hooks = webhookHelpers(world, receiver)
       const from = new Date(world.system.now() - 1)
       world.system.pass(1)
       const hook = await hooks.create({ enabledEvents: ['wallet.created'] })

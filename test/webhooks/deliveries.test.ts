@@ -6,7 +6,7 @@ import { createSender } from '../../src/service/request/deliver/sender.ts'
 import { takeTurn } from '../../src/service/request/deliver/turn.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { anotherProcess, createWorld, type World } from '../support/world.ts'
-import { type Hooks, hooksOf } from './hooks.ts'
+import { type WebhookHelpers, webhookHelpers } from './hooks.ts'
 import { openReceiver, type Received, type Receiver } from './receiver.ts'
 
 const twoDays = 48 * 3600
@@ -14,11 +14,11 @@ const twoDays = 48 * 3600
 onEachDatabase('webhooks', (database) => {
   let world: World
   let receiver: Receiver
-  let hooks: Hooks
+  let hooks: WebhookHelpers
   beforeEach(async () => {
     world = await createWorld(database)
     receiver = await openReceiver()
-    hooks = hooksOf(world, receiver)
+    hooks = webhookHelpers(world, receiver)
   })
   afterEach(async () => {
     vi.useRealTimers()
@@ -129,7 +129,7 @@ onEachDatabase('webhooks', (database) => {
     const { partyId } = await world.whoami(world.apiKey)
     const key = { partyId, id: hook.id }
     const { store, system } = world
-    const turn = async () => {
+    const attemptInOneTurn = async () => {
       while (await store.transaction((tx) => fanOut(tx, system, key)));
       const log = { warn: () => {} }
       const dependencies = { store, system, log, send: createSender(), bodies: eventBodies, mayStayHere: () => true }
@@ -139,14 +139,14 @@ onEachDatabase('webhooks', (database) => {
     const wallets: string[] = []
     for (let count = 0; count < 20; count++) wallets.push(await hooks.createWallet(`Number ${count}`))
     receiver.answer(({ json }) => (wallets.indexOf(json.resourceId) % 4 === 1 ? 500 : 200))
-    expect(await turn()).toEqual(wallets)
+    expect(await attemptInOneTurn()).toEqual(wallets)
     expect(await hooks.deliveries(hook, '?status=delivered')).toHaveLength(15)
 
     for (let count = 0; count < 8; count++) wallets.push(await hooks.createWallet(`Later ${count}`))
     receiver.answer(500)
-    expect(await turn()).toHaveLength(5)
+    expect(await attemptInOneTurn()).toHaveLength(5)
     // The service now knows that this delivery failed.
-    expect(await turn()).toHaveLength(1)
+    expect(await attemptInOneTurn()).toHaveLength(1)
   })
 
   test('are retried after growing pauses, until the receiver accepts', async () => {
@@ -179,7 +179,7 @@ onEachDatabase('webhooks', (database) => {
     receiver.answer(500)
     await hooks.deliver()
     for (let hour = 0; hour < 47; hour++) await hooks.sendLater(3600)
-    const waits = await hooks.createWallet('Waits')
+    const pendingWallet = await hooks.createWallet('Waits')
     expect(await hooks.read(dead)).toMatchObject({ status: 'ENABLED' })
     for (let hour = 47; hour <= 56; hour++) await hooks.sendLater(3600)
 
@@ -195,7 +195,7 @@ onEachDatabase('webhooks', (database) => {
     // After the receiver is repaired, waiting deliveries are sent.
     await hooks.change(dead, { status: 'ENABLED' })
     await hooks.deliver()
-    expect(hooks.receivedIds().slice(attempts)).toContain(waits)
+    expect(hooks.receivedIds().slice(attempts)).toContain(pendingWallet)
     await other.close()
   })
 

@@ -8,7 +8,7 @@ export interface Hook {
 }
 
 /** Returns functions that call the API's webhook operations. */
-export function hooksOf(world: World, receiver: Receiver) {
+export function webhookHelpers(world: World, receiver: Receiver) {
   const party = { key: world.apiKey }
   const read = async (path: string) => (await world.get(path, party)).json.data
   return {
@@ -43,4 +43,4 @@ export function hooksOf(world: World, receiver: Receiver) {
   }
 }
 
-export type Hooks = ReturnType<typeof hooksOf>
+export type WebhookHelpers = ReturnType<typeof webhookHelpers>

@@ -2,27 +2,27 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { postgres } from '../support/databases.ts'
 import { holdLocks } from '../support/locks.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { type Hooks, hooksOf } from './hooks.ts'
+import { type WebhookHelpers, webhookHelpers } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 let world: World
 let receiver: Receiver
-let hooks: Hooks
+let hooks: WebhookHelpers
 let sent: number
 /** The receiver answers the first message once this is resolved. */
-let answer: PromiseWithResolvers<void>
+let firstAnswer: PromiseWithResolvers<void>
 
 beforeEach(async () => {
   sent = 0
-  answer = Promise.withResolvers()
+  firstAnswer = Promise.withResolvers()
   const send = async () => {
     sent += 1
-    if (sent === 1) await answer.promise
+    if (sent === 1) await firstAnswer.promise
     return { status: 200, error: null }
   }
   world = await createWorld(postgres, { send })
   receiver = await openReceiver()
-  hooks = hooksOf(world, receiver)
+  hooks = webhookHelpers(world, receiver)
   await hooks.create({ enabledEvents: ['wallet.created'] })
   await hooks.createWallet()
 })
@@ -44,7 +44,7 @@ test('a resent event gets its own turn while another turn ends', async () => {
   const held = await holdLocks(world.url, 'lock table "activity" in exclusive mode')
   const again = resend()
   await held.waitUntilBlocked(1)
-  answer.resolve()
+  firstAnswer.resolve()
   await held.waitUntilBlocked(2)
   await held.release()
   await Promise.all([again, delivering])
@@ -53,7 +53,7 @@ test('a resent event gets its own turn while another turn ends', async () => {
 })
 
 test('a resent event gets its turn while an unwanted event is read', async () => {
-  answer.resolve()
+  firstAnswer.resolve()
   await hooks.deliver()
   const renamed = await world.send('PATCH', '/parties/me', { key: world.apiKey, attributes: { displayName: 'New' } })
   expect(renamed.status, renamed.text).toBe(200)

@@ -15,7 +15,7 @@ export interface Receiver {
   url: string
   readonly received: Received[]
   /** Sets the answer to later requests: a status with headers, or no answer at all. */
-  answer(how: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
+  answer(status: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
   /** Returns the number of connections that were ever opened to it. */
   connections(): number
   close(): Promise<void>
@@ -24,7 +24,7 @@ export interface Receiver {
 export async function openReceiver(port = 0): Promise<Receiver> {
   const received: Received[] = []
   const sockets = new Set<Socket>()
-  let how: (received: Received) => number | 'never' = () => 200
+  let chooseStatus: (received: Received) => number | 'never' = () => 200
   let headers: Record<string, string> = {}
   let connections = 0
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ export async function openReceiver(port = 0): Promise<Receiver> {
       const text = Buffer.concat(parts).toString()
       const delivery = { path: request.url ?? '', headers: request.headers, text, json: JSON.parse(text) }
       received.push(delivery)
-      const status = how(delivery)
+      const status = chooseStatus(delivery)
       if (status !== 'never') response.writeHead(status, headers).end('thank you')
     })
   })
@@ -47,9 +47,9 @@ export async function openReceiver(port = 0): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    answer: (status, with_ = {}) => {
-      how = typeof status === 'function' ? status : () => status
-      headers = with_
+    answer: (status, newHeaders = {}) => {
+      chooseStatus = typeof status === 'function' ? status : () => status
+      headers = newHeaders
     },
     connections: () => connections,
     close: async () => {

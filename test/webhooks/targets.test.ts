@@ -9,14 +9,14 @@ import { changeWebhook, findWebhook } from '../../src/service/store/webhooks.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { hooksOf } from './hooks.ts'
+import { webhookHelpers } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
 describe('the addresses that webhooks can have', () => {
   let world: World
   afterEach(() => world.drop())
 
-  const refused = async (url: string, environment: 'sandbox' | 'production') => {
+  const creationError = async (url: string, environment: 'sandbox' | 'production') => {
     world = await createWorld(sqlite, { environment })
     const answer = await world.post('/webhooks', { url, enabledEvents: ['*'] }, { key: world.apiKey })
     return answer.status === 201 ? undefined : answer.json.errors[0]
@@ -32,7 +32,7 @@ describe('the addresses that webhooks can have', () => {
     ['https://0x7f.1/', 'is on the machine that the service runs on, not on the public internet'],
     ['https://user:password@hooks.example.com/', 'has a user name or password in it'],
   ])('are not %s', async (url, why) => {
-    const error = await refused(url, url.includes('0x7f') ? 'production' : 'sandbox')
+    const error = await creationError(url, url.includes('0x7f') ? 'production' : 'sandbox')
     expect(error).toMatchObject({ status: '422', source: { pointer: '/data/attributes/url' } })
     expect(error.detail).toContain(`url ${why}`)
     expect(error.detail).toContain('It accepts https at a public host name')
@@ -93,30 +93,30 @@ const here = [
 const good = 'https://hooks.example.com/'
 
 test('no address of the table is accepted where it must not be', () => {
-  const taken = (urls: readonly string[], mayStayHere: boolean) =>
+  const accepted = (urls: readonly string[], mayStayHere: boolean) =>
     urls.filter((url) => addressProblem(url, mayStayHere) === undefined)
-  expect(taken([good, ...here, ...nowhere], true)).toEqual([good, ...here])
-  expect(taken([good, ...here, ...nowhere], false)).toEqual([good])
+  expect(accepted([good, ...here, ...nowhere], true)).toEqual([good, ...here])
+  expect(accepted([good, ...here, ...nowhere], false)).toEqual([good])
 })
 
 onEachDatabase('an address is refused alike when a webhook is created, updated and delivered to', (database) => {
-  const places = [
-    { at: 'http://127.0.0.1:4010', environment: 'sandbox', mayStayHere: true },
-    { at: 'http://sandbox.invalid', environment: 'sandbox', mayStayHere: true },
-    { at: 'https://pay.example', environment: 'sandbox', mayStayHere: false },
-    { at: 'http://0.0.0.0:4010', environment: 'sandbox', mayStayHere: false },
-    { at: 'http://127.0.0.1:4010', environment: 'production', mayStayHere: false },
+  const services = [
+    { publicUrl: 'http://127.0.0.1:4010', environment: 'sandbox', mayStayHere: true },
+    { publicUrl: 'http://sandbox.invalid', environment: 'sandbox', mayStayHere: true },
+    { publicUrl: 'https://pay.example', environment: 'sandbox', mayStayHere: false },
+    { publicUrl: 'http://0.0.0.0:4010', environment: 'sandbox', mayStayHere: false },
+    { publicUrl: 'http://127.0.0.1:4010', environment: 'production', mayStayHere: false },
   ] as const
-  test.each(places.map((place, from) => ({ ...place, from })))(
+  test.each(services.map((service, from) => ({ ...service, from })))(
     'by the $environment at $at',
-    async ({ at, environment, mayStayHere, from }) => {
+    async ({ publicUrl, environment, mayStayHere, from }) => {
       const [far, near] = [sampleOf(nowhere, 6, from), sampleOf(here, 6, from)]
       const refused = mayStayHere ? far : [...far, ...near]
       const accepted = mayStayHere ? [good, ...near] : [good]
       const lookedUp: string[] = []
       const lookup = ((name: string) => void lookedUp.push(name)) as unknown as LookUp
       const send = createSender({ lookup })
-      const world = await createWorld(database, { environment, publicUrl: () => at, send })
+      const world = await createWorld(database, { environment, publicUrl: () => publicUrl, send })
       const party = { key: world.apiKey }
       const create = (url: string) => world.post('/webhooks', { url, enabledEvents: ['wallet.created'] }, party)
       const hook = (await create(good)).json.data.id
@@ -203,19 +203,19 @@ test('nothing connects to this machine if that is not allowed, even for a webhoo
 onEachDatabase('deliveries go', (database) => {
   let world: World
   let receiver: Receiver
-  let names: Record<string, string[][]>
+  let addressLists: Record<string, string[][]>
   const lookedUp: string[] = []
   /** Resolves names to the addresses that a test sets. Each call takes the next list; the last list is repeated. */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
     lookedUp.push(name)
-    const lists = names[name] ?? [['127.0.0.1']]
+    const lists = addressLists[name] ?? [['127.0.0.1']]
     const addresses = (lists.length > 1 ? lists.shift() : lists[0]) ?? []
     const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
     process.nextTick(() => callback(null, options.all === true ? found : found[0]?.address, found[0]?.family))
   }) as unknown as LookUp
 
   beforeEach(async () => {
-    names = {}
+    addressLists = {}
     world = await createWorld(database, { send: createSender({ lookup }) })
     receiver = await openReceiver()
   })
@@ -226,7 +226,7 @@ onEachDatabase('deliveries go', (database) => {
 
   const port = () => new URL(receiver.url).port
   const deliveryTo = async (url: string) => {
-    const hooks = hooksOf(world, receiver)
+    const hooks = webhookHelpers(world, receiver)
     const hook = await hooks.create({ url })
     await hooks.createWallet()
     await hooks.deliver()
@@ -237,8 +237,8 @@ onEachDatabase('deliveries go', (database) => {
     ['a name of this machine', { 'hooks.example.com': [['127.0.0.1']] }],
     ['a name with one private address', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
     ['a name that resolved to another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
-  ])('not to %s: nothing connects there', async (_, url) => {
-    names = url
+  ])('not to %s: nothing connects there', async (_, lists) => {
+    addressLists = lists
     const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
     expect(delivery?.lastError).toContain('not an https address on the public internet')
@@ -253,7 +253,7 @@ onEachDatabase('deliveries go', (database) => {
   })
 
   test('not if localhost resolves to another machine', async () => {
-    names = { localhost: [['8.8.8.8']] }
+    addressLists = { localhost: [['8.8.8.8']] }
     const delivery = await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(delivery?.lastError).toContain('not an https address on the public internet')
   })
@@ -280,8 +280,8 @@ onEachDatabase('deliveries go', (database) => {
   test('to one receiver although another one is unreachable', async () => {
     const closedReceiver = await openReceiver()
     await closedReceiver.close()
-    const hooks = hooksOf(world, receiver)
-    const absent = await hooks.create({ url: closedReceiver.url })
+    const hooks = webhookHelpers(world, receiver)
+    const unreachable = await hooks.create({ url: closedReceiver.url })
     await hooks.create()
     const wallets = [
       await hooks.createWallet('One'),
@@ -290,12 +290,12 @@ onEachDatabase('deliveries go', (database) => {
     ]
     await hooks.deliver()
     expect(hooks.receivedIds()).toEqual(wallets)
-    expect((await hooks.deliveries(absent)).at(-1)?.lastError).toBe('Nothing listens at its address (ECONNREFUSED).')
+    expect((await hooks.deliveries(unreachable)).at(-1)?.lastError).toBe('Nothing listens at its address (ECONNREFUSED).')
   })
 
   test('to all others while one receiver delays its answer', async () => {
     const other = await openReceiver()
-    const hooks = hooksOf(world, other)
+    const hooks = webhookHelpers(world, other)
     receiver.answer('never')
     await hooks.create({ url: receiver.url })
     await hooks.create({ url: other.url })

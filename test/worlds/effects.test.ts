@@ -50,8 +50,8 @@ onEachDatabase('a world', (database) => {
 })
 
 test('100,000 effects are accepted, and one more is not', () => {
-  const happening = { atMs: 0, path: ['parties', 0], postings: [], apply: async () => {} }
+  const event = { atMs: 0, path: ['parties', 0], postings: [], apply: async () => {} }
   const history = new History()
-  for (let count = 0; count < 100_000; count++) history.add(happening)
-  expect(() => history.add(happening)).toThrow('parties.0 exceeds the limit of 100000 effects')
+  for (let count = 0; count < 100_000; count++) history.add(event)
+  expect(() => history.add(event)).toThrow('parties.0 exceeds the limit of 100000 effects')
 })

@@ -32,12 +32,12 @@ onEachDatabase('a world with everything in it', (database) => {
     const page = await world.get(`${path}${path.includes('?') ? '&' : '?'}limit=100`, asParty())
     return page.json.data.map(({ id, attributes, ...rest }: Found) => ({ id, ...attributes, ...rest }))
   }
-  const counts = (found: readonly string[]) =>
+  const countEach = (found: readonly string[]) =>
     Object.fromEntries([...Map.groupBy(found, (one) => one)].map(([one, { length }]) => [one, length]).sort())
-  const named = async (path: string, pick: (one: Found) => boolean): Promise<string> =>
-    (await list(path)).find(pick)?.id ?? expect.fail(`${path} has none`)
+  const findId = async (path: string, pick: (one: Found) => boolean): Promise<string> =>
+    (await list(path)).find(pick)?.id ?? expect.fail(`${path} lists no such record`)
   const subscription = (description: string) =>
-    named('/subscriptions', ({ terms }: Found) => terms.description === description)
+    findId('/subscriptions', ({ terms }: Found) => terms.description === description)
 
   it('has a suspended party, and the records that the suspension ended', async () => {
     const key = 'ak_ntl_sandbox_agent-key-of-fred-0000000000000'
@@ -102,7 +102,7 @@ onEachDatabase('a world with everything in it', (database) => {
   })
 
   it('is listed by the API as the file says', async () => {
-    const statuses = async (path: string) => counts((await list(path)).map(({ status }) => status))
+    const statuses = async (path: string) => countEach((await list(path)).map(({ status }) => status))
     expect(await statuses('/agents')).toEqual({ ACTIVE: 2, REVOKED: 1 })
     expect(await statuses('/api-keys')).toEqual({ ACTIVE: 3, REVOKED: 1 })
     expect(await statuses('/agent-keys')).toEqual({ ACTIVE: 3, REVOKED: 3 })
@@ -121,7 +121,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(Object.fromEntries(subscriptions.map((one) => [one.terms.description, one.status]))).toEqual({
       'Not paid yet': 'pending',
       'Nobody paid': 'canceled',
-      'Waits for ever': 'pending',
+      'Never expires': 'pending',
       Magazine: 'active',
       'Missed once': 'past_due',
       'Missed twice': 'needs_attention',
@@ -132,7 +132,7 @@ onEachDatabase('a world with everything in it', (database) => {
       'Agreement over': 'canceled',
       'In four parts': 'completed',
       Canceled: 'canceled',
-      Mended: 'active',
+      Resumed: 'active',
     })
     const magazine = await subscription('Magazine')
     const payments = await list(`/subscriptions/${magazine}/payments`)
@@ -204,10 +204,10 @@ onEachDatabase('a world with everything in it', (database) => {
       currency: 'USD',
     })
     expect(captured.json.data.attributes).toMatchObject({ status: 'captured', captured: 8000 })
-    const hats = await named('/card-transactions?status=captured', ({ merchant }: Found) => merchant.name === 'Hats')
+    const hats = await findId('/card-transactions?status=captured', ({ merchant }: Found) => merchant.name === 'Hats')
     const refund = await post(`/simulations/card-transactions/${hats}/refund`, { amount: 2001, currency: 'USD' })
     expect(refund.json.errors[0]).toMatchObject({ status: '422', meta: { maximum: 2000 } })
-    const frozen = await named('/agent-cards', ({ status }) => status === 'frozen')
+    const frozen = await findId('/agent-cards', ({ status }) => status === 'frozen')
     const unfrozen = await post(`/agent-cards/${frozen}/unfreeze`, {})
     expect(unfrozen.json.data.attributes.status).toBe('active')
     expect((await world.authorize('pcd_00000000000000000000000000000001', 5000)).json.data.attributes.status).toBe(
@@ -234,32 +234,32 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(beyond.json.data.attributes.status).toBe('IN_REVIEW')
     const within = await post('/payments', { amount: 100_000, currency: 'USD', counterparty: to }, asUser)
     expect(within.json.data.attributes.status).toBe('COMPLETED')
-    const carl = await named('/customers', ({ name }) => name === 'carl')
-    const ofCarl = (await get(`/approvals?customerPartyId=${carl}`)).json.data[0]
-    expect(ofCarl.attributes).toMatchObject({ status: 'pending', customer: { id: carl } })
-    const agreed = await post(`/simulations/approvals/${ofCarl.id}/approve`, undefined)
-    expect(agreed.json.data.attributes.status).toBe('approved')
+    const carl = await findId('/customers', ({ name }) => name === 'carl')
+    const approvalOfCarl = (await get(`/approvals?customerPartyId=${carl}`)).json.data[0]
+    expect(approvalOfCarl.attributes).toMatchObject({ status: 'pending', customer: { id: carl } })
+    const approvedForCarl = await post(`/simulations/approvals/${approvalOfCarl.id}/approve`, undefined)
+    expect(approvedForCarl.json.data.attributes.status).toBe('approved')
     await proveBooks(world.store)
   })
 
   it('continues: subscriptions are paid, resumed, marked paid and canceled', async () => {
     const { post } = world
-    const to = async (path: string, attributes = {}) => (await post(path, attributes, asParty())).json.data.attributes
+    const call = async (path: string, attributes = {}) => (await post(path, attributes, asParty())).json.data.attributes
     const pending = 'sub_00000000000000000000000000000001'
-    expect(await to(`/simulations/subscriptions/${pending}/checkout`, { card: 'approves' })).toMatchObject({
+    expect(await call(`/simulations/subscriptions/${pending}/checkout`, { card: 'approves' })).toMatchObject({
       status: 'active',
     })
     const missed = await subscription('Missed once')
-    expect(await to(`/subscriptions/${missed}/payments/2/mark-paid`)).toMatchObject({
+    expect(await call(`/subscriptions/${missed}/payments/2/mark-paid`)).toMatchObject({
       status: 'active',
       missedPayments: [],
     })
     const blocked = await subscription('Blocked')
-    expect(await to(`/simulations/subscriptions/${blocked}/card`, { behavior: 'approves' })).toMatchObject({
+    expect(await call(`/simulations/subscriptions/${blocked}/card`, { behavior: 'approves' })).toMatchObject({
       status: 'needs_attention',
     })
-    expect(await to(`/subscriptions/${blocked}/resume`)).toMatchObject({ status: 'past_due', attention: null })
-    expect(await to(`/subscriptions/${await subscription('Mended')}/cancel`)).toMatchObject({ status: 'canceled' })
+    expect(await call(`/subscriptions/${blocked}/resume`)).toMatchObject({ status: 'past_due', attention: null })
+    expect(await call(`/subscriptions/${await subscription('Resumed')}/cancel`)).toMatchObject({ status: 'canceled' })
     await proveBooks(world.store)
   })
 
@@ -281,7 +281,7 @@ onEachDatabase('a world with everything in it', (database) => {
   it('is as the file says after a reset', async () => {
     expect((await world.post('/simulations/reset', undefined, asParty())).status).toBe(200)
     await proveBooks(world.store)
-    const statuses = async (path: string) => counts((await list(path)).map(({ status }) => status))
+    const statuses = async (path: string) => countEach((await list(path)).map(({ status }) => status))
     expect(await statuses('/approvals')).toEqual({ approved: 1, canceled: 2, denied: 1, pending: 3 })
     expect(await statuses('/agent-cards')).toEqual({ active: 2, expired: 2, frozen: 1, used: 4 })
     expect((await world.get('/simulations/clock', asParty())).json.data.attributes.now).toMatch(/^2026-03-15T12:00/)

@@ -8,22 +8,22 @@ import { fakeSystem } from '../support/fake-system.ts'
 import { worldOf } from './reading.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const nothing = { apiKey: undefined, agentKey: undefined }
+const noSecrets = { apiKey: undefined, agentKey: undefined }
 
 /** Returns a world whose party has an agent, money, and the given parts. */
-const acme = (more: string) =>
+const acme = (fields: string) =>
   worldOf(`
 clock: 2026-03-15T12:00:00Z
 parties:
   acme:
     wallets: { main: { balance: 10000 } }
     agents: { shopper: }
-    ${more}
+    ${fields}
   ann: { type: PERSON }`)
 
 const card = (more: string) => `cards: [{ agent: shopper, merchant: Books, maximumAmount: 500, ${more} }]`
-const bought = (more: string) => card(`issuedAt: -9d, expiresAt: -8d, purchases: [{ amount: 500, ${more} }]`)
-const paidFor = (more: string) => `subscriptions: [{ description: News, amount: 1000, paidAt: 2026-01-20, ${more} }]`
+const cardWithPurchase = (more: string) => card(`issuedAt: -9d, expiresAt: -8d, purchases: [{ amount: 500, ${more} }]`)
+const paid = (more: string) => `subscriptions: [{ description: News, amount: 1000, paidAt: 2026-01-20, ${more} }]`
 
 describe('an impossible world', () => {
   const system = fakeSystem()
@@ -44,19 +44,19 @@ describe('an impossible world', () => {
       'cards.0.frozenAt could not happen at 2026-03-15T11:30:00.000Z: Only an active card can be frozen; this one is expired',
     ],
     [
-      bought('at: -10d, status: captured'),
+      cardWithPurchase('at: -10d, status: captured'),
       'cards.0.purchases.0.at must not be before 2026-03-06T12:00:00.000Z, got 2026-03-05T12:00:00.000Z',
     ],
     [
-      bought('status: authorized'),
+      cardWithPurchase('status: authorized'),
       'cards.0.purchases.0.status must be reversed, because the hold lapsed at 2026-03-13T12:00:00.000Z, before the world begins',
     ],
     [
-      bought('status: captured, endedAt: -1d'),
+      cardWithPurchase('status: captured, endedAt: -1d'),
       'cards.0.purchases.0.endedAt must not be after 2026-03-13T12:00:00.000Z, when the hold lapsed',
     ],
     [
-      bought('at: -7d, status: captured'),
+      cardWithPurchase('at: -7d, status: captured'),
       'cards.0.purchases.0.status must be declined (decline: single_use_card_expired). The card has expired. Issue a new card',
     ],
     [
@@ -88,11 +88,11 @@ describe('an impossible world', () => {
       'subscriptions.0.paidAt must not be before createdAt, which is 2026-03-15T11:00:00.000Z',
     ],
     [
-      paidFor('history: [{ event: resumed, at: 2026-02-01 }]'),
+      paid('history: [{ event: resumed, at: 2026-02-01 }]'),
       'subscriptions.0.history.0 could not happen at 2026-02-01T00:00:00.000Z: A subscription that is active does not allow resume: its status must be needs_attention',
     ],
     [
-      paidFor('history: [{ event: canceled, at: 2026-02-02 }, { event: canceled, at: 2026-02-01 }]'),
+      paid('history: [{ event: canceled, at: 2026-02-02 }, { event: canceled, at: 2026-02-01 }]'),
       'subscriptions.0.history.1.at must not be before 2026-02-02T00:00:00.000Z, got 2026-02-01T00:00:00.000Z',
     ],
     [
@@ -109,17 +109,17 @@ describe('an impossible world', () => {
     ],
     ['createdAt: -500000d', 'createdAt must be in the years 1971 to 9995'],
     ['apiKeys: [{ expiresAt: +999999w }]', 'apiKeys.0.expiresAt must be in the years 1971 to 9995'],
-  ])('is refused, and nothing is filled: %s', async (more, reason) => {
+  ])('is refused, and nothing is filled: %s', async (fields, reason) => {
     const before = await readAllTables(store)
-    const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(more) })
-    await expect(service.seed(nothing)).rejects.toThrow(`The world is impossible: parties.0.${reason}.`)
+    const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(fields) })
+    await expect(service.seed(noSecrets)).rejects.toThrow(`The world is impossible: parties.0.${reason}.`)
     expect(await readAllTables(store)).toEqual(before)
   })
 
   it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('is refused if its clock shows %s', async (clock) => {
     const world = worldOf(`{ clock: ${clock}, parties: { acme: } }`)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
-    await expect(service.seed(nothing)).rejects.toThrow('clock must be in the years 1971 to 9995')
+    await expect(service.seed(noSecrets)).rejects.toThrow('clock must be in the years 1971 to 9995')
   })
 })
 
@@ -136,49 +136,49 @@ onEachDatabase('the world of a database', (database) => {
   const other = worldOf('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
   it('stays the same: a start with another world is refused, and the error names both', async () => {
-    const seeded = await start(one).seed(nothing)
-    expect(await start(one).seed(nothing)).toEqual({ ...seeded, isFirst: false })
+    const seeded = await start(one).seed(noSecrets)
+    expect(await start(one).seed(noSecrets)).toEqual({ ...seeded, isFirst: false })
     const both = /^The database has One \([0-9a-f]{16}\), but startup was given Other \([0-9a-f]{16}\)\. Start with/
-    await expect(start(other).seed(nothing)).rejects.toThrow(both)
+    await expect(start(other).seed(noSecrets)).rejects.toThrow(both)
     await expect(start(other).localAgentKey()).rejects.toThrow(both)
-    await expect(start().seed(nothing)).rejects.toThrow('was given the world of the package')
+    await expect(start().seed(noSecrets)).rejects.toThrow('was given the world of the package')
   })
 
   it("is the package's own by default, also before worlds were recorded", async () => {
-    await start().seed(nothing)
-    await expect(start(one).seed(nothing)).rejects.toThrow('The database has the world of the package, but')
+    await start().seed(noSecrets)
+    await expect(start(one).seed(noSecrets)).rejects.toThrow('The database has the world of the package, but')
     await store.transaction(({ db }) => db.updateTable('world').set({ digest: null }).execute())
-    await start().seed(nothing)
-    await expect(start(one).seed(nothing)).rejects.toThrow('The database has the world of the package, but')
+    await start().seed(noSecrets)
+    await expect(start(one).seed(noSecrets)).rejects.toThrow('The database has the world of the package, but')
   })
 
   it('has the secrets that the start is given, then those of the file, then derived ones', async () => {
     const secret = 'agent-key-of-the-file-0000'
     const world = worldOf(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
-    const seeded = await start(world).seed(nothing)
+    const seeded = await start(world).seed(noSecrets)
     expect(seeded).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[0-9a-f]{64}$/),
       agentKey: `ak_ntl_sandbox_${secret}`,
       isFirst: true,
     })
-    expect(await start(world).seed(nothing)).toEqual({ ...seeded, isFirst: false })
+    expect(await start(world).seed(noSecrets)).toEqual({ ...seeded, isFirst: false })
     const agentKey = 'agent-key-of-the-start-000'
-    const again = await start(world).seed({ ...nothing, agentKey: agentKey })
+    const again = await start(world).seed({ ...noSecrets, agentKey: agentKey })
     expect(again.agentKey).toBe(`ak_ntl_sandbox_${agentKey}`)
-    expect((await start(world).seed(nothing)).agentKey).toBeNull()
+    expect((await start(world).seed(noSecrets)).agentKey).toBeNull()
   })
 
   it('may have no agent and no keys; then nobody can act', async () => {
     const world = worldOf('parties: { acme: { apiKeys: [] } }')
-    expect(await start(world).seed(nothing)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
-    expect(await start(world).seed(nothing)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
+    expect(await start(world).seed(noSecrets)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
+    expect(await start(world).seed(noSecrets)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
     await expect(start(world).localAgentKey()).rejects.toThrow('parties have no agent with a key')
   })
 
   it('begins at its clock, which continues from there', async () => {
     const world = worldOf('{ clock: 2020-02-29T12:00:00Z, parties: { acme: { agents: { shopper: } } } }')
     const service = start(world)
-    const { apiKey } = await service.seed(nothing)
+    const { apiKey } = await service.seed(noSecrets)
     system.pass(60_000)
     const headers = { Authorization: `Bearer ${apiKey}` }
     const answer = await service.fetch(new Request('http://sandbox.test/simulations/clock', { headers }))

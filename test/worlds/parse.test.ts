@@ -23,7 +23,7 @@ function mistakes(source: string | object): readonly string[] {
 const secret = 'topsecret-topsecret-topsecret'
 
 /** Files of other programs that somebody may pass by mistake, or on purpose. */
-const others = [
+const foreignFiles = [
   'root:x:0:0:root:/root\ndaemon:x:1:1:passwords',
   '-----BEGIN PRIVATE KEY-----\npasswords\n-----END PRIVATE KEY-----',
   'passwords',
@@ -38,7 +38,7 @@ describe.each([
   ['scenarios', z.record(z.string(), z.strictObject({ task: z.string() }))],
   ['list', z.array(z.strictObject({ task: z.string() }))],
 ] as const)('another file in place of one with a %s', (_, schema) => {
-  it.each(others)('is refused, and %j is not shown', (text) => {
+  it.each(foreignFiles)('is refused, and %j is not shown', (text) => {
     let message = ''
     try {
       parseFile(text, 'other.txt', schema)
@@ -250,11 +250,11 @@ parties:
 
   it('is at most a megabyte, including expanded aliases', () => {
     expect(mistakes(`#${'x'.repeat(maxBytes)}`)).toEqual(['w.yaml is larger than 1 MiB, the limit for files.'])
-    const level = (name: string, of: string) => `${name}: &${name} [${Array(10).fill(of).join(', ')}]\n`
-    const laughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
+    const level = (name: string, item: string) => `${name}: &${name} [${Array(10).fill(item).join(', ')}]\n`
+    const billionLaughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
       level(name, at === 0 ? '1' : `*${all[at - 1]}`),
     )
-    expect(mistakes(laughs.join(''))).toEqual([
+    expect(mistakes(billionLaughs.join(''))).toEqual([
       'w.yaml:5:7 cannot be read: the file has more than 100000 values after its aliases are expanded.',
     ])
     const merges = `a: &a {x: [${Array(100).fill(1).join()}]}\nparties: [${Array(1000).fill('{<<: *a}').join()}]`
@@ -339,38 +339,38 @@ function worldFile() {
     fc.constantFrom('yes', 'null', '012', '1e3', '~', '- a', 'a: b', '# a', '*a', '2026-01-31', '<<', "it's", '"'),
   )
   const cents = fc.integer({ min: 0, max: 1_000_000 })
-  const moment = fc.constantFrom('-3d', '+2h', '2026-01-31', '2026-01-31T09:00:00Z', '2026-01-31T09:00:00.123+02:00')
+  const time = fc.constantFrom('-3d', '+2h', '2026-01-31', '2026-01-31T09:00:00Z', '2026-01-31T09:00:00.123+02:00')
   const tags = fc.dictionary(fc.stringMatching(/^[A-Za-z0-9][\w.:/ -]{0,9}$/), words, { maxKeys: 3 })
-  const some = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] })
+  const optional = (fields: Record<string, fc.Arbitrary<unknown>>) => fc.record(fields, { requiredKeys: [] })
   const names = ['one', 'two', 'null', 'true', 'constructor', 'toString', 'e1']
-  const things = (fields: Record<string, fc.Arbitrary<unknown>>) =>
+  const many = (fields: Record<string, fc.Arbitrary<unknown>>) =>
     fc.oneof(
       fc
         .uniqueArray(fc.constantFrom(...names), { maxLength: 3 })
-        .chain((refs) => fc.tuple(...refs.map((ref) => some(fields).map((thing) => ({ ref, ...thing }))))),
-      fc.dictionary(fc.constantFrom(...names), fc.option(some(fields), { freq: 6 }), { maxKeys: 3 }),
+        .chain((refs) => fc.tuple(...refs.map((ref) => optional(fields).map((thing) => ({ ref, ...thing }))))),
+      fc.dictionary(fc.constantFrom(...names), fc.option(optional(fields), { freq: 6 }), { maxKeys: 3 }),
     )
   const party = {
     type: fc.constantFrom('ORG', 'PERSON'),
     displayName: words,
-    createdAt: moment,
+    createdAt: time,
     issuedCardsEnabled: fc.boolean(),
-    limits: some({
+    limits: optional({
       perTransaction: fc.option(cents.map((amount) => amount + 1)),
       perDay: cents.map((amount) => amount + 1),
     }),
-    wallets: things({ displayName: words, balance: cents, tags, status: fc.constantFrom('active', 'frozen') }).filter(
+    wallets: many({ displayName: words, balance: cents, tags, status: fc.constantFrom('active', 'frozen') }).filter(
       (fields) => Object.keys(fields as object).length > 0,
     ),
-    agents: things({ name: words, description: words, tags, createdAt: moment, keys: things({ expiresAt: moment }) }),
-    apiKeys: things({ name: words, scopes: fc.uniqueArray(fc.constantFrom(...scopes)), tags }),
-    deposits: things({ at: moment })
+    agents: many({ name: words, description: words, tags, createdAt: time, keys: many({ expiresAt: time }) }),
+    apiKeys: many({ name: words, scopes: fc.uniqueArray(fc.constantFrom(...scopes)), tags }),
+    deposits: many({ at: time })
       .map((fields) => (Array.isArray(fields) ? fields : Object.values(fields)))
       .map((entries) => entries.map((one, at) => ({ ...(one as object), amount: at + 1 }))),
   }
   return fc
     .record(
-      { name: words, rehearsal: fc.boolean(), clock: fc.constant('2026-01-31T09:00:00Z'), parties: things(party) },
+      { name: words, rehearsal: fc.boolean(), clock: fc.constant('2026-01-31T09:00:00Z'), parties: many(party) },
       { requiredKeys: ['parties'] },
     )
     .filter(({ parties }) => Object.keys(parties as object).length > 0)
@@ -423,10 +423,10 @@ function anyText(): fc.Arbitrary<string> {
     'agents',
     'ref',
   )
-  const brokenFiles = fc.tuple(worldFile(), fc.nat(), fc.nat(9), piece).map(([file, at, cut, instead]) => {
+  const brokenFiles = fc.tuple(worldFile(), fc.nat(), fc.nat(9), piece).map(([file, at, cut, replacement]) => {
     const text = stringify(file)
     const from = at % text.length
-    return `${text.slice(0, from)}${instead}${text.slice(from + cut)}`
+    return `${text.slice(0, from)}${replacement}${text.slice(from + cut)}`
   })
   return fc.oneof(
     brokenFiles,

@@ -10,14 +10,14 @@ import { createWorld } from '../support/world.ts'
 const amount = fc.integer({ min: 1, max: 5_000 })
 const price = fc.integer({ min: 50, max: 5_000 })
 /** Generates a time some days and hours before the world begins. */
-const moment = (first: number, last: number) =>
-  fc.tuple(fc.integer({ min: first, max: last }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
-const text = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`
-const when = moment(0, 60).map(text)
+const moment = (min: number, max: number) =>
+  fc.tuple(fc.integer({ min, max }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
+const asOffset = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`
+const when = moment(0, 60).map(asOffset)
 /** A balance larger than the total of all payments from it. */
 const balance = fc.option(fc.integer({ min: 500_000, max: 900_000 }), { nil: undefined })
 
-const purchase = fc.record({ part: fc.integer({ min: 1, max: 999 }), back: fc.integer({ min: 1, max: 999 }) })
+const purchase = fc.record({ captured: fc.integer({ min: 1, max: 999 }), refunded: fc.integer({ min: 1, max: 999 }) })
 const card = fc.record({
   maximumAmount: fc.constant(5_000),
   merchant: fc.constantFrom('Books', 'Toys'),
@@ -27,14 +27,14 @@ const card = fc.record({
 
 /** Returns a card as a world file has it, with a purchase that ends immediately. */
 function cardOf({ issued, bought, ...fields }: typeof card extends fc.Arbitrary<infer C> ? C : never) {
-  const purchases = (bought ? [bought] : []).map(([status, { part, back }]) => ({
+  const purchases = (bought ? [bought] : []).map(([status, { captured, refunded }]) => ({
     amount: 1_000,
     status,
-    ...(status === 'partially_captured' ? { captured: part } : {}),
+    ...(status === 'partially_captured' ? { captured } : {}),
     ...(status === 'declined' ? { decline: 'insufficient_funds' } : {}),
-    ...(status.endsWith('captured') ? { refunds: [{ amount: Math.min(part, back) }] } : {}),
+    ...(status.endsWith('captured') ? { refunds: [{ amount: Math.min(captured, refunded) }] } : {}),
   }))
-  return { ...fields, agent: 'agent', issuedAt: text(issued), purchases }
+  return { ...fields, agent: 'agent', issuedAt: asOffset(issued), purchases }
 }
 
 const payment = fc.record({
@@ -101,17 +101,17 @@ const file = fc.record({ a: party, b: party, c: party }).map((parties) => ({
 
 onEachDatabase('any world', (database) => {
   it('has books that agree, and the balances of its file', async () => {
-    const filled = fc.asyncProperty(file, async (written) => {
-      const read = worldSchema.parse(written)
-      const world = await createWorld(database, { world: read })
+    const filled = fc.asyncProperty(file, async (generated) => {
+      const declared = worldSchema.parse(generated)
+      const world = await createWorld(database, { world: declared })
       try {
         const { wallets } = await proveBooks(world.store)
-        const has = new Map(wallets.map(({ displayName, availableCents }) => [displayName, availableCents]))
-        const declaredWallets = read.parties
+        const actualCents = new Map(wallets.map(({ displayName, availableCents }) => [displayName, availableCents]))
+        const declaredWallets = declared.parties
           .flatMap((one) => one.wallets ?? [])
           .filter(({ balance: cents }) => cents !== undefined)
         for (const { displayName = '', balance: cents } of declaredWallets)
-          expect(has.get(displayName), displayName).toBe(cents)
+          expect(actualCents.get(displayName), displayName).toBe(cents)
       } finally {
         await world.drop()
       }
