@@ -26,7 +26,7 @@ onEachDatabase('webhooks', (database) => {
     await world.drop()
   })
 
-  /** Returns whether the message is signed with the secret, according to the package that receivers use. */
+  /** Returns whether the package that receivers use accepts the message's signature with the given secret. */
   const isSignedBy = (secret: string, { text, headers }: Received) => {
     vi.useFakeTimers({ toFake: ['Date'], now: world.system.now() })
     try {
@@ -38,17 +38,17 @@ onEachDatabase('webhooks', (database) => {
     }
   }
 
-  test('end without waiting for a timer, which keeps no process alive', async () => {
+  test('background deliveries can be stopped while they wait for a timer', async () => {
     const { deliveries } = world.service
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     deliveries.start()
-    // An event wakes the deliveries, which then wait for the next one.
+    // The event wakes the deliveries. They then wait for a timer, which never fires in this test.
     await world.post('/wallets', { displayName: 'New' }, { key: world.apiKey })
     await hooks.events('wallet.created')
     await deliveries.stop()
   })
 
-  test('get each event once, in order, signed as Standard Webhooks specify', async () => {
+  test('a webhook gets each event once, in order, signed as Standard Webhooks specifies', async () => {
     const hook = await hooks.create()
     const wallets = [
       await hooks.createWallet('One'),
@@ -85,7 +85,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.deliveries(hook, '?limit=1')).toMatchObject([delivered])
   })
 
-  test('get their enabled types, from creation until deletion', async () => {
+  test('a webhook gets only events of its enabled types, from its creation until its deletion', async () => {
     await hooks.createWallet()
     const hook = await hooks.create({ enabledEvents: ['agent_card.created'] })
     await hooks.createWallet()
@@ -107,13 +107,13 @@ onEachDatabase('webhooks', (database) => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  test('that were disabled resume waiting deliveries, without events from that time', async () => {
+  test('a re-enabled webhook gets its pending deliveries, but no events from the time when it was disabled', async () => {
     const hook = await hooks.create()
     const before = await hooks.createWallet()
     receiver.answer(500)
     await hooks.deliver()
     await hooks.change(hook, { status: 'DISABLED' })
-    await hooks.createWallet('Unheard')
+    await hooks.createWallet('Missed')
     receiver.answer(200)
     await hooks.sendLater(3600)
     expect(receiver.received).toHaveLength(1)
@@ -124,7 +124,7 @@ onEachDatabase('webhooks', (database) => {
     expect(hooks.receivedIds()).toEqual([before, before, after])
   })
 
-  test('that fail occasionally get the rest in the same turn; several failures in a row end it', async () => {
+  test("occasional failures do not delay a webhook's other deliveries, but five failures in a row do", async () => {
     const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
     const { partyId } = await world.whoami(world.apiKey)
     const key = { partyId, id: hook.id }
@@ -145,11 +145,11 @@ onEachDatabase('webhooks', (database) => {
     for (let count = 0; count < 8; count++) wallets.push(await hooks.createWallet(`Later ${count}`))
     receiver.answer(500)
     expect(await attemptInOneTurn()).toHaveLength(5)
-    // The service now knows that this delivery failed.
+    // The webhook was failing already, so one failure is enough to end the second turn.
     expect(await attemptInOneTurn()).toHaveLength(1)
   })
 
-  test('are retried after growing pauses, until the receiver accepts', async () => {
+  test('a failed delivery is retried after longer and longer pauses until the receiver accepts it', async () => {
     const hook = await hooks.create()
     await hooks.createWallet()
     receiver.answer(503)
@@ -171,7 +171,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
   })
 
-  test('that accept nothing for two days are disabled, with an event and a log line', async () => {
+  test('a webhook whose receiver accepts nothing for two days is disabled, with an event and a log line', async () => {
     const dead = await hooks.create()
     const other = await openReceiver()
     await hooks.create({ url: other.url, enabledEvents: ['webhook.disabled'] })
@@ -179,7 +179,7 @@ onEachDatabase('webhooks', (database) => {
     receiver.answer(500)
     await hooks.deliver()
     for (let hour = 0; hour < 47; hour++) await hooks.sendLater(3600)
-    const pendingWallet = await hooks.createWallet('Waits')
+    const pendingWallet = await hooks.createWallet('Pending')
     expect(await hooks.read(dead)).toMatchObject({ status: 'ENABLED' })
     for (let hour = 47; hour <= 56; hour++) await hooks.sendLater(3600)
 
@@ -192,14 +192,14 @@ onEachDatabase('webhooks', (database) => {
     receiver.answer(200)
     await hooks.sendLater(twoDays)
     expect(receiver.received).toHaveLength(attempts)
-    // After the receiver is repaired, waiting deliveries are sent.
+    // Pending deliveries are sent once the receiver works and the webhook is enabled again.
     await hooks.change(dead, { status: 'ENABLED' })
     await hooks.deliver()
     expect(hooks.receivedIds().slice(attempts)).toContain(pendingWallet)
     await other.close()
   })
 
-  test('that accept all but one event lose only that one', async () => {
+  test('a webhook whose receiver rejects only one event loses only that event', async () => {
     const hook = await hooks.create()
     const poison = await hooks.createWallet('Poison')
     receiver.answer(({ json }) => (json.resourceId === poison ? 500 : 200))
@@ -214,7 +214,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.read(hook)).toMatchObject({ status: 'ENABLED' })
   })
 
-  test('that answer 410 are disabled at once', async () => {
+  test('a webhook whose receiver answers 410 is disabled at once', async () => {
     const hook = await hooks.create()
     await hooks.createWallet()
     receiver.answer(410)
@@ -223,7 +223,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.deliveries(hook)).toMatchObject([{ status: 'failed', attempts: 1, lastResponseStatus: 410 }])
   })
 
-  test('are signed with both secrets while one replaces the other', async () => {
+  test('messages are signed with both the old and the new secret until the old one expires', async () => {
     const hook = await hooks.create()
     const rotate = async (expiresInSeconds: number) => {
       const path = `/webhooks/${hook.id}/rotate-secret`
@@ -249,7 +249,7 @@ onEachDatabase('webhooks', (database) => {
     expect(secrets.map((secret) => isSignedBy(secret, receiver.received[2] as Received))).toEqual([false, false, true])
   })
 
-  test('keep their secrets when the root key is rotated; new secrets come from the new one', async () => {
+  test('webhooks keep their secrets when the root key is rotated; new webhooks use the new root key', async () => {
     const hook = await hooks.create()
     await world.service.rotateKeys()
     await hooks.createWallet()
@@ -267,7 +267,7 @@ onEachDatabase('webhooks', (database) => {
     ).toEqual([false, true])
   })
 
-  test('are served by one of several processes, and by another one if that is gone', async () => {
+  test('only the process that holds the lease sends deliveries, until the lease expires or is released', async () => {
     await hooks.create()
     const other = await anotherProcess(world, world.system)
     const wallets = [await hooks.createWallet()]
@@ -279,7 +279,7 @@ onEachDatabase('webhooks', (database) => {
     world.system.pass(3_000)
     await other.service.deliveries.once()
     expect(hooks.receivedIds()).toEqual(wallets)
-    // A process that ends releases the lease.
+    // A process releases the lease when it stops.
     await other.service.deliveries.stop()
     wallets.push(await hooks.createWallet())
     world.system.pass(1_000)
@@ -288,7 +288,7 @@ onEachDatabase('webhooks', (database) => {
     await other.drop()
   })
 
-  test('get due effects, and end with the process', async () => {
+  test('due deliveries are sent in the background while the process runs, and no longer once it stops', async () => {
     await hooks.create()
     world.service.deliveries.start()
     const wallet = await hooks.createWallet()
@@ -299,14 +299,14 @@ onEachDatabase('webhooks', (database) => {
     expect(hooks.receivedIds()).toEqual([wallet])
   })
 
-  test('stay when the sandbox is reset; waiting deliveries are dropped, and the new world is sent', async () => {
+  test('webhooks survive the restore of a snapshot, but pending deliveries are dropped', async () => {
     const hook = await hooks.create()
     const asParty = { key: world.apiKey }
     expect((await world.post('/simulations/snapshots', { name: 'before' }, asParty)).status).toBe(200)
     receiver.answer(500)
-    await hooks.createWallet('Waits')
+    await hooks.createWallet('Pending')
     await hooks.deliver()
-    await hooks.createWallet('Not looked at')
+    await hooks.createWallet('Not processed yet')
     expect((await world.send('POST', '/simulations/snapshots/before/restore', asParty)).status).toBe(200)
     receiver.answer(200)
     const sent = receiver.received.length
@@ -316,7 +316,7 @@ onEachDatabase('webhooks', (database) => {
     expect(await hooks.deliveries(hook, '?status=failed')).toMatchObject([{ attempts: 1, eventType: 'wallet.created' }])
   })
 
-  test('can get an event again, and a test event that is not enabled', async () => {
+  test('an event can be resent, and a webhook gets a test event even if that type is not enabled', async () => {
     const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
     const other = await openReceiver()
     await hooks.create({ url: other.url })
@@ -338,7 +338,7 @@ onEachDatabase('webhooks', (database) => {
     await other.close()
   })
 
-  test('lose the results of deliveries after 30 days', async () => {
+  test('the results of deliveries are deleted after 30 days', async () => {
     const hook = await hooks.create()
     await hooks.createWallet()
     await hooks.deliver()

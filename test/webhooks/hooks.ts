@@ -7,7 +7,7 @@ export interface Hook {
   secret: string
 }
 
-/** Returns functions that call the API's webhook operations. */
+/** Returns functions that manage webhooks and deliveries as the world's party, and read what the receiver got. */
 export function webhookHelpers(world: World, receiver: Receiver) {
   const party = { key: world.apiKey }
   const read = async (path: string) => (await world.get(path, party)).json.data
@@ -25,14 +25,14 @@ export function webhookHelpers(world: World, receiver: Receiver) {
     read: async ({ id }: Hook) => (await read(`/webhooks/${id}`)).attributes,
     deliveries: async ({ id }: Hook, query = ''): Promise<Record<string, unknown>[]> =>
       (await read(`/webhooks/${id}/deliveries${query}`)).map((one: { attributes: object }) => one.attributes),
-    /** Creates a wallet, which is one event. Returns the wallet's id. */
+    /** Creates a wallet, which records one event. Returns the wallet's id. */
     createWallet: async (displayName = 'Savings'): Promise<string> => {
       const answer = await world.post('/wallets', { displayName }, party)
       expect(answer.status, answer.text).toBeLessThan(300)
       return answer.json.data.id
     },
     deliver: () => world.service.deliveries.once(),
-    /** Lets real time pass, and sends the deliveries that are then due. */
+    /** Advances the test's clock, then sends the deliveries that are due. */
     sendLater: async (seconds: number) => {
       world.system.pass(seconds * 1000)
       await world.service.deliveries.once()

@@ -9,7 +9,7 @@ let world: World
 let receiver: Receiver
 let hooks: WebhookHelpers
 let sent: number
-/** The receiver answers the first message once this is resolved. */
+/** Delays the answer to the first message until the test resolves it. */
 let firstAnswer: PromiseWithResolvers<void>
 
 beforeEach(async () => {
@@ -37,10 +37,10 @@ const resend = async () => {
   expect(answered.status, answered.text).toBe(200)
 }
 
-test('a resent event gets its own turn while another turn ends', async () => {
+test('a resend is not lost if it commits while the result of the first delivery is being stored', async () => {
   const delivering = hooks.deliver()
   await expect.poll(() => sent).toBe(1)
-  // The resend has added its delivery, but has not committed yet.
+  // The lock blocks the resend after it has added its delivery, but before it commits.
   const held = await holdLocks(world.url, 'lock table "activity" in exclusive mode')
   const again = resend()
   await held.waitUntilBlocked(1)
@@ -52,7 +52,7 @@ test('a resent event gets its own turn while another turn ends', async () => {
   expect(sent).toBe(2)
 })
 
-test('a resent event gets its turn while an unwanted event is read', async () => {
+test('a resend is not lost if it commits while the webhook skips an event whose type is not enabled', async () => {
   firstAnswer.resolve()
   await hooks.deliver()
   const renamed = await world.send('PATCH', '/parties/me', { key: world.apiKey, attributes: { displayName: 'New' } })

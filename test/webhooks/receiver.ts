@@ -1,12 +1,12 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** A request that a receiver got. */
+/** A request that the receiver got. */
 export interface Received {
   path: string
   headers: IncomingHttpHeaders
   text: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests read the parts by name and compare it whole.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read single fields and also compare the whole body.
   json: any
 }
 
@@ -14,9 +14,9 @@ export interface Received {
 export interface Receiver {
   url: string
   readonly received: Received[]
-  /** Sets the answer to later requests: a status with headers, or no answer at all. */
+  /** Sets the answer to later requests: a status with headers, or no answer ('never'). */
   answer(status: number | 'never' | ((received: Received) => number | 'never'), headers?: Record<string, string>): void
-  /** Returns the number of connections that were ever opened to it. */
+  /** Returns how many connections were ever opened to the receiver. */
   connections(): number
   close(): Promise<void>
 }

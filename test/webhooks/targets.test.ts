@@ -12,7 +12,7 @@ import { createWorld, type World } from '../support/world.ts'
 import { webhookHelpers } from './hooks.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
-describe('the addresses that webhooks can have', () => {
+describe('creating a webhook', () => {
   let world: World
   afterEach(() => world.drop())
 
@@ -31,7 +31,7 @@ describe('the addresses that webhooks can have', () => {
     ['https://2852039166/', 'is not an address on the public internet'],
     ['https://0x7f.1/', 'is on the machine that the service runs on, not on the public internet'],
     ['https://user:password@hooks.example.com/', 'has a user name or password in it'],
-  ])('are not %s', async (url, why) => {
+  ])('a webhook cannot have the address %s', async (url, why) => {
     const error = await creationError(url, url.includes('0x7f') ? 'production' : 'sandbox')
     expect(error).toMatchObject({ status: '422', source: { pointer: '/data/attributes/url' } })
     expect(error.detail).toContain(`url ${why}`)
@@ -39,7 +39,7 @@ describe('the addresses that webhooks can have', () => {
     expect(error.detail).not.toContain('password@')
   })
 
-  test('accept known types, and get the nearest one for an unknown type', async () => {
+  test('an unknown event type is refused, and the error suggests the most similar known type', async () => {
     world = await createWorld(sqlite)
     const attributes = { url: 'https://hooks.example.com/', enabledEvents: ['payment.completed', 'payment.complete'] }
     const answer = await world.post('/webhooks', attributes, { key: world.apiKey })
@@ -49,7 +49,7 @@ describe('the addresses that webhooks can have', () => {
     expect(answer.json.errors[0].detail).toContain('payment.completed')
   })
 
-  test('are a hundred for a party at most', async () => {
+  test('a party can have at most 100 webhooks', async () => {
     world = await createWorld(sqlite)
     const attributes = { url: 'https://hooks.example.com/', enabledEvents: ['*'] }
     const answers = []
@@ -60,9 +60,9 @@ describe('the addresses that webhooks can have', () => {
   })
 })
 
-/** Addresses to which no service delivers, wherever it runs. */
+/** Addresses that every service refuses, wherever it runs. */
 const nowhere = [
-  'no address',
+  'not an address',
   'http://hooks.example.com/',
   'ftp://localhost/',
   'https://user:password@hooks.example.com/',
@@ -92,14 +92,14 @@ const here = [
 
 const good = 'https://hooks.example.com/'
 
-test('no address of the table is accepted where it must not be', () => {
+test('localhost addresses are accepted only where they are allowed, and malformed or private addresses nowhere', () => {
   const accepted = (urls: readonly string[], mayStayHere: boolean) =>
     urls.filter((url) => addressProblem(url, mayStayHere) === undefined)
   expect(accepted([good, ...here, ...nowhere], true)).toEqual([good, ...here])
   expect(accepted([good, ...here, ...nowhere], false)).toEqual([good])
 })
 
-onEachDatabase('an address is refused alike when a webhook is created, updated and delivered to', (database) => {
+onEachDatabase('checks of webhook addresses', (database) => {
   const services = [
     { publicUrl: 'http://127.0.0.1:4010', environment: 'sandbox', mayStayHere: true },
     { publicUrl: 'http://sandbox.invalid', environment: 'sandbox', mayStayHere: true },
@@ -108,7 +108,7 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
     { publicUrl: 'http://127.0.0.1:4010', environment: 'production', mayStayHere: false },
   ] as const
   test.each(services.map((service, from) => ({ ...service, from })))(
-    'by the $environment at $at',
+    'a $environment service at $publicUrl refuses the same addresses at creation, update and delivery',
     async ({ publicUrl, environment, mayStayHere, from }) => {
       const [far, near] = [sampleOf(nowhere, 6, from), sampleOf(here, 6, from)]
       const refused = mayStayHere ? far : [...far, ...near]
@@ -132,12 +132,12 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
         expect((await update(url)).status, url).toBe(200)
       }
 
-      // These addresses were accepted earlier, by a service with another public address.
       for (const { id } of (await world.get('/webhooks?limit=100', party)).json.data) {
         await world.send('DELETE', `/webhooks/${id}`, party)
       }
       const hooks = await Promise.all(refused.map(async (url) => ({ url, id: (await create(good)).json.data.id })))
       const partyId = (await world.whoami(world.apiKey)).partyId
+      // Stores the refused addresses directly, as if the service had accepted them under another public address.
       await world.store.transaction(async (tx) => {
         for (const { id, url } of hooks) {
           const before = await findWebhook(tx, { partyId, id })
@@ -158,7 +158,7 @@ onEachDatabase('an address is refused alike when a webhook is created, updated a
   )
 })
 
-test('a webhook cannot have a port that fetch refuses', () => {
+test('the ports that a webhook address cannot have are exactly those that fetch refuses', () => {
   const all = Array.from({ length: 65_535 }, (_, index) => index + 1)
   const refused = all.filter((port) => addressProblem(`https://hooks.example.com:${port}/`, false) !== undefined)
   expect(refused).toEqual([...badPortsSet].map(Number))
@@ -177,19 +177,19 @@ test.each([
   ],
   ...['192.168.0.1', '198.19.255.255', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
   ...['::', '::1', '::7f00:1', '::ffff:10.0.0.1', '64:ff9b::a00:1', '64:ff9b:1::1', '100::1', '2001::1', '2001:db8::1'],
-  ...['2002:a00:1::', '3fff::1', '5f00::1', 'fc00::1', 'fe80::1', 'fec0::1', 'ff02::1', 'no address'],
-])('%s is not of the public internet', (address) => {
+  ...['2002:a00:1::', '3fff::1', '5f00::1', 'fc00::1', 'fe80::1', 'fec0::1', 'ff02::1', 'not an address'],
+])('"%s" is not a public IP address', (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })
 
 test.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700:4700::1111', '2a00:1450:4001::1'])(
-  '%s is of the public internet',
+  '"%s" is a public IP address',
   (address) => {
     expect(isPublicAddress(address)).toBe(true)
   },
 )
 
-test('nothing connects to this machine if that is not allowed, even for a webhook of another environment', async () => {
+test('the sender does not connect to localhost if the message forbids it', async () => {
   const receiver = await openReceiver()
   const url = `https://localhost:${new URL(receiver.url).port}/`
   const message = { url, headers: {}, body: '{}', mayStayHere: false }
@@ -200,12 +200,12 @@ test('nothing connects to this machine if that is not allowed, even for a webhoo
   await receiver.close()
 })
 
-onEachDatabase('deliveries go', (database) => {
+onEachDatabase('connections of webhook deliveries', (database) => {
   let world: World
   let receiver: Receiver
   let addressLists: Record<string, string[][]>
   const lookedUp: string[] = []
-  /** Resolves names to the addresses that a test sets. Each call takes the next list; the last list is repeated. */
+  /** Resolves a name to the addresses that the test sets. Each call takes the next list; the last list is repeated. */
   const lookup = ((name: string, options: { all?: boolean }, callback: (...found: unknown[]) => void) => {
     lookedUp.push(name)
     const lists = addressLists[name] ?? [['127.0.0.1']]
@@ -234,10 +234,13 @@ onEachDatabase('deliveries go', (database) => {
   }
 
   test.each([
-    ['a name of this machine', { 'hooks.example.com': [['127.0.0.1']] }],
-    ['a name with one private address', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
-    ['a name that resolved to another address before', { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] }],
-  ])('not to %s: nothing connects there', async (_, lists) => {
+    ['a host name that resolves to this machine', { 'hooks.example.com': [['127.0.0.1']] }],
+    ['a host name that also resolves to a private address', { 'hooks.example.com': [['8.8.8.8', '10.0.0.1']] }],
+    [
+      'a host name that resolves to this machine first and to a public address later',
+      { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] },
+    ],
+  ])('nothing connects to %s', async (_, lists) => {
     addressLists = lists
     const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })
@@ -245,20 +248,20 @@ onEachDatabase('deliveries go', (database) => {
     expect(receiver.connections()).toBe(0)
   })
 
-  test('to the checked address: a name is looked up once for each connection', async () => {
+  test('a host name is looked up once for each connection, which uses the address that was checked', async () => {
     lookedUp.length = 0
     await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(lookedUp).toEqual(['localhost'])
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('not if localhost resolves to another machine', async () => {
+  test('a delivery to localhost fails if the name resolves to another machine', async () => {
     addressLists = { localhost: [['8.8.8.8']] }
     const delivery = await deliveryTo(receiver.url.replace('127.0.0.1', 'localhost'))
     expect(delivery?.lastError).toContain('not an https address on the public internet')
   })
 
-  test('only to the given address: redirects are not followed', async () => {
+  test('deliveries do not follow redirects', async () => {
     const other = await openReceiver()
     receiver.answer(307, { Location: other.url })
     const delivery = await deliveryTo(receiver.url)
@@ -268,7 +271,7 @@ onEachDatabase('deliveries go', (database) => {
     await other.close()
   })
 
-  test('on although a receiver never answers', async () => {
+  test('a delivery times out if the receiver never answers', async () => {
     await world.drop()
     world = await createWorld(database, { send: createSender({ timeoutMs: 50 }) })
     receiver.answer('never')
@@ -277,7 +280,7 @@ onEachDatabase('deliveries go', (database) => {
     expect(delivery?.lastError).toBe('It did not answer within 0.05 s.')
   })
 
-  test('to one receiver although another one is unreachable', async () => {
+  test('an unreachable receiver does not stop deliveries to another one', async () => {
     const closedReceiver = await openReceiver()
     await closedReceiver.close()
     const hooks = webhookHelpers(world, receiver)
@@ -293,7 +296,7 @@ onEachDatabase('deliveries go', (database) => {
     expect((await hooks.deliveries(unreachable)).at(-1)?.lastError).toBe('Nothing listens at its address (ECONNREFUSED).')
   })
 
-  test('to all others while one receiver delays its answer', async () => {
+  test('a receiver that does not answer does not delay deliveries to another one', async () => {
     const other = await openReceiver()
     const hooks = webhookHelpers(world, other)
     receiver.answer('never')

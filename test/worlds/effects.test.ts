@@ -8,7 +8,7 @@ const weekly = (paidAt: string) =>
   `      - { description: Gym, every: { unit: week, count: 1 }, amount: 2000, taxAmount: 150, paidAt: ${paidAt} }\n`
 const gym = 'clock: 2026-03-02T09:00:00Z\nparties:\n  gym:\n    subscriptions:\n'
 
-onEachDatabase('a world', (database) => {
+onEachDatabase('limits of a world file', (database) => {
   const refusal = async (world: string) => {
     const { url, drop } = await database.createEmpty()
     const opening = createSandbox({ world, database: url, port: false })
@@ -19,15 +19,15 @@ onEachDatabase('a world', (database) => {
       },
       (error: Error) => error.message,
     )
-    // The database still accepts another world, so no effect of the refused one was stored.
+    // The database accepts another world only because nothing of the refused world was stored.
     const next = await createSandbox({ database: url, port: false })
     await next.close()
     await drop()
     return result
   }
 
-  // This shorter test comes first, so that PostgreSQL runs it outside the deep run.
-  test('with more than 100 passwords is refused at the first one above the limit, and no password is shown', async () => {
+  // Outside the deep run, PostgreSQL runs only the first test, so the shorter one comes first.
+  test('a world with more than 100 passwords is refused at the 101st, and the error shows no password', async () => {
     const users = Array.from(
       { length: 101 },
       (_, at) => `      - { email: u${at}@b.example, password: a-password-${at} }\n`,
@@ -39,9 +39,9 @@ onEachDatabase('a world', (database) => {
     expect(message).not.toContain('a-password')
   })
 
-  test('that causes more than 100,000 effects is refused with its place before any is replayed', async () => {
+  test('the refusal of a world with more than 100,000 effects gives the position in the file', async () => {
     const message = await refusal(gym + weekly('1971-01-01').repeat(isDeep ? 1200 : 40))
-    // Each subscription is billed 2,879 times before the world begins, so the 35th is the first beyond the limit.
+    // Each subscription is billed 2,879 times before the world begins, so the 35th subscription exceeds the limit.
     expect(message).toMatch(
       /^world:39:9 parties\.gym\.subscriptions\[34\] exceeds the limit of 100000 effects before the world begins;/,
     )
@@ -49,7 +49,7 @@ onEachDatabase('a world', (database) => {
   })
 })
 
-test('100,000 effects are accepted, and one more is not', () => {
+test('a history accepts 100,000 effects and refuses one more', () => {
   const event = { atMs: 0, path: ['parties', 0], postings: [], apply: async () => {} }
   const history = new History()
   for (let count = 0; count < 100_000; count++) history.add(event)

@@ -14,11 +14,11 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { everything } from './reading.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name and compare them whole.
+// biome-ignore lint/suspicious/noExplicitAny: tests read single fields of an answer and also compare whole answers.
 type Found = any
 
-/** Checks that all of test/worlds/everything.yaml exists when the service starts, and can be read and used. */
-onEachDatabase('a world with everything in it', (database) => {
+/** Checks that a new service has every record of test/worlds/everything.yaml, and that the records can be used. */
+onEachDatabase('the world of everything.yaml', (database) => {
   let world: World
 
   beforeAll(async () => {
@@ -39,7 +39,7 @@ onEachDatabase('a world with everything in it', (database) => {
   const subscription = (description: string) =>
     findId('/subscriptions', ({ terms }: Found) => terms.description === description)
 
-  it('has a suspended party, and the records that the suspension ended', async () => {
+  it('a suspended party cannot pay, its invitation is canceled, and a removed user cannot sign in', async () => {
     const key = 'ak_ntl_sandbox_agent-key-of-fred-0000000000000'
     const { data } = (await world.get('/parties/me', { key })).json
     expect(data.attributes).toMatchObject({ status: 'SUSPENDED', partyType: 'PERSON' })
@@ -54,7 +54,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect((await world.get('/whoami', removed)).status).toBe(401)
   })
 
-  it('has each existing status', async () => {
+  it('the world has a record in every possible status', async () => {
     const tables = await readAllTables(world.store)
     const inTable = (table: string, column: string) => {
       const values = (tables.get(table) ?? []).map((row) => row[column])
@@ -87,7 +87,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(attention.sort()).toEqual(sorted(attentionReasons))
   })
 
-  it('has consistent books, and the balances of the file', async () => {
+  it('the books are consistent, and the wallets have the balances of the file', async () => {
     await proveBooks(world.store)
     const wallets = (await list('/wallets')).map(({ displayName, status, balance: { available, total } }) => {
       return [displayName, status, available, total]
@@ -96,12 +96,12 @@ onEachDatabase('a world with everything in it', (database) => {
       ['gone', 'closed', 0, 0],
       ['locked', 'frozen', 1234, 1234],
       ['savings', 'active', 70_000, 70_000],
-      // The total also has the amounts held for the authorized purchase (80.00) and the unclaimed payment (7.00).
+      // The total includes the amounts held for the authorized purchase (80.00) and the unclaimed payment (7.00).
       ['Main', 'active', 500_000, 508_700],
     ])
   })
 
-  it('is listed by the API as the file says', async () => {
+  it('the API lists the records with the statuses that the file gives or implies', async () => {
     const statuses = async (path: string) => countEach((await list(path)).map(({ status }) => status))
     expect(await statuses('/agents')).toEqual({ ACTIVE: 2, REVOKED: 1 })
     expect(await statuses('/api-keys')).toEqual({ ACTIVE: 3, REVOKED: 1 })
@@ -145,7 +145,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect((await list('/transactions?type=payment')).length).toBeGreaterThan(20)
   })
 
-  it('has the ids, names, tags and times of the file', async () => {
+  it('the records have the ids, names, tags and times of the file', async () => {
     expect(await world.whoami()).toMatchObject({
       partyId: 'pty_00000000000000000000000000000001',
       agentId: 'agt_00000000000000000000000000000001',
@@ -166,7 +166,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect((await one('/simulations/clock')).now).toMatch(/^2026-03-15T12:/)
   })
 
-  it("accepts the file's secrets until they end", async () => {
+  it('the secrets of the file are accepted until they expire or are revoked', async () => {
     const status = async (key: string) => (await world.get('/whoami', { key })).status
     for (const key of [
       asUser.key,
@@ -188,7 +188,7 @@ onEachDatabase('a world with everything in it', (database) => {
     }
   })
 
-  it('opens the pages whose tokens the file gives, and has customers by grants and by invitations', async () => {
+  it('tokens from the file open pages, passwords are hashed, and grants and accepted invitations create customers', async () => {
     const page = async (path: string) => (await world.service.fetch(new Request(`http://sandbox.test${path}`))).text()
     expect(await page('/claim/token-of-the-claim-link-0000000000000000000')).toContain('7.00')
     expect(await page('/connect/links/token-of-the-open-link-00000000000000000000')).toContain('shopper')
@@ -197,7 +197,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(passwords.map(({ hash }) => String(hash).split('$')[0])).toEqual(['scrypt'])
   })
 
-  it('continues: purchases, cards and claims', async () => {
+  it('purchases from the file can be captured and refunded, cards unfrozen and used, and payments claimed', async () => {
     const { post } = world
     const captured = await post('/simulations/card-transactions/cit_00000000000000000000000000000001/capture', {
       amount: 8000,
@@ -218,7 +218,7 @@ onEachDatabase('a world with everything in it', (database) => {
     await proveBooks(world.store)
   })
 
-  it('continues: a person decides on a review, and pays beyond the limit of the party', async () => {
+  it("a person can approve a payment from the file, and a new payment above the party's limit is reviewed", async () => {
     const { post, get } = world
     const waiting = await list('/approvals?status=pending')
     const approval = waiting.find(({ payment }) => payment.amount === 120_000)
@@ -242,7 +242,7 @@ onEachDatabase('a world with everything in it', (database) => {
     await proveBooks(world.store)
   })
 
-  it('continues: subscriptions are paid, resumed, marked paid and canceled', async () => {
+  it('subscriptions from the file can be paid, resumed, marked as paid and canceled', async () => {
     const { post } = world
     const call = async (path: string, attributes = {}) => (await post(path, attributes, asParty())).json.data.attributes
     const pending = 'sub_00000000000000000000000000000001'
@@ -263,7 +263,7 @@ onEachDatabase('a world with everything in it', (database) => {
     await proveBooks(world.store)
   })
 
-  it('refuses cards if the party has none, and if the customer ended the grant', async () => {
+  it('cards can be disabled for a party, and a card expires when the customer ends the grant', async () => {
     const card = { merchant: { name: 'Books' }, maximumAmount: 100, currency: 'USD' }
     const buyer = { key: 'ak_ntl_sandbox_agent-key-of-gina-0000000000000' }
     const refused = await world.post('/agent-cards', card, buyer)
@@ -278,7 +278,7 @@ onEachDatabase('a world with everything in it', (database) => {
     expect(ended).toEqual({ expiresAtMs: Date.parse('2026-03-05T12:00:00Z') })
   })
 
-  it('is as the file says after a reset', async () => {
+  it('a reset restores the world of the file', async () => {
     expect((await world.post('/simulations/reset', undefined, asParty())).status).toBe(200)
     await proveBooks(world.store)
     const statuses = async (path: string) => countEach((await list(path)).map(({ status }) => status))

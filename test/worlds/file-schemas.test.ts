@@ -13,7 +13,7 @@ const [isWorld, isScenarios] = ['world', 'scenarios'].map((name) =>
   ajv.compile(JSON.parse(read(`schemas/${name}.schema.json`))),
 )
 
-/** Returns the mistakes that an editor shows in a file. */
+/** Returns the mistakes that an editor marks in a file with the file's JSON schema. */
 function mistakesIn(check: typeof isWorld, value: unknown): string[] {
   if (check === undefined || check(value)) return []
   return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
@@ -31,35 +31,39 @@ test.each([
   expect(mistakesIn(isWorld, inYaml(text))).toEqual([])
 })
 
-test.each(scenarioFiles)("an editor finds no mistake in the package's scenarios: %s", (name) => {
+test.each(scenarioFiles)("an editor finds no mistake in the package's scenario file %s", (name) => {
   expect(mistakesIn(isScenarios, inYaml(read(`src/rehearse/scenarios/${name}`)))).toEqual([])
 })
 
 test.each([
-  ['a member that does not exist', 'parties: { acme: { wallet: {} } }', '/parties/acme must NOT have additional'],
+  ['an unknown field', 'parties: { acme: { wallet: {} } }', '/parties/acme must NOT have additional'],
   [
-    'a text instead of cents',
+    'a string instead of cents',
     'parties: { acme: { wallets: { main: { balance: much } } } }',
     '/wallets/main/balance must',
   ],
-  ['the same in a list', 'parties: [{ ref: acme, wallets: [{ balance: much }] }]', '/parties/0/wallets/0/balance must'],
-  ['a world without parties', 'name: Empty', "must have required property 'parties'"],
-])('an editor finds in a world: %s', (_, text, mistake) => {
+  [
+    'a string instead of cents in a list of parties',
+    'parties: [{ ref: acme, wallets: [{ balance: much }] }]',
+    '/parties/0/wallets/0/balance must',
+  ],
+  ['the lack of parties', 'name: Empty', "must have required property 'parties'"],
+])('an editor marks %s in a world', (_, text, mistake) => {
   expect(mistakesIn(isWorld, inYaml(text)).join('\n')).toContain(mistake)
 })
 
 const scenario = { task: 'Buy it.', title: 'One', world: { parties: { acme: {} } } }
 
 test.each([
-  ['a measure that does not exist', { expect: [{ what: 'luck', exactly: 1 }] }, '/one/expect/0/what must'],
-  ['a text that is not a number', { expect: [{ what: 'purchases', exactly: 'many' }] }, '/one/expect/0/exactly must'],
-  ['no task', { task: undefined }, "/one must have required property 'task'"],
-])('an editor finds in a scenario: %s', (_, change, mistake) => {
+  ['an unknown measure', { expect: [{ what: 'luck', exactly: 1 }] }, '/one/expect/0/what must'],
+  ['a string instead of a number', { expect: [{ what: 'purchases', exactly: 'many' }] }, '/one/expect/0/exactly must'],
+  ['the lack of a task', { task: undefined }, "/one must have required property 'task'"],
+])('an editor marks %s in a scenario', (_, change, mistake) => {
   const one = JSON.parse(JSON.stringify({ ...scenario, ...change }))
   expect(mistakesIn(isScenarios, { one }).join('\n')).toContain(mistake)
 })
 
-test('a name of draw may stand for a number of a scenario', () => {
+test('an editor accepts a name in braces, for a drawn value, where a scenario needs a number', () => {
   const expected = [{ what: 'purchases', exactly: '{count}' }]
   expect(mistakesIn(isScenarios, { one: { ...scenario, expect: expected } })).toEqual([])
 })

@@ -10,7 +10,7 @@ import { worldOf } from './reading.ts'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
-/** Returns a world whose party has an agent, money, and the given parts. */
+/** Returns a world in which the party Acme has an agent, money and the given fields. */
 const acme = (fields: string) =>
   worldOf(`
 clock: 2026-03-15T12:00:00Z
@@ -109,14 +109,14 @@ describe('an impossible world', () => {
     ],
     ['createdAt: -500000d', 'createdAt must be in the years 1971 to 9995'],
     ['apiKeys: [{ expiresAt: +999999w }]', 'apiKeys.0.expiresAt must be in the years 1971 to 9995'],
-  ])('is refused, and nothing is filled: %s', async (fields, reason) => {
+  ])('a world is refused and nothing is stored if its party has %s', async (fields, reason) => {
     const before = await readAllTables(store)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world: acme(fields) })
     await expect(service.seed(noSecrets)).rejects.toThrow(`The world is impossible: parties.0.${reason}.`)
     expect(await readAllTables(store)).toEqual(before)
   })
 
-  it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('is refused if its clock shows %s', async (clock) => {
+  it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('a world clock of %s is refused', async (clock) => {
     const world = worldOf(`{ clock: ${clock}, parties: { acme: } }`)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
     await expect(service.seed(noSecrets)).rejects.toThrow('clock must be in the years 1971 to 9995')
@@ -135,7 +135,7 @@ onEachDatabase('the world of a database', (database) => {
   const one = worldOf('{ name: One, parties: { acme: { agents: { shopper: } } } }')
   const other = worldOf('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
-  it('stays the same: a start with another world is refused, and the error names both', async () => {
+  it('a database cannot be started with a different world, and the error mentions both worlds', async () => {
     const seeded = await start(one).seed(noSecrets)
     expect(await start(one).seed(noSecrets)).toEqual({ ...seeded, isFirst: false })
     const both = /^The database has One \([0-9a-f]{16}\), but startup was given Other \([0-9a-f]{16}\)\. Start with/
@@ -144,7 +144,7 @@ onEachDatabase('the world of a database', (database) => {
     await expect(start().seed(noSecrets)).rejects.toThrow('was given the world of the package')
   })
 
-  it("is the package's own by default, also before worlds were recorded", async () => {
+  it("the default is the package's own world, even in a database from before worlds were recorded", async () => {
     await start().seed(noSecrets)
     await expect(start(one).seed(noSecrets)).rejects.toThrow('The database has the world of the package, but')
     await store.transaction(({ db }) => db.updateTable('world').set({ digest: null }).execute())
@@ -152,7 +152,7 @@ onEachDatabase('the world of a database', (database) => {
     await expect(start(one).seed(noSecrets)).rejects.toThrow('The database has the world of the package, but')
   })
 
-  it('has the secrets that the start is given, then those of the file, then derived ones', async () => {
+  it('a secret given at startup replaces the one in the file; a secret that neither gives is derived', async () => {
     const secret = 'agent-key-of-the-file-0000'
     const world = worldOf(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
     const seeded = await start(world).seed(noSecrets)
@@ -168,14 +168,14 @@ onEachDatabase('the world of a database', (database) => {
     expect((await start(world).seed(noSecrets)).agentKey).toBeNull()
   })
 
-  it('may have no agent and no keys; then nobody can act', async () => {
+  it('a world may have no agent and no keys, but then there is no local agent key', async () => {
     const world = worldOf('parties: { acme: { apiKeys: [] } }')
     expect(await start(world).seed(noSecrets)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
     expect(await start(world).seed(noSecrets)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
     await expect(start(world).localAgentKey()).rejects.toThrow('parties have no agent with a key')
   })
 
-  it('begins at its clock, which continues from there', async () => {
+  it('the sandbox clock starts at the time in the world and runs on from there', async () => {
     const world = worldOf('{ clock: 2020-02-29T12:00:00Z, parties: { acme: { agents: { shopper: } } } }')
     const service = start(world)
     const { apiKey } = await service.seed(noSecrets)

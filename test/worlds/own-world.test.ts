@@ -5,7 +5,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import { createWorld } from '../support/world.ts'
 
 onEachDatabase("the package's own world", (database) => {
-  it('is one organization with an agent, money and a connected customer', async () => {
+  it("the package's own world has an organization with an agent, money and a connected customer", async () => {
     const world = await createWorld(database)
     const { wallets, entries } = await proveBooks(world.store)
     expect(wallets.map(({ displayName, availableCents }) => [displayName, availableCents])).toEqual(
@@ -35,7 +35,7 @@ onEachDatabase("the package's own world", (database) => {
     await world.drop()
   })
 
-  it('continues if it was filled before worlds were recorded', async () => {
+  it('a database that was seeded before worlds were recorded can still be used', async () => {
     const world = await createWorld(database)
     await world.store.transaction(async ({ db }) => void (await db.deleteFrom('world').execute()))
     expect(await world.service.seed({ apiKey: undefined, agentKey: undefined })).toMatchObject({ isFirst: false })

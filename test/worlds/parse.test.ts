@@ -9,7 +9,7 @@ import { worldSchema } from '../../src/worlds/schema.ts'
 import { anyCharacter } from '../support/any-character.ts'
 import { isDeep } from '../support/depth.ts'
 
-/** Returns the lines that describe the mistakes of a world; none if it is valid. */
+/** Returns the lines of the error for an invalid world; an empty list if the world is valid. */
 function mistakes(source: string | object): readonly string[] {
   try {
     parseWorld(source, 'w.yaml')
@@ -22,7 +22,7 @@ function mistakes(source: string | object): readonly string[] {
 
 const secret = 'topsecret-topsecret-topsecret'
 
-/** Files of other programs that somebody may pass by mistake, or on purpose. */
+/** Contents of files of other programs, which somebody may pass by mistake or on purpose. */
 const foreignFiles = [
   'root:x:0:0:root:/root\ndaemon:x:1:1:passwords',
   '-----BEGIN PRIVATE KEY-----\npasswords\n-----END PRIVATE KEY-----',
@@ -33,12 +33,12 @@ const foreignFiles = [
   '{ "passwords": 1, passwords',
 ]
 describe.each([
-  ['world', worldSchema],
+  ['a world', worldSchema],
   ['faults', z.strictObject({ faults: z.array(z.string()) })],
   ['scenarios', z.record(z.string(), z.strictObject({ task: z.string() }))],
-  ['list', z.array(z.strictObject({ task: z.string() }))],
-] as const)('another file in place of one with a %s', (_, schema) => {
-  it.each(foreignFiles)('is refused, and %j is not shown', (text) => {
+  ['a list', z.array(z.strictObject({ task: z.string() }))],
+] as const)('a foreign file that is parsed as %s', (_, schema) => {
+  it.each(foreignFiles)('the file %j is refused, and the error does not show its content', (text) => {
     let message = ''
     try {
       parseFile(text, 'other.txt', schema)
@@ -53,9 +53,9 @@ describe.each([
 })
 
 describe('a world file', () => {
-  it('may be YAML or JSON, with anchors and merged maps', () => {
+  it('a YAML file with anchors and merged maps gives the same world as the equivalent JSON', () => {
     const yaml = `
-# Two parties that begin alike.
+# Three parties with equal wallets.
 clock: 2026-01-31T09:00:00Z
 parties:
   acme: &party
@@ -147,7 +147,7 @@ parties:
       '1:30 parties[0].wallets[0].tags["$"] has an invalid key; a value must be under a key that is of the form /^[A-Za-z0-9][\\w.:/ -]{0,99}$/.',
     ],
     ['parties: [{__proto__: 1}]', '1:12 parties[0].__proto__ is not a known field; use one of'],
-  ])('says what a field got and what it accepts: %j', (text, line) => {
+  ])('the error for %j gives the position, the field and what is accepted', (text, line) => {
     expect(mistakes(text)[0]).toContain(`w.yaml:${line}`)
     expect(mistakes(text)).toHaveLength(1)
   })
@@ -194,11 +194,11 @@ parties:
     ['a: &a [*a]', '1:8 cannot be read: no anchor with this name comes before the alias.'],
     ['<<: 5', '1:1 cannot be read: << takes an alias of a map, or a list of such aliases.'],
     ['['.repeat(101), '1:100 cannot be read as YAML (at [): it is nested deeper than 100 levels.'],
-  ])('reports YAML that it does not accept: %j', (text, line) => {
+  ])('the YAML %j is refused with its position and the reason', (text, line) => {
     expect(mistakes(text)).toEqual([`w.yaml:${line}`])
   })
 
-  it('reports all mistakes, in the order of their lines, up to twenty', () => {
+  it('an error lists up to twenty mistakes in the order of their lines, and counts the rest', () => {
     const parties = (count: number) => Array.from({ length: count }, () => '  - type: x').join('\n')
     const accepts = 'got "x"; it accepts one of "ORG", "PERSON".'
     expect(mistakes(`parties:\n${parties(2)}\nclock: noon\n`)).toEqual([
@@ -211,7 +211,7 @@ parties:
     expect(many.slice(-2)).toEqual([`w.yaml:21:5 parties[19].type ${accepts}`, '… and 13 more.'])
   })
 
-  it('reports a repeated mistake of an alias at its anchor', () => {
+  it('a mistake that an alias repeats is reported at the anchor', () => {
     const lines = mistakes('parties:\n- wallets: &w\n  - balance: x\n- wallets: *w')
     expect(lines.map((line) => line.slice(0, line.indexOf(' got')))).toEqual([
       'w.yaml:3:5 parties[0].wallets[0].balance',
@@ -219,7 +219,7 @@ parties:
     ])
   })
 
-  it('reports the mistakes of a world from a program by their paths', () => {
+  it('mistakes in a world that a program passes as an object are reported with paths and no line numbers', () => {
     expect(mistakes({ parties: [{ type: 'x' }] })).toEqual([
       'w.yaml: parties[0].type got "x"; it accepts one of "ORG", "PERSON".',
     ])
@@ -242,13 +242,13 @@ parties:
     `parties: [{apiKeys: [{secret: *${secret}}]}]`,
     `parties: [{apiKeys: [{secret: '${secret}': 1}]}]`,
     `parties: [{name: sk_ntl_sandbox_${secret}, sk_ntl_sandbox_${secret}: 1}]`,
-  ])('shows no secret: %s', (text) => {
+  ])('the error for %s does not show the secret', (text) => {
     const lines = mistakes(text)
     expect(lines.length).toBeGreaterThan(0)
     expect(lines.join('\n')).not.toContain('topsecret')
   })
 
-  it('is at most a megabyte, including expanded aliases', () => {
+  it('a file above 1 MiB is refused, as is a file whose aliases expand to more than 100,000 values', () => {
     expect(mistakes(`#${'x'.repeat(maxBytes)}`)).toEqual(['w.yaml is larger than 1 MiB, the limit for files.'])
     const level = (name: string, item: string) => `${name}: &${name} [${Array(10).fill(item).join(', ')}]\n`
     const billionLaughs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name, at, all) =>
@@ -261,7 +261,7 @@ parties:
     expect(mistakes(merges)[0]).toContain('more than 100000 values')
   })
 
-  it('gets the same messages as YAML, as JSON and as an object', () => {
+  it('a world is parsed to the same result from YAML, from JSON and from an object', () => {
     const options = isDeep ? { numRuns: 500 } : { numRuns: 20 }
     fc.assert(
       fc.property(worldFile(), (file) => {
@@ -276,7 +276,7 @@ parties:
     )
   })
 
-  it('is refused with readable lines, whatever it contains', () => {
+  it('the error for any invalid text consists of readable lines', () => {
     const blunder = /undefined|\[object|Bug/
     const options = isDeep ? { numRuns: 5_000 } : { numRuns: 120 }
     fc.assert(
@@ -285,7 +285,7 @@ parties:
         expect(lines.length).toBeLessThanOrEqual(21)
         for (const line of lines) {
           expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
-          // The file itself may contain such words.
+          // The error may quote such words from the file.
           if (!blunder.test(text)) expect(line).not.toMatch(blunder)
         }
         const count = text.split(/\r\n|\n|\r/).length
@@ -298,7 +298,7 @@ parties:
   })
 })
 
-describe('another file', () => {
+describe('a file other than a world', () => {
   const schema = z.strictObject({
     rules: z.array(z.union([z.strictObject({ fault: z.enum(['slow', 'hang']) }), z.literal('off')])).min(1),
   })
@@ -311,7 +311,7 @@ describe('another file', () => {
     }
   }
 
-  it('is read by its own schema', () => {
+  it('a faults file is parsed with its own schema, which also gives the accepted values in errors', () => {
     expect(parseFile('rules:\n  - fault: slow\n  - off', 'faults.yaml', schema)).toEqual({
       rules: [{ fault: 'slow' }, 'off'],
     })
@@ -329,7 +329,7 @@ describe('another file', () => {
   })
 })
 
-/** Generates a valid world file with many of the possible fields, as lists and as maps. */
+/** Generates a valid world file with many of the possible fields. Its collections are lists or maps. */
 function worldFile() {
   const line = fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -376,7 +376,7 @@ function worldFile() {
     .filter(({ parties }) => Object.keys(parties as object).length > 0)
 }
 
-/** Generates any text, often almost a world file. */
+/** Generates arbitrary text. Some of it is a world file in which a few characters were replaced. */
 function anyText(): fc.Arbitrary<string> {
   const piece = fc.constantFrom(
     'parties',

@@ -9,12 +9,12 @@ import { createWorld } from '../support/world.ts'
 
 const amount = fc.integer({ min: 1, max: 5_000 })
 const price = fc.integer({ min: 50, max: 5_000 })
-/** Generates a time some days and hours before the world begins. */
+/** Generates a time from `min` to `max` days, plus some hours, before the world begins. */
 const moment = (min: number, max: number) =>
   fc.tuple(fc.integer({ min, max }), fc.integer({ min: 0, max: 23 })).map(([day, hour]) => ({ day, hour }))
 const asOffset = ({ day, hour }: { day: number; hour: number }) => `-${day * 24 + hour}h`
 const when = moment(0, 60).map(asOffset)
-/** A balance larger than the total of all payments from it. */
+/** No balance, or one that is larger than the total of all payments from the wallet. */
 const balance = fc.option(fc.integer({ min: 500_000, max: 900_000 }), { nil: undefined })
 
 const purchase = fc.record({ captured: fc.integer({ min: 1, max: 999 }), refunded: fc.integer({ min: 1, max: 999 }) })
@@ -25,7 +25,7 @@ const card = fc.record({
   bought: fc.option(fc.tuple(fc.constantFrom('captured', 'partially_captured', 'reversed', 'declined'), purchase)),
 })
 
-/** Returns a card as a world file has it, with a purchase that ends immediately. */
+/** Converts a generated card to the form of a world file. Its purchase, if any, ends immediately. */
 function cardOf({ issued, bought, ...fields }: typeof card extends fc.Arbitrary<infer C> ? C : never) {
   const purchases = (bought ? [bought] : []).map(([status, { captured, refunded }]) => ({
     amount: 1_000,
@@ -45,7 +45,7 @@ const payment = fc.record({
   wallet: fc.constantFrom('main', 'spare'),
 })
 
-/** Returns a payment as a world file has it, with a status that fits its recipient. */
+/** Converts a generated payment to the form of a world file, with a status that its recipient allows. */
 function paymentOf({ to, kind, ...fields }: typeof payment extends fc.Arbitrary<infer P> ? P : never, self: string) {
   const approval = { reasons: [{ limit: 'dailyAmount', limitAmount: 0, actualAmount: fields.amount }] }
   if (to === self || to.includes('@')) {
@@ -99,8 +99,8 @@ const file = fc.record({ a: party, b: party, c: party }).map((parties) => ({
   ),
 }))
 
-onEachDatabase('any world', (database) => {
-  it('has books that agree, and the balances of its file', async () => {
+onEachDatabase('random worlds', (database) => {
+  it('the books of any world are consistent, and its wallets have the balances of the file', async () => {
     const filled = fc.asyncProperty(file, async (generated) => {
       const declared = worldSchema.parse(generated)
       const world = await createWorld(database, { world: declared })
