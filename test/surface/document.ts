@@ -4,9 +4,9 @@ import type { Schema } from './fields.ts'
 
 export const serverUrl = 'http://127.0.0.1:4010'
 
-/** The parts of the OpenAPI document that tests read. */
+/** The parts of the OpenAPI document that the tests use. */
 export interface Document {
-  paths: Record<string, Record<string, Described>>
+  paths: Record<string, Record<string, DocumentedOperation>>
   components: {
     schemas: Record<string, Schema>
     responses: Record<string, Response>
@@ -16,8 +16,8 @@ export interface Document {
   }
 }
 
-/** An operation of the document. */
-export interface Described {
+/** An operation in the OpenAPI document. */
+export interface DocumentedOperation {
   operationId: string
   tags: string[]
   parameters: Parameter[]
@@ -49,7 +49,7 @@ export function documentOf(environment: Environment): Document {
   return openApiDocument({ environment, serverUrl }) as unknown as Document
 }
 
-export function operationIn(document: Document, { method, path }: OperationDefinition): Described {
+export function operationIn(document: Document, { method, path }: OperationDefinition): DocumentedOperation {
   const described = document.paths[path]?.[method.toLowerCase()]
   if (described === undefined) throw new Error(`Bug: the document has no ${method} ${path}`)
   return described
@@ -60,31 +60,31 @@ export function follow<T extends object>(value: T, document: Document): T {
   const { $ref } = value as { $ref?: string }
   if ($ref === undefined) return value
   const steps = $ref.replace(/^#\//, '').split('/')
-  return steps.reduce<unknown>((at, step) => (at as Record<string, unknown>)[step], document) as T
+  return steps.reduce<unknown>((parent, step) => (parent as Record<string, unknown>)[step], document) as T
 }
 
 export function contentOf({ content }: Pick<Response, 'content'>): Media {
   const media = content['application/json']
-  if (media === undefined) throw new Error('Bug: a request or response without JSON')
+  if (media === undefined) throw new Error('Bug: a request or response has no JSON content')
   return media
 }
 
-/** Returns the schema of a request's `data`. */
-export function bodyOf({ requestBody }: Described): Schema | undefined {
+/** Returns the schema of `data` in the request body, or undefined if the operation takes no body. */
+export function bodyOf({ requestBody }: DocumentedOperation): Schema | undefined {
   return requestBody && contentOf(requestBody).schema.properties?.data
 }
 
 const isSuccess = (status: string) => status.startsWith('2')
 
-/** Returns the operation's success status and response. */
-export function successOf({ responses }: Described): [status: string, Response] {
+/** Returns the status and the response of a success. */
+export function successOf({ responses }: DocumentedOperation): [status: string, Response] {
   const found = Object.entries(responses).find(([status]) => isSuccess(status))
-  if (found === undefined) throw new Error('Bug: an operation that never succeeds')
+  if (found === undefined) throw new Error('Bug: an operation has no success response')
   return found
 }
 
-/** Returns `status code` of each error, in ascending order. */
-export function errorsOf({ responses }: Described, document: Document): string[] {
+/** Returns the operation's errors, such as `404 not_found`, in ascending order of status. */
+export function errorsOf({ responses }: DocumentedOperation, document: Document): string[] {
   return Object.entries(responses)
     .filter(([status]) => !isSuccess(status))
     .flatMap(([status, response]) =>

@@ -16,7 +16,7 @@ describe('the OpenAPI document', () => {
   it.each([
     ['sandbox', sandbox],
     ['production', production],
-  ])('of the %s is valid', async (_, document) => {
+  ])('the OpenAPI document of the %s environment is valid', async (_, document) => {
     const result = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>)
     expect(result).toMatchObject({ valid: true })
     expect(document).toMatchObject({
@@ -28,7 +28,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('contains every operation of its environment and no other', () => {
+  it('each OpenAPI document contains exactly the operations of its environment', () => {
     for (const [environment, document] of [['sandbox', sandbox] as const, ['production', production] as const]) {
       const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
         Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(production.paths).filter((path) => path.startsWith('/simulations'))).toEqual([])
   })
 
-  it('has patterns that JavaScript, Python and Go read alike', () => {
+  it('all patterns mean the same in JavaScript, Python and Go', () => {
     for (const document of [sandbox, production]) {
       const patterns = patternsIn(document)
       expect(patterns.length).toBeGreaterThan(10)
@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
       expect(isPortable(pattern), pattern).toBe(false)
   })
 
-  it('of production is that of the sandbox, without sandbox-only parts', () => {
+  it('the production document equals the sandbox document without its sandbox-only parts', () => {
     const available = operations.filter(({ environments }) => environments.includes('production'))
     for (const operation of available)
       expect(operationIn(production, operation)).toEqual(operationIn(sandbox, operation))
@@ -85,19 +85,19 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   const pointer = `#/paths/${[operation.path, operation.method.toLowerCase()].map(escapePointer).join('/')}`
   const responseOf = (status: string) => follow(described.responses[status] as Response, sandbox)
 
-  it('has its title, description and tag', () => {
+  it('the operation has its title, its description and one tag', () => {
     expect(described).toMatchObject({ summary: operation.title, description: operation.description })
     expect(described.tags).toHaveLength(1)
     expect(described['x-extension']).toBe(operation.extension || undefined)
   })
 
-  it('has every parameter and header', () => {
+  it('the parameters and headers are complete', () => {
     const parameters = described.parameters.map((parameter) => follow(parameter, sandbox))
-    const named = (place: string) => parameters.filter((parameter) => parameter.in === place).map(({ name }) => name)
+    const namesIn = (place: string) => parameters.filter((parameter) => parameter.in === place).map(({ name }) => name)
     const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-    expect(named('path')).toEqual(inPath)
+    expect(namesIn('path')).toEqual(inPath)
     expect(Object.keys(operation.params?.shape ?? {})).toEqual(inPath)
-    expect(named('query')).toEqual(Object.keys(operation.query?.shape ?? {}))
+    expect(namesIn('query')).toEqual(Object.keys(operation.query?.shape ?? {}))
     const key = { name: 'Idempotency-Key', required: true, schema: { maxLength: 255 } }
     const headers = parameters.filter((parameter) => parameter.in === 'header')
     expect(headers).toMatchObject([
@@ -108,7 +108,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     for (const { required } of parameters.filter((parameter) => parameter.in === 'path')) expect(required).toBe(true)
   })
 
-  it('has a body exactly when it has attributes, and its example is accepted', () => {
+  it('the operation has a body if and only if it has attributes, and the example of the body is valid', () => {
     expect(bodyOf(described) !== undefined).toBe(operation.attributes !== undefined)
     if (described.requestBody === undefined) return
     const { schema, example } = contentOf(described.requestBody)
@@ -119,13 +119,13 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(places?.attributes.safeParse(attributes)).toMatchObject({ success: true })
   })
 
-  const answered = String(successStatus(operation))
+  const okStatus = String(successStatus(operation))
 
-  it('answers with its resource, and has an example of it', () => {
-    const ok = responseOf(answered)
+  it('the success response has an example that matches its schema', () => {
+    const ok = responseOf(okStatus)
     const { example } = contentOf(ok)
-    expectValid(`${pointer}/responses/${answered}`, example)
-    if (operation.result === 'oneOrNull') expectValid(`${pointer}/responses/${answered}`, { data: null })
+    expectValid(`${pointer}/responses/${okStatus}`, example)
+    if (operation.result === 'oneOrNull') expectValid(`${pointer}/responses/${okStatus}`, { data: null })
     const { data } = example as { data: unknown }
     for (const resource of answersList(operation) ? (data as unknown[]) : [data])
       expect(operation.output.safeParse(resource)).toMatchObject({ success: true })
@@ -134,9 +134,9 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(Object.keys(ok.headers)).toEqual([...limits, ...replayed])
   })
 
-  it('has every error that it can return, with an example of each', () => {
+  it('every error that the operation can return has an example', () => {
     const expected = errorsByStatus(operation)
-    const statuses = Object.keys(described.responses).filter((status) => status !== answered)
+    const statuses = Object.keys(described.responses).filter((status) => status !== okStatus)
     expect(statuses.map(Number)).toEqual([...expected.keys()])
     for (const code of operation.errors) expect(expected.get(errorTable[code].status)).toContain(code)
     for (const status of statuses) {
@@ -152,7 +152,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   })
 })
 
-it('lists the errors that every operation can return, and those that only some can return', () => {
+it('errorsByStatus returns the errors that every operation can return, and those of the given operation', () => {
   const codes = (name: keyof typeof catalogue) =>
     [...errorsByStatus(catalogue[name])].flatMap(([s, all]) => `${s} ${all}`)
   expect(codes('whoami')).toEqual([
@@ -183,8 +183,8 @@ function patternsIn(value: unknown): string[] {
 }
 
 /**
- * Returns whether a pattern has no lookaround, back reference, property or long escape. Go lacks the first three, and
- * engines differ in the last.
+ * Returns whether a pattern is ASCII and has no lookaround, backreference, Unicode property or `\u` escape. Python or
+ * Go lacks each of these.
  */
 function isPortable(pattern: string): boolean {
   const modes = ['', 'u'].map((flags) => new RegExp(pattern, flags))
@@ -200,12 +200,12 @@ interface Ajv {
   getSchema(pointer: string): (((value: unknown) => boolean) & { errors?: unknown }) | undefined
 }
 
-// ajv is a dependency of the OpenAPI validator, so it is resolved from there.
+// Loads the copy of ajv that the OpenAPI validator uses.
 const load = createRequire(createRequire(import.meta.url).resolve('@seriousme/openapi-schema-validator'))
 const Ajv2020 = load('ajv/dist/2020.js').default as new (options: object) => Ajv
 const addFormats = load('ajv-formats').default as (ajv: Ajv) => void
 
-// Ajv gets the whole document, so it compiles each schema only once.
+// The whole document is added to ajv as one schema, so that ajv compiles shared schemas only once.
 const ajv = new Ajv2020({ strict: false, allErrors: true, inlineRefs: false })
 addFormats(ajv)
 ajv.addSchema({ ...sandbox, $id: 'openapi' })
@@ -214,7 +214,7 @@ function escapePointer(step: string): string {
   return encodeURIComponent(step.replaceAll('/', '~1'))
 }
 
-/** Expects that a value fits the schema of the request or response at that pointer. */
+/** Expects that a value matches the schema of the request or response at the pointer. */
 function expectValid(pointer: string, value: unknown) {
   const validate = ajv.getSchema(`openapi${pointer}/content/${escapePointer('application/json')}/schema`)
   if (validate === undefined) throw new Error(`Bug: the document has no schema at ${pointer}`)

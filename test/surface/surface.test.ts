@@ -14,28 +14,28 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
 const tools = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 const [first = [], ...others] = operations.map((operation) => errorsOf(operationIn(document, operation), document))
-const usual = first.filter((error) => others.every((errors) => errors.includes(error)))
+const commonErrors = first.filter((error) => others.every((errors) => errors.includes(error)))
 
-/** Returns the text of each operation and of each resource, by the file of tools/ that declares the operation. */
+/** The snapshot texts of operations and resources. The keys are the files in tools/ that declare the operations. */
 const texts = await textsByFile()
 
-describe('the surface for agents and API clients changes only on purpose', () => {
-  test.each([...texts.keys()])('%s', async (file) => {
+describe('the interface for agents and API clients', () => {
+  test.each([...texts.keys()])('the operations in tools/%s.ts match their snapshot', async (file) => {
     await expect(`${texts.get(file)?.join('\n\n')}\n`).toMatchFileSnapshot(`${file}.txt`)
   })
 
-  test('everywhere', async () => {
+  test('the parts that operations share match their snapshot', async () => {
     await expect(`${commonText().join('\n\n')}\n`).toMatchFileSnapshot('everywhere.txt')
   })
 
-  test('and has at most 20 lines per operation', () => {
+  test('each operation takes at most 20 lines, and the total is below 20 lines per operation', () => {
     const all = [...texts.values(), commonText()].flat().map((text) => text.split('\n'))
     const long = all.filter(([title = '', ...lines]) => title.includes('  ') && lines.length > 19)
     expect(long.map(([title]) => title)).toEqual([])
     expect(all.flat().length).toBeLessThan(20 * operations.length)
   })
 
-  test('and no text of a removed operation is left', () => {
+  test('every snapshot belongs to a file in tools/ or contains the shared parts', () => {
     const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.txt'))
     expect(files).toEqual([...texts.keys(), 'everywhere'].map((name) => `${name}.txt`).toSorted())
   })
@@ -51,13 +51,13 @@ async function textsByFile(): Promise<Map<string, string[]>> {
     const declaredOperations = operations.filter((operation) => declared.has(operation))
     const texts = declaredOperations.flatMap((operation) => {
       const tool = tools.get(operation.name)
-      if (tool === undefined) throw new Error(`Bug: ${operation.name} is no tool`)
-      const text = operationText(operation, { tool, document, usual })
-      const answer = /→ (?:201 )?(?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
-      const resource = resources.get(answer)
-      // A resource appears only once: in the first file with an operation that returns it.
-      resources.delete(answer)
-      return resource === undefined ? [text] : [resourceText(answer, resource), text]
+      if (tool === undefined) throw new Error(`Bug: ${operation.name} has no tool`)
+      const text = operationText(operation, { tool, document, commonErrors })
+      const resourceName = /→ (?:201 )?(?:\w+ of )?(\w+)/.exec(text)?.[1] ?? ''
+      const resource = resources.get(resourceName)
+      // Each resource appears only once, in the first file with an operation that returns it.
+      resources.delete(resourceName)
+      return resource === undefined ? [text] : [resourceText(resourceName, resource), text]
     })
     if (texts.length > 0) byFile.set(name, texts)
   }
@@ -69,41 +69,41 @@ function resourceText(name: string, schema: Schema): string {
   return textOf(`${name} · ${digest(schema)}`, fields)
 }
 
-/** Returns the parts that belong to no single operation, and the tools for each kind of caller. */
+/** Returns the texts that belong to no single operation, and the lists of tools by toolset and kind of caller. */
 function commonText(): string[] {
   const { paths: _, components, ...about } = document
   const { parameters, headers, securitySchemes, schemas } = components
   const header = ({ name, required, schema, description = '' }: Omit<Parameter, 'in'>) =>
     fieldsOf({ ...schema, description }, name, !required).map(fieldLine)
-  const answered = Object.entries(headers).map(([name, rest]) => header({ name, required: true, ...rest }))
-  const all = names({ environment: 'sandbox' })
-  const except = (choice: Choice) => {
-    const offered = names(choice)
+  const responseHeaders = Object.entries(headers).map(([name, rest]) => header({ name, required: true, ...rest }))
+  const all = toolNames({ environment: 'sandbox' })
+  const toolsMissingFrom = (choice: Choice) => {
+    const offered = toolNames(choice)
     return all.filter((name) => !offered.includes(name)).join(', ')
   }
   return [
     textOf(
-      'The document',
+      'The OpenAPI document',
       Object.entries({ ...about, ...securitySchemes }).map(([name, value]) => `${name} ${JSON.stringify(value)}`),
     ),
-    textOf('Headers of requests', Object.values(parameters).flatMap(header)),
-    textOf('Headers of answers', answered.flat()),
+    textOf('Request headers', Object.values(parameters).flatMap(header)),
+    textOf('Response headers', responseHeaders.flat()),
     resourceText('Error', schemas.Error ?? {}),
     resourceText('Pagination', schemas.Pagination ?? {}),
-    textOf('The usual errors', usual),
+    textOf('Errors of every operation', commonErrors),
     textOf(
       `Errors · ${digest(components.responses)}`,
       Object.entries(errorTable).map(([code, { status, detail, next }]) => `${status} ${code}: ${detail} ${next}`),
     ),
     textOf('Tools', [
       `all: ${all.join(', ')}`,
-      ...toolsets.map((set) => `${set}: ${names({ environment: 'sandbox', toolsets: [set] }).join(', ')}`),
-      `that only read: ${names({ environment: 'sandbox', readOnly: true }).join(', ')}`,
-      `not in production: ${except({ environment: 'production' })}`,
+      ...toolsets.map((set) => `${set}: ${toolNames({ environment: 'sandbox', toolsets: [set] }).join(', ')}`),
+      `read-only: ${toolNames({ environment: 'sandbox', readOnly: true }).join(', ')}`,
+      `not in production: ${toolsMissingFrom({ environment: 'production' })}`,
       ...(['agent', 'party', 'user'] as const).map(
-        (actor) => `to no ${actor}: ${except({ environment: 'sandbox', actor })}`,
+        (actor) => `not offered to the actor ${actor}: ${toolsMissingFrom({ environment: 'sandbox', actor })}`,
       ),
-      `where cards are masked, not: ${except({ environment: 'sandbox', cardDetails: 'masked' })}`,
+      `not offered if cards are masked: ${toolsMissingFrom({ environment: 'sandbox', cardDetails: 'masked' })}`,
     ]),
     ...maskedTools(),
   ]
@@ -111,14 +111,14 @@ function commonText(): string[] {
 
 type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
 
-const names = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
+const toolNames = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
 
-/** Returns the tools that differ if cards are masked. */
+/** Returns the texts of the tools that differ if cards are masked. */
 function maskedTools(): string[] {
   return toolList({ ...everyTool('sandbox'), cardDetails: 'masked' })
     .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))
     .map((tool) =>
-      textOf(`${tool.name} where cards are masked · ${digest(tool)}`, [
+      textOf(`${tool.name} if cards are masked · ${digest(tool)}`, [
         `${tool.title}. ${tool.description}`,
         ...fieldsOf(tool.outputSchema as Schema).map(fieldLine),
       ]),

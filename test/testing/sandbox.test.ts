@@ -21,8 +21,8 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
 })
 
-describe('a sandbox in the process of a test', () => {
-  it('answers paths, addresses and requests, over the network too', async () => {
+describe('a sandbox in the test process', () => {
+  it('the sandbox answers a path, a URL and a Request object alike, in the process and over the network', async () => {
     const { fetch: ownFetch, url, keys } = await sandboxOf()
     const headers = { Authorization: `Bearer ${keys.agent}` }
     const answers = await Promise.all([
@@ -42,14 +42,14 @@ describe('a sandbox in the process of a test', () => {
     })
   })
 
-  it('gets requests to any address, with method, headers and body, so that no test reaches another server', async () => {
+  it('fetch sends requests for any host to the sandbox, with method, headers and body', async () => {
     const { fetch, keys } = await sandboxOf({ port: false })
     const request = new Request('https://payments.example/agent-cards', cardRequest(keys.agent))
     const answer = await fetch(request)
     expect(await answer.json()).toMatchObject({ data: { attributes: { maximumAmount: 5000 } } })
   })
 
-  it('lets an agent buy over MCP, at its address and in the process', async () => {
+  it('an agent can buy over MCP, with and without a network port', async () => {
     for (const port of [0, false] as const) {
       const sandbox = await sandboxOf({ port })
       const client = await connect(sandbox)
@@ -59,7 +59,7 @@ describe('a sandbox in the process of a test', () => {
     }
   })
 
-  it('moves its clock by seconds and to a time, and cards expire by it', async () => {
+  it('the sandbox clock advances by seconds or to a timestamp, and cards expire by it', async () => {
     const { fetch, keys, clock } = await sandboxOf({ port: false })
     const { id, attributes } = await dataOf(fetch('/agent-cards', cardRequest(keys.agent)))
     const before = await clock.now()
@@ -72,7 +72,7 @@ describe('a sandbox in the process of a test', () => {
     await expect(clock.advance(-1)).rejects.toThrow('seconds')
   })
 
-  it('is independent of another sandbox', async () => {
+  it('two sandboxes are independent of each other', async () => {
     const [one, other] = [await sandboxOf(), await sandboxOf()]
     await one.fetch('/agent-cards', cardRequest(one.keys.agent))
     await buy(await connect(one))
@@ -86,7 +86,7 @@ describe('a sandbox in the process of a test', () => {
 })
 
 describe('faults', () => {
-  it('are set, listed with their hits, and cleared', async () => {
+  it('faults are set, listed with their number of hits, and cleared', async () => {
     const { fetch, keys, faults } = await sandboxOf({ port: false })
     const rule = { id: 'busy', operation: 'whoami', fault: 'error', code: 'service_unavailable' } as const
     expect(await faults.set(rule)).toMatchObject({ ...rule, hits: 0 })
@@ -104,7 +104,7 @@ describe('faults', () => {
     await expect(faults.set({ fault: 'reset' })).rejects.toThrow('operation')
   })
 
-  it('cut a connection like a network does, in the process and over a network', async () => {
+  it('a fault that cuts the connection looks like a network failure, in the process and over the network', async () => {
     const sandbox = await sandboxOf()
     await sandbox.faults.set({ operation: 'issue_agent_card', fault: 'effect_then_lost', when: { times: 2 } })
     await expect(sandbox.fetch('/agent-cards', cardRequest(sandbox.keys.agent))).rejects.toMatchObject(cut)
@@ -116,14 +116,14 @@ describe('faults', () => {
     expect(await dataOf(sandbox.fetch('/agent-cards', { headers }))).toHaveLength(2)
   })
 
-  it('never block closing, and release a client that gives up', async () => {
+  it('a hanging request ends when its client gives up or the sandbox is closed', async () => {
     const sandbox = await sandboxOf()
     await sandbox.faults.set({ operation: 'whoami', fault: 'hang', afterMs: 120_000 })
     const headers = { Authorization: `Bearer ${sandbox.keys.agent}` }
-    const leaving = new AbortController()
-    const left = expect(sandbox.fetch('/whoami', { headers, signal: leaving.signal })).rejects.toBe('given up')
-    leaving.abort('given up')
-    await left
+    const controller = new AbortController()
+    const givenUp = expect(sandbox.fetch('/whoami', { headers, signal: controller.signal })).rejects.toBe('given up')
+    controller.abort('given up')
+    await givenUp
     const hanging = [
       expect(sandbox.fetch('/whoami', { headers })).rejects.toMatchObject(cut),
       expect(fetch(`${sandbox.url}/whoami`, { headers })).rejects.toThrow('fetch failed'),
@@ -134,23 +134,23 @@ describe('faults', () => {
   })
 })
 
-describe('closing', () => {
-  it('happens once, rejects running and later requests, and releases the port', async () => {
+describe('closing a sandbox', () => {
+  it('closing rejects pending and later requests and releases the port; closing again does nothing', async () => {
     const sandbox = await sandboxOf()
     const { url, keys } = sandbox
     const card = await dataOf(sandbox.fetch('/agent-cards', cardRequest(keys.agent)))
     const headers = { Authorization: `Bearer ${keys.agent}` }
     const path = `/agent-cards/${card.id}?waitSeconds=50`
-    const underWay = expect(sandbox.fetch(path, { headers })).rejects.toMatchObject(cut)
+    const pending = expect(sandbox.fetch(path, { headers })).rejects.toMatchObject(cut)
     const overNetwork = Promise.allSettled([fetch(url + path, { headers })])
-    await Promise.all([sandbox.close(), sandbox.close(), underWay, overNetwork])
+    await Promise.all([sandbox.close(), sandbox.close(), pending, overNetwork])
     await expect(sandbox.fetch('/whoami')).rejects.toMatchObject(cut)
     await expect(sandbox.clock.now()).rejects.toMatchObject(cut)
     await expect(fetch(`${url}/whoami`)).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
     await sandbox.close()
   })
 
-  it('happens at the end of the block that declares the sandbox', async () => {
+  it('a sandbox declared with await using is closed at the end of its block', async () => {
     let left: Sandbox
     {
       await using sandbox = await createSandbox({ port: false })
@@ -160,7 +160,7 @@ describe('closing', () => {
     await expect(left.fetch('/healthz')).rejects.toMatchObject(cut)
   })
 
-  it('lets the process end, and prints nothing', () => {
+  it('a closed sandbox lets the process end, and has printed nothing', () => {
     const sandboxFile = fileURLToPath(new URL('../../src/testing/sandbox.ts', import.meta.url))
     const program = `
       const { createSandbox } = await import(${JSON.stringify(sandboxFile)})
@@ -178,7 +178,7 @@ describe('closing', () => {
 })
 
 onEachDatabase('a sandbox', (database) => {
-  it('returns to its first and to its saved state, while keys and connections stay valid', async () => {
+  it('the sandbox returns to its initial state or to a saved one; keys and connections stay valid', async () => {
     const { url, drop } = await database.createEmpty()
     const sandbox = await createSandbox({ database: url })
     const client = await connect(sandbox)
@@ -193,7 +193,7 @@ onEachDatabase('a sandbox', (database) => {
       expect(await availableCents(sandbox)).toBe(250_000)
       expect(Date.parse(await sandbox.clock.now()) - began).toBeLessThan(80_000_000)
       expect((await sandbox.faults.list()).filter(({ origin }) => origin === 'operation')).toEqual([])
-      // Repeats the same call, which does not count as a repeat after the reset.
+      // After the reset, an identical purchase does not count as a repeat of the first one.
       expect(await buy(client)).toMatchObject({ status: 'captured' })
       expect(await availableCents(sandbox)).toBe(250_000 - 4250)
       await sandbox.restore('one-purchase')
@@ -208,7 +208,7 @@ onEachDatabase('a sandbox', (database) => {
     }
   })
 
-  it('continues with the content of its database', async () => {
+  it('a new sandbox continues with the content of an existing database', async () => {
     const { url, drop } = await database.createEmpty()
     try {
       const first = await createSandbox({ database: url, port: false })
@@ -244,7 +244,7 @@ describe('a custom world', () => {
     ],
   }
 
-  it('is an object, the text of a file, or its path', async () => {
+  it('a world is given as an object, as the content of a file, or as the path of a file', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'payments-mcp-world-'))
     try {
       const path = join(directory, 'world.json')
@@ -261,7 +261,7 @@ describe('a custom world', () => {
     }
   })
 
-  it('reports an unusable place', async () => {
+  it('mistakes in the options or in the world are reported with their location', async () => {
     const mistyped = { wrld: 'world.yaml' } as never
     await expect(createSandbox(mistyped)).rejects.toThrow('createSandbox: wrld is not an option; did you mean world?')
     await expect(createSandbox({ world: 'parties:\n  - ref: shop\n    typ: ORG\n' })).rejects.toThrow('world:3:5')
@@ -274,7 +274,7 @@ describe('a custom world', () => {
     )
   })
 
-  it('needs no agent; only reading its key fails', async () => {
+  it('a world needs no agent; without one, only reading keys.agent fails', async () => {
     const [{ agents: _, ...shop } = {}] = world.parties
     await using sandbox = await createSandbox({ world: { parties: [shop as never] }, port: false })
     await sandbox.reset()
@@ -282,28 +282,28 @@ describe('a custom world', () => {
   })
 })
 
-test('an aborted request rejects', async () => {
+test('a request whose signal is aborted rejects with the reason of the abort', async () => {
   const { fetch } = await sandboxOf({ port: false })
   await expect(fetch('/healthz', { signal: AbortSignal.abort('given up') })).rejects.toBe('given up')
 })
 
-describe('an option that cannot be used is named', () => {
+describe('an unusable option', () => {
   test.each<[SandboxOptions, string]>([
     [{ port: 70_000 }, 'port got "70000"; it accepts an integer from 0 to 65535.'],
     [{ database: 'mysql://root:secret@host' }, 'database got "mysql://[masked]@host"; it accepts sqlite:PATH'],
     [{ database: 'sqlite:/dev/null/x' }, 'database cannot be used. Cannot use the database sqlite:/dev/null/x'],
     [{ logLevel: 'loud' as 'info' }, 'logLevel got "loud"; it accepts trace, debug'],
-  ])('%j', async (options, message) => {
+  ])('%j is refused with a message that mentions the option', async (options, message) => {
     await expect(createSandbox(options)).rejects.toThrow(new RegExp(`^createSandbox: ${RegExp.escape(message)}`))
   })
 
-  test('a port in use', async () => {
+  test('a port that is in use is refused with EADDRINUSE', async () => {
     const { url } = await sandboxOf()
     await expect(createSandbox({ port: Number(new URL(url).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 })
 
-/** The error by which every client recognizes a cut connection. */
+/** The error with which fetch rejects if the connection is cut. */
 const cut = { name: 'TypeError', message: 'fetch failed', cause: { code: 'ECONNRESET' } }
 
 function cardRequest(key: string): RequestInit {
@@ -325,7 +325,7 @@ async function availableCents({ fetch, keys }: Sandbox): Promise<number> {
   return wallet.attributes.balance.available
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read the answer's parts by name.
+// biome-ignore lint/suspicious/noExplicitAny: tests read properties of every kind of answer.
 async function dataOf(answer: Promise<Response>): Promise<any> {
   return ((await (await answer).json()) as { data: unknown }).data
 }

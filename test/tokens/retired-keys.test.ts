@@ -20,7 +20,7 @@ import { openReceiver, type Received, type Receiver } from '../webhooks/receiver
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const somebody = { type: 'email', value: 'somebody@example.org' }
-const held = {
+const heldCall = {
   tool: 'create_payment',
   arguments: { amount: 5 },
   facts: ['Pay'],
@@ -29,14 +29,14 @@ const held = {
   spends: true,
 }
 
-onEachDatabase('root keys that are retired', (database) => {
+onEachDatabase('retired root keys', (database) => {
   let world: World
-  let us: ApprovalWorld
+  let approvals: ApprovalWorld
   let receiver: Receiver
   const opened: Store[] = []
   beforeEach(async () => {
     world = await createWorld(database)
-    us = await createApprovalWorld(world)
+    approvals = await createApprovalWorld(world)
     receiver = await openReceiver()
   })
   afterEach(async () => {
@@ -50,7 +50,7 @@ onEachDatabase('root keys that are retired', (database) => {
   const serviceOn = (store: Store): Service =>
     createService({ store, system: world.system, environment: 'sandbox', rateLimit: 1e6, log })
 
-  /** Returns the world's store, with `around` called around each transaction. */
+  /** Returns the world's store, but runs each transaction through `around`. */
   const storeWith = (around: <T>(run: () => Promise<T>) => Promise<T>): Store => ({
     dialect: world.store.dialect,
     clock: world.store.clock,
@@ -61,7 +61,7 @@ onEachDatabase('root keys that are retired', (database) => {
     transaction: (work, options) => around(() => world.store.transaction(work, options)),
   })
 
-  /** Starts a service like another process on the database. It waits for locks in real time. */
+  /** Creates a second service on the database, as another process would. It waits for locks in real time. */
   async function startOther(): Promise<Service> {
     const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
     opened.push(store)
@@ -70,7 +70,7 @@ onEachDatabase('root keys that are retired', (database) => {
 
   const keys = () =>
     world.store.read((tx) => tx.db.selectFrom('rootKeys').select(['id', 'secret']).orderBy('id').execute())
-  const fetched = async (path: string) =>
+  const statusOf = async (path: string) =>
     (await world.service.fetch(new Request(`http://127.0.0.1:4010${path}`))).status
   const pathOf = (url: unknown) => new URL(String(url)).pathname
 
@@ -93,10 +93,8 @@ onEachDatabase('root keys that are retired', (database) => {
     }
   }
 
-  /**
-   * Creates a record of each kind that is derived from the keys. Returns a function that checks that each still works.
-   */
-  async function makeThings() {
+  /** Creates everything that depends on root keys. Returns a function that checks that all of it still works. */
+  async function makeDependents() {
     const party = { key: world.apiKey }
     const { partyId, agentId, keyId } = await world.whoami()
     const subscribe = async () => (await world.post('/subscriptions', monthly)).json.data.attributes
@@ -113,11 +111,11 @@ onEachDatabase('root keys that are retired', (database) => {
     const [hook, rotated] = [await hooks.create(), await hooks.create()]
     const renewal = await world.post(`/webhooks/${rotated.id}/rotate-secret`, { expiresInSeconds: 86_400 }, party)
     const secrets = [hook.secret, rotated.secret, renewal.json.data.attributes.signingSecret as string]
-    const user = await us.approver()
+    const user = await approvals.approver()
     const decisions = createPendingDecisions(world.store, world.system, { partyId, principalId: keyId })
-    const decision = await decisions.keep({ ...held, fingerprint: email })
+    const decision = await decisions.keep({ ...heldCall, fingerprint: email })
     await decisions.finish(String(decision?.id), { data: { done: email } })
-    const sent = { idempotencyKey: `kept ${email}`, ...party }
+    const sent = { idempotencyKey: `payment ${email}`, ...party }
     const payment = { amount: 100, currency: 'USD', counterparty: somebody }
     const answered = await world.post('/payments', payment, sent)
     expect(answered.status, answered.text).toBeLessThan(300)
@@ -126,12 +124,12 @@ onEachDatabase('root keys that are retired', (database) => {
     const seeded = await world.service.seed({ apiKey: undefined, agentKey: undefined })
 
     return async () => {
-      expect(await fetched(pathOf(unpaid.checkoutUrl))).toBe(200)
-      expect(await fetched(`/checkout/manage/${manageToken}`)).toBe(200)
+      expect(await statusOf(pathOf(unpaid.checkoutUrl))).toBe(200)
+      expect(await statusOf(`/checkout/manage/${manageToken}`)).toBe(200)
       expect((await checkout('session', { clientSecret: unpaid.clientSecret })).status).toBe('pending')
-      expect(await fetched(pathOf(cart.attributes.url))).toBe(200)
+      expect(await statusOf(pathOf(cart.attributes.url))).toBe(200)
       for (const url of [invitation, member.data[0].attributes.url, request.attributes.paymentLinkUrl])
-        expect(await fetched(pathOf(url)), String(url)).toBe(200)
+        expect(await statusOf(pathOf(url)), String(url)).toBe(200)
       expect((await world.get('/customers/invitations', party)).text).toContain(invitation)
       expect((await world.get('/party-invitations', party)).text).toContain(member.data[0].attributes.url)
       expect((await world.get(`/payment-requests/${request.id}`, party)).text).toContain(
@@ -144,7 +142,7 @@ onEachDatabase('root keys that are retired', (database) => {
         expect(receiver.received.filter((one) => isSignedBy(secret, one)).length).toBeGreaterThan(0)
       world.system.pass(mfaLifetimeMs + 60_000)
       const url = await user.challenge()
-      expect((await us.submit(url, codeAt(user.secret, world.system.now()))).status).toBe(303)
+      expect((await approvals.submit(url, codeAt(user.secret, world.system.now()))).status).toBe(303)
       expect(await decisions.find(String(decision?.id))).toMatchObject({
         call: { arguments: { amount: 5 } },
         answer: { data: { done: email } },
@@ -165,8 +163,8 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(head && (await world.store.read((tx) => headIsSealed(tx, head)))).toBe(true)
   }
 
-  test('are deleted, and everything made with them still works, even when the next ones are retired', async () => {
-    const works = await makeThings()
+  test('retired keys are deleted, and values derived from them stay valid, even after another retirement', async () => {
+    const works = await makeDependents()
     expect(await (await startOther()).retireKeys()).toMatchObject({ rootKey: 2, retired: [1] })
     expect(await keys()).toEqual([
       { id: 1, secret: '' },
@@ -174,7 +172,7 @@ onEachDatabase('root keys that are retired', (database) => {
     ])
     await expectSealed((await world.whoami()).partyId)
     await works()
-    const worksToo = await makeThings()
+    const worksToo = await makeDependents()
     await world.service.rotateKeys()
     expect(await world.service.retireKeys()).toMatchObject({ rootKey: 4, retired: [3, 2] })
     expect((await keys()).map(({ secret }) => secret === '')).toEqual([true, true, true, false])
@@ -186,7 +184,7 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(new Set(rows.map(({ sealedBy }) => sealedBy))).toEqual(new Set([4]))
   })
 
-  test('cannot sign anything valid later: everything new is refused', async () => {
+  test('signatures by a retired key are refused for new records', async () => {
     const old = await world.store.read(rootKeys)
     const forged = (id: string) => `${id}_secret_${old.sign(id)}`
     await world.service.retireKeys()
@@ -194,10 +192,10 @@ onEachDatabase('root keys that are retired', (database) => {
     const intent = String(attributes.clientSecret).split('_secret_')[0] ?? ''
     expect(await checkout('session', { clientSecret: attributes.clientSecret })).toMatchObject({ status: 'pending' })
     expect(await checkout('session', { clientSecret: forged(intent) })).toEqual({})
-    expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
+    expect(await statusOf(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
-  test('are deleted without a pass over newer records, and leave none that they could have signed', async () => {
+  test('retiring keys skips records created meanwhile; the old key cannot sign for them', async () => {
     const old = await world.store.read(rootKeys)
     const made: string[] = []
     let transactions = 0
@@ -211,13 +209,13 @@ onEachDatabase('root keys that are retired', (database) => {
     })
     await serviceOn(busy).retireKeys()
     expect(transactions).toBeLessThan(40)
-    // The first two were created before the walk through the records began.
+    // The first two may predate the new key, so the service may still accept the old key's signatures for them.
     for (const id of made.slice(2).filter((one) => one !== ''))
-      expect(await fetched(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
+      expect(await statusOf(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
 
-  test('are needed by no snapshot, so that restored records work as before', async () => {
-    const works = await makeThings()
+  test('a snapshot can be restored after the keys of its records are retired', async () => {
+    const works = await makeDependents()
     const { partyId } = await world.whoami()
     await world.post('/simulations/snapshots', { name: 'before' }, { key: world.apiKey })
     await world.service.retireKeys()
@@ -229,8 +227,8 @@ onEachDatabase('root keys that are retired', (database) => {
     expect(works).toBeTypeOf('function')
   })
 
-  test('may be retired by two processes at once, while others continue', async () => {
-    const works = await makeThings()
+  test('two processes can retire keys at the same time while requests continue', async () => {
+    const works = await makeDependents()
     const [one, other] = await Promise.all([startOther(), startOther()])
     const requests = async () => {
       for (let count = 0; count < 20; count++) expect((await world.post('/subscriptions', monthly)).status).toBe(200)
@@ -241,17 +239,17 @@ onEachDatabase('root keys that are retired', (database) => {
     await works()
   })
 
-  test('can be retired again after a killed attempt, wherever it stopped', async () => {
-    const works = await makeThings()
-    // PostgreSQL gets the same statements, so every fourth step is enough there.
+  test('keys can be retired after an earlier attempt was killed at any step', async () => {
+    const works = await makeDependents()
+    // Only the deep run on SQLite tests every step. PostgreSQL gets the same statements, so every fourth is enough.
     const step = isDeep && database === sqlite ? 1 : 4
-    for (let survives = 0; ; survives += step) {
-      let left = survives
-      const killed = storeWith((run) => (left-- === 0 ? Promise.reject(new Error('killed')) : run()))
+    for (let killedAt = 0; ; killedAt += step) {
+      let stepsLeft = killedAt
+      const killed = storeWith((run) => (stepsLeft-- === 0 ? Promise.reject(new Error('killed')) : run()))
       const ended = await serviceOn(killed)
         .retireKeys()
         .catch((error: Error) => error.message)
-      if (survives % (isDeep ? 4 : 8) === 0) await works()
+      if (killedAt % (isDeep ? 4 : 8) === 0) await works()
       if (ended !== 'killed') break
     }
     expect((await keys()).filter(({ secret }) => secret !== '')).toHaveLength(1)

@@ -12,10 +12,10 @@ import { createWorld, type World } from '../support/world.ts'
 
 const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 2000, taxAmount: 150 }
 const card = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
-const stranger = { type: 'email', value: 'somebody@example.org' }
-const payment = { amount: 100, currency: 'USD', counterparty: stranger }
-const [one, two] = ['the first secret, which is long enough', 'the second secret, which is long too'].map((text) =>
-  text.replaceAll(/[ ,]/g, '-'),
+const payee = { type: 'email', value: 'somebody@example.org' }
+const payment = { amount: 100, currency: 'USD', counterparty: payee }
+const [oldSecret, newSecret] = ['the first secret, which is long enough', 'the second secret, which is long too'].map(
+  (text) => text.replaceAll(/[ ,]/g, '-'),
 ) as [string, string]
 
 onEachDatabase('the keys of a database', (database) => {
@@ -29,7 +29,7 @@ onEachDatabase('the keys of a database', (database) => {
     await world.drop()
   })
 
-  /** Starts a service like another process on the database. */
+  /** Creates a second service on the database, as another process would. */
   async function open(secrets?: string[]): Promise<{ store: Store; service: Service }> {
     const { system } = world
     const store = await openStore({ url: world.url, system, secrets })
@@ -44,7 +44,7 @@ onEachDatabase('the keys of a database', (database) => {
     return { id: id as string, path: new URL(checkoutUrl).pathname, clientSecret }
   }
 
-  async function ask(service: Service, action: string, attributes: object) {
+  async function postCheckout(service: Service, action: string, attributes: object) {
     const body = JSON.stringify({ data: { attributes } })
     const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }
     const response = await service.fetch(new Request(`http://sandbox.test/checkout/${action}`, init))
@@ -52,41 +52,39 @@ onEachDatabase('the keys of a database', (database) => {
     return answered.data?.attributes ?? {}
   }
 
-  const opens = async (service: Service, path: string) =>
+  const pageOpens = async (service: Service, path: string) =>
     (await service.fetch(new Request(`http://sandbox.test${path}`))).status === 200
 
-  /** Creates records that depend on root keys. Returns a function that checks that they still work. */
-  async function makeThings() {
+  /** Creates links and secrets that depend on root keys. Returns a function that checks that they still work. */
+  async function makeDependents() {
     const [unpaid, paid] = [await subscribe(), await subscribe()]
-    const { manageToken } = await ask(world.service, 'pay', { ...card, clientSecret: paid.clientSecret })
+    const { manageToken } = await postCheckout(world.service, 'pay', { ...card, clientSecret: paid.clientSecret })
     const agents = [{ agentId: (await world.whoami()).agentId, permissions: ['payments.read'] }]
-    const invited = await world.post(
-      '/customers/invitations',
-      { recipients: [stranger], agents },
-      { key: world.apiKey },
-    )
-    const sent = { idempotencyKey: `kept ${unpaid.id}` }
+    const invited = await world.post('/customers/invitations', { recipients: [payee], agents }, { key: world.apiKey })
+    const sent = { idempotencyKey: `payment ${unpaid.id}` }
     const answered = await world.post('/payments', payment, sent)
     const invitation = String(invited.json.data[0].attributes.url)
     return async (service: Service) => {
-      expect(await opens(service, unpaid.path)).toBe(true)
-      expect(await opens(service, `/checkout/manage/${manageToken}`)).toBe(true)
-      expect(await opens(service, new URL(invitation).pathname)).toBe(true)
+      expect(await pageOpens(service, unpaid.path)).toBe(true)
+      expect(await pageOpens(service, `/checkout/manage/${manageToken}`)).toBe(true)
+      expect(await pageOpens(service, new URL(invitation).pathname)).toBe(true)
       const listed = await world.get('/customers/invitations', { key: world.apiKey })
       expect(listed.text).toContain(invitation)
       expectReplay(await world.post('/payments', payment, sent), answered)
-      expect((await ask(service, 'session', { clientSecret: unpaid.clientSecret })).status).toBe('pending')
+      expect((await postCheckout(service, 'session', { clientSecret: unpaid.clientSecret })).status).toBe('pending')
       const { id } = unpaid
-      expect((await ask(service, 'pay', { ...card, clientSecret: unpaid.clientSecret })).result, id).toBe('paid')
-      expect((await ask(service, 'stop', { manageToken })).status).toBe('canceled')
+      expect((await postCheckout(service, 'pay', { ...card, clientSecret: unpaid.clientSecret })).result, id).toBe(
+        'paid',
+      )
+      expect((await postCheckout(service, 'stop', { manageToken })).status).toBe('canceled')
     }
   }
 
-  test('are rotated: new values use the newest, older values stay valid, at every process', async () => {
+  test('after a rotation, every process uses the newest key for new values, and older values stay valid', async () => {
     const other = await open()
     const first = await subscribe()
     expect(first.clientSecret).toMatch(/_secret_[0-9a-f]{64}$/)
-    const stillGood = await makeThings()
+    const expectWorks = await makeDependents()
     const [before] = await currentSigningKeys(world.store)
     world.system.pass(1)
     const made = await other.service.rotateKeys()
@@ -94,24 +92,24 @@ onEachDatabase('the keys of a database', (database) => {
     const second = await subscribe()
     expect(second.clientSecret).toMatch(/_secret_2_[0-9a-f]{64}$/)
     expect(second.path).toMatch(/\/2_[0-9a-f]{64}$/)
-    const stillGoodToo = await makeThings()
+    const expectNewerWorks = await makeDependents()
     expect((await other.service.rotateKeys()).rootKey).toBe(3)
     expect((await subscribe()).clientSecret).toMatch(/_secret_3_[0-9a-f]{64}$/)
-    // A secret that names another root key is invalid.
+    // A client secret becomes invalid if the number of the root key in it is changed.
     const swapped = second.clientSecret.replace('_secret_2_', '_secret_3_')
     for (const clientSecret of [swapped, swapped.replace('_3_', '_9_'), swapped.replace('_3_', '_1_')]) {
-      expect(await ask(world.service, 'session', { clientSecret })).toEqual({})
+      expect(await postCheckout(world.service, 'session', { clientSecret })).toEqual({})
     }
     const kids = (await currentSigningKeys(world.store)).map(({ kid }) => kid)
     expect(kids).toContain(made.signingKey)
     expect(kids).toContain(before?.kid)
     expect(kids[0]).not.toBe(before?.kid)
-    await stillGood(other.service)
-    await stillGoodToo(world.service)
+    await expectWorks(other.service)
+    await expectNewerWorks(world.service)
   })
 
-  test('are encrypted if a secret is set: the database contains none in the clear, and nothing is lost', async () => {
-    const stillGood = await makeThings()
+  test('if a secret is set, all keys in the database are encrypted, and older values stay valid', async () => {
+    const expectWorks = await makeDependents()
     await currentSigningKeys(world.store)
     const plain = (await readAllRows(world.store)).flatMap(({ secret, jwk }) => [
       secret,
@@ -119,28 +117,28 @@ onEachDatabase('the keys of a database', (database) => {
     ])
     const keys = plain.filter((text) => text !== undefined && text !== null).map(String)
     expect(keys.length).toBeGreaterThan(1)
-    const { store, service } = await open([one])
+    const { store, service } = await open([oldSecret])
     await service.rotateKeys()
     const path = world.url.replace(/^sqlite:/, '')
     const files = [path, `${path}-wal`].filter(existsSync).map((file) => readFileSync(file, 'latin1'))
     for (const text of [JSON.stringify(await readAllRows(store)), ...files]) {
       for (const key of keys) expect(text.includes(key)).toBe(false)
     }
-    for (const secrets of [undefined, [two]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
+    for (const secrets of [undefined, [newSecret]]) await expect(open(secrets)).rejects.toThrow(WrongSecretError)
     await expect(open()).rejects.toThrow(/^is required, because the keys in the database are encrypted/)
-    // To change the secret, both the new and the old one must be set once.
-    const changed = await open([two, one])
-    await expect(open([one])).rejects.toThrow(WrongSecretError)
-    const after = await open([two])
+    // To change the secret, the database must be opened once with the new and the old one.
+    const changed = await open([newSecret, oldSecret])
+    await expect(open([oldSecret])).rejects.toThrow(WrongSecretError)
+    const after = await open([newSecret])
     expect(await currentSigningKeys(after.store)).toEqual(await currentSigningKeys(changed.store))
     Object.assign(world, { service: after.service })
     world.send = sender(after.service)
     world.post = (to, attributes, sent) => world.send('POST', to, { ...sent, attributes })
     world.get = (to, sent) => world.send('GET', to, sent)
-    await stillGood(after.service)
+    await expectWorks(after.service)
   })
 
-  /** Returns a function that sends requests to another process, like the world's own. */
+  /** Returns a function that works like `world.send`, but sends the requests to the given service. */
   function sender(service: Service): World['send'] {
     return async (method, path, { key = world.agentKey, idempotencyKey, attributes } = {}) => {
       const headers = new Headers({ Authorization: `Bearer ${key}`, 'X-Instance-ID': 'run 1' })

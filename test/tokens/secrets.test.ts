@@ -52,8 +52,8 @@ onEachDatabase('secrets', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Returns the stored rows and the log at the end of all tests. */
-  async function stored(): Promise<Record<string, string>> {
+  /** Returns the rows of the database and, on SQLite, the bytes of its files. */
+  async function readStored(): Promise<Record<string, string>> {
     const rows = JSON.stringify(await readAllRows(world.store))
     expect(rows).toContain('Books')
     const path = world.url.replace(/^sqlite:/, '')
@@ -64,12 +64,12 @@ onEachDatabase('secrets', (database) => {
     return { rows, ...Object.fromEntries(bytes) }
   }
 
-  test('card details contain the number and the code', () => {
+  test('the details of a card contain its number and its security code', () => {
     expect(details.json.data.attributes).toMatchObject({ number: cardNumber, cvv: '123' })
     expect(details.headers.get('cache-control') ?? 'no-store').toContain('no-store')
   })
 
-  test('no other answer contains them', () => {
+  test('no other answer contains a card number or a security code', () => {
     expect(answers.length).toBeGreaterThan(30)
     const documents = ['GET /openapi.json']
     for (const { request, answer } of answers.filter(({ request }) => !documents.includes(request))) {
@@ -78,7 +78,7 @@ onEachDatabase('secrets', (database) => {
     }
   })
 
-  test('the log contains neither, and no credential', () => {
+  test('the log contains no card number, security code or credential', () => {
     expect(world.logged.length).toBeGreaterThan(30)
     const log = world.logged.join('\n')
     for (const secret of [cardNumber, secrets.agentKey, secrets.apiKey, world.agentKey])
@@ -86,8 +86,8 @@ onEachDatabase('secrets', (database) => {
     expect(log).not.toMatch(/cvv/i)
   })
 
-  test('the database stores neither', async () => {
-    for (const [where, text] of Object.entries(await stored())) {
+  test('the database contains no card number, security code or credential', async () => {
+    for (const [where, text] of Object.entries(await readStored())) {
       for (const secret of [cardNumber, secrets.agentKey, secrets.apiKey]) {
         expect(text.includes(secret), `${secret} in ${where}`).toBe(false)
       }
@@ -96,34 +96,37 @@ onEachDatabase('secrets', (database) => {
     for (const row of rows) {
       expect(Object.keys(row).filter((column) => /cvv|cvc|securityCode|number|^pan$/i.test(column))).toEqual([])
       for (const value of Object.values(row)) {
-        // Searches for whole JSON words, because encrypted text contains any three letters by chance. An entry of a run
-        // names the field, with its value masked.
+        // Searches for whole JSON strings, because encrypted values may contain any three characters by chance. Entries
+        // of the run log may contain the name `cvv`, but only with a masked value.
         const text = typeof value === 'string' ? value.replaceAll(/\\*"cvv\\*":\\*"\[masked\]\\*"/g, '') : ''
         expect(text).not.toMatch(/cvv\\*"|"123"|^123$/i)
       }
     }
   })
 
-  describe('in a wrong place are not echoed, logged or stored:', () => {
+  describe('a secret in the wrong place', () => {
     const attributes = { ...card }
     const wrongPlaces: [string, (secret: string) => Promise<Answer>][] = [
-      ['a value in the query', (secret) => world.get(`/whoami?access_token=${secret}`)],
-      ['a value of a known parameter', (secret) => world.get(`/wallets?cursor=${secret}`)],
+      ['the value of an unknown query parameter', (secret) => world.get(`/whoami?access_token=${secret}`)],
+      ['a cursor', (secret) => world.get(`/wallets?cursor=${secret}`)],
       ['a limit', (secret) => world.get(`/wallets?limit=${secret}`)],
-      ['a name in the query', (secret) => world.get(`/wallets?${secret}=1`)],
+      ['the name of a query parameter', (secret) => world.get(`/wallets?${secret}=1`)],
       ['an id in the path', (secret) => world.get(`/wallets/${secret}`)],
-      ['a path', (secret) => world.get(`/${secret}`)],
-      ['a value in the body', (secret) => world.post('/agent-cards', { ...attributes, apiKey: secret })],
-      ['a value of a known attribute', (secret) => world.post('/agent-cards', { ...attributes, currency: secret })],
-      ['a name in the body', (secret) => world.post('/agent-cards', { ...attributes, [secret]: 1 })],
-      ['an envelope', (secret) => world.send('POST', '/agent-cards', { body: JSON.stringify({ [secret]: secret }) })],
-      ['a body', (secret) => world.send('POST', '/agent-cards', { body: secret })],
+      ['the whole path', (secret) => world.get(`/${secret}`)],
+      ['the value of an unknown attribute', (secret) => world.post('/agent-cards', { ...attributes, apiKey: secret })],
+      ['the value of a known attribute', (secret) => world.post('/agent-cards', { ...attributes, currency: secret })],
+      ['the name of an attribute', (secret) => world.post('/agent-cards', { ...attributes, [secret]: 1 })],
+      [
+        'an unknown top-level property',
+        (secret) => world.send('POST', '/agent-cards', { body: JSON.stringify({ [secret]: secret }) }),
+      ],
+      ['the whole body', (secret) => world.send('POST', '/agent-cards', { body: secret })],
       ['a content type', (secret) => world.post('/agent-cards', attributes, { headers: { 'Content-Type': secret } })],
-      ['a scheme', (secret) => world.get('/whoami', { headers: { Authorization: secret } })],
-      ['another credential', (secret) => world.get('/whoami', { key: `${secret}x` })],
+      ['an authorization scheme', (secret) => world.get('/whoami', { headers: { Authorization: secret } })],
+      ['an invalid credential', (secret) => world.get('/whoami', { key: `${secret}x` })],
     ]
 
-    test.each(wrongPlaces)('%s', async (name, sendWith) => {
+    test.each(wrongPlaces)('a secret sent as %s is not echoed, logged or stored', async (name, sendWith) => {
       const unique = `misplaced${wrongPlaces.findIndex(([other]) => other === name)}x0123456789abcdef`
       const secret = `ak_ntl_sandbox_${unique}`
       const from = world.logged.length
@@ -135,7 +138,7 @@ onEachDatabase('secrets', (database) => {
       expect(JSON.stringify(await readAllRows(world.store))).not.toContain(unique)
     })
 
-    test('a card number as the value of an attribute', async () => {
+    test('a card number sent as the value of an attribute is not echoed', async () => {
       const answer = await world.post('/agent-cards', { ...card, currency: '4242 4242 4242 4242', maximumAmount: 5 })
       expect(answer.status).toBe(422)
       expect(answer.text.replaceAll(' ', '')).not.toContain(cardNumber)

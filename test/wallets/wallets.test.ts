@@ -43,9 +43,9 @@ onEachDatabase('wallets', (database) => {
   const transfer = (attributes: object, sent?: Sent) => world.post('/transfers/internal', attributes, sent)
   const at = (pointer: string) => ({ source: { pointer: `/data/attributes/${pointer}` } })
 
-  describe('the lifecycle', () => {
-    test('begins empty, with the given attributes', async () => {
-      // Ids are sorted by time, so the id of the new wallet must be later.
+  describe('the lifecycle of a wallet', () => {
+    test('a new wallet is empty and has the given attributes', async () => {
+      // Ids begin with the time, and the list is sorted by id. A later time puts the new wallet first.
       world.system.pass(1)
       const { data } = ok(await create({ displayName: 'Savings', description: 'For later', tags: { a: 'b' } })).json
       expect(data).toStrictEqual({
@@ -75,7 +75,7 @@ onEachDatabase('wallets', (database) => {
       ok(await create({ displayName: 'Named', partyId }))
     })
 
-    test('changes the sent attributes; tags merge', async () => {
+    test('an update changes only the attributes that it contains, and merges tags', async () => {
       const id = created(await create({ displayName: 'Savings', description: 'Old', tags: { a: '1', b: '2' } }))
       const { data } = ok(await change(id, { displayName: 'New', tags: { a: null, c: '3' } })).json
       expect(data.attributes).toMatchObject({ displayName: 'New', description: 'Old', tags: { b: '2', c: '3' } })
@@ -86,14 +86,14 @@ onEachDatabase('wallets', (database) => {
       expectRefusal(await change(id, { displayName: null }), 'invalid_value', { status: 422, ...at('displayName') })
     })
 
-    test('has one default, which receives payments', async () => {
+    test('a party has one default wallet, which receives deposits', async () => {
       const id = created(await create())
       expect(ok(await act(id, 'default')).json.data.attributes.isDefault).toBe(true)
       ok(await act(id, 'default'))
       expect([await read(id), await read(main)].map(({ isDefault }) => isDefault)).toEqual([true, false])
       ok(await world.post(`/simulations/customers/${partyId}/transfers/deposit`, { amount: 700 }))
       expect((await read(id)).balance).toMatchObject({ available: 700 })
-      // The agent still pays from the same wallet.
+      // The agent still pays from the main wallet.
       ok(await self.pay(100, { type: 'email', value: 'customer@sandbox.example' }))
       expect((await read(main)).balance).toMatchObject({ available: 249_900 })
       ok(await act(main, 'default'))
@@ -103,7 +103,7 @@ onEachDatabase('wallets', (database) => {
       expect(rows.filter((row: { attributes: { isDefault: boolean } }) => row.attributes.isDefault)).toHaveLength(1)
     })
 
-    test('freezes outgoing and incoming money, not existing holds', async () => {
+    test('a frozen wallet sends and receives no money, but existing holds can be captured', async () => {
       const card = await world.issueCard()
       const purchase = created(await world.authorize(card, 1_000))
       const other = await world.issueCard()
@@ -125,7 +125,7 @@ onEachDatabase('wallets', (database) => {
       expect(ok(await world.authorize(other, 1_000)).json.data.attributes.status).toBe('authorized')
     })
 
-    test('happens once when it is repeated', async () => {
+    test('a repeated creation makes no second wallet; simultaneous freezes and unfreezes all succeed', async () => {
       const sent = { idempotencyKey: 'wallet' }
       const first = ok(await create(undefined, sent))
       const again = ok(await create(undefined, sent))
@@ -142,7 +142,7 @@ onEachDatabase('wallets', (database) => {
   })
 
   describe('the agents of a wallet', () => {
-    test('are attached, listed and given a default', async () => {
+    test('agents can be attached to a wallet, listed, and given this wallet as their default', async () => {
       const id = created(await create())
       const now = '2026-01-15T12:00:00.000Z'
       const { data } = ok(await attach(id, agentId)).json
@@ -159,12 +159,12 @@ onEachDatabase('wallets', (database) => {
       expect(named.meta.walletAccess).toEqual({ isDefault: true, attachedAt: now })
       const [before] = ok(await world.get(`/wallets/${main}/agents`, owner())).json.data
       expect(before.meta.walletAccess.isDefault).toBe(false)
-      // The agent pays from its new wallet, which is empty.
+      // The agent now pays from the new wallet, which is empty.
       const paid = await self.pay(1, { type: 'email', value: 'customer@sandbox.example' })
       expectRefusal(paid, 'conflict', at('amount'))
     })
 
-    test('are listed page by page', async () => {
+    test('the agents of a wallet are listed in pages', async () => {
       const ids = [agentId]
       for (const name of ['One', 'Two']) {
         world.system.pass(1)
@@ -183,7 +183,7 @@ onEachDatabase('wallets', (database) => {
       expectRefusal(await attach(other, String(ids[0])), 'conflict', at('agentId'))
     })
 
-    test('lose all permissions when they are detached', async () => {
+    test('an agent that is detached from its wallet can no longer pay from the wallet or use cards', async () => {
       const card = await world.issueCard()
       const purchase = created(await world.authorize(card, 1_000))
       const sent = { idempotencyKey: 'detach' }
@@ -209,14 +209,14 @@ onEachDatabase('wallets', (database) => {
         await self.pay(1, { type: 'email', value: 'customer@sandbox.example' }, { walletId: main }),
         'forbidden',
       )
-      // After it is attached again, the agent's first wallet is its default.
+      // The first wallet that is attached to an agent without wallets becomes its default.
       expect(ok(await attach(main, agentId)).json.data.meta.walletAccess.isDefault).toBe(true)
       ok(await world.get(`/agent-cards/${card}`))
     })
   })
 
   describe('a transfer between wallets', () => {
-    test('moves money and creates none', async () => {
+    test('a transfer moves money, and a repeat with the same key moves none', async () => {
       const id = created(await create())
       ok(await attach(id, agentId))
       const sent = { idempotencyKey: 'internal' }
@@ -264,7 +264,7 @@ onEachDatabase('wallets', (database) => {
       expect((await read(main)).balance).toMatchObject({ available: 249_500 })
     })
 
-    test('is refused to the same wallet, without funds and without permission', async () => {
+    test('a transfer to the same wallet, without funds or without permission is refused', async () => {
       const id = created(await create())
       const between = { sourceWalletId: main, destWalletId: id }
       expectRefusal(await transfer({ amount: 250_001, ...between }, owner()), 'conflict', at('amount'))
@@ -285,7 +285,7 @@ onEachDatabase('wallets', (database) => {
       expect((await read(main)).balance).toMatchObject({ available: 250_000 })
     })
 
-    test('for a customer is limited by the permissions of the grant', async () => {
+    test('a transfer for a customer is refused if the grant lacks the permission', async () => {
       const customer = await world.customerPartyId()
       const key = await self.addPartyKey(customer)
       const [{ id: theirs }] = ok(await world.get('/wallets', { key })).json.data
@@ -301,12 +301,12 @@ onEachDatabase('wallets', (database) => {
         await db.updateTable('delegations').set({ permissions }).where('customerPartyId', '=', customer).execute()
       })
       expectRefusal(await transfer({ ...draft, partyId: customer }), 'forbidden', at('customerPartyId'))
-      // The refusal comes before other mistakes, so that the caller's own activity does not record it.
+      // The missing permission is reported before the invalid amount.
       const wrong = await transfer({ ...draft, amount: 0, partyId: customer })
       expectRefusal(wrong, 'forbidden', at('customerPartyId'))
     })
 
-    test('counts toward no limit', async () => {
+    test('a transfer between wallets counts toward no limit', async () => {
       const id = created(await create())
       await self.setLimits('parties', partyId, { perDay: 500 })
       ok(await transfer({ amount: 5_000, sourceWalletId: main, destWalletId: id }, owner()))
@@ -314,7 +314,7 @@ onEachDatabase('wallets', (database) => {
       expect(ok(await world.get('/payments')).json.data.map(statusOf)).toEqual(['COMPLETED'])
     })
 
-    test('is listed with the other transfers, newest first', async () => {
+    test('transfers of all types are in one list, newest first', async () => {
       const id = created(await create())
       const deposit = created(
         await world.post(`/simulations/customers/${partyId}/transfers/deposit`, { amount: 5, walletId: id }, owner()),
@@ -329,7 +329,7 @@ onEachDatabase('wallets', (database) => {
       const newest = [internal, wire, deposit].sort().reverse()
       expect(await ids(owner())).toEqual(newest)
       expect(await ids(owner(), '?limit=1')).toEqual(newest.slice(0, 1))
-      // The agent is not attached to the main wallet, which the other two transfers use.
+      // The agent is not attached to the new wallet, which the other two transfers use.
       expect(await ids({})).toEqual([wire])
       expectRefusal(await world.get(`/transfers/${deposit}`), 'forbidden')
       const types = { [deposit]: 'deposit', [wire]: 'withdrawal', [internal]: 'internal' }
@@ -339,7 +339,7 @@ onEachDatabase('wallets', (database) => {
     })
   })
 
-  test('no agent and no key without the scope administers wallets', async () => {
+  test('neither an agent nor a key without the scopes can administer wallets', async () => {
     const id = created(await create())
     const body = { attributes: { agentId } }
     const admin: [string, string, Sent?][] = [
@@ -403,7 +403,7 @@ onEachDatabase('wallets', (database) => {
     expectRefusal(made, 'forbidden', at('partyId'))
   })
 
-  test('a new agent pays from the wallet on which it is created', async () => {
+  test('a new agent pays from the wallet that was chosen when it was created', async () => {
     const id = created(await create())
     ok(await transfer({ amount: 2_000, sourceWalletId: main, destWalletId: id }, owner()))
     const agent = created(await world.post('/agents', { name: 'Saver', walletId: id }, owner()))

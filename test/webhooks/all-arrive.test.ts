@@ -17,14 +17,14 @@ function createRandom(seed: number): () => number {
   }
 }
 
-/** Creates wallets like many concurrent clients. Each wallet adds one event to the outbox. */
-async function makeWallets(world: World, count: number): Promise<void> {
+/** Creates wallets as many concurrent clients would. Each wallet adds one event to the outbox. */
+async function createWalletsConcurrently(world: World, count: number): Promise<void> {
   let left = count
   const work = async () => {
     while (left > 0) {
       left -= 1
       const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
-      // A request during a clock jump may get 503, and then did nothing.
+      // A request during a clock jump may get 503. It had no effect, so another one replaces it.
       if (answer.status === 503) left += 1
       else if (answer.status >= 300) throw new Error(answer.text)
     }
@@ -32,7 +32,7 @@ async function makeWallets(world: World, count: number): Promise<void> {
   await Promise.all(Array.from({ length: 32 }, work))
 }
 
-/** Returns the ids of the events in the outbox since that time. */
+/** Returns the ids of the `wallet.created` events that were recorded after the given time. */
 async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   const ids = new Set<string>()
   let cursor = ''
@@ -45,23 +45,23 @@ async function idsOfEvents(world: World, from: Date): Promise<Set<string>> {
   return ids
 }
 
-/** The number of rounds of a minute after which every delivery has arrived or was given up. */
+/** The number of one-minute rounds after which the service has completed or given up every delivery. */
 const roundsOfAllAttempts = Math.ceil(pauseSeconds.reduce((sum, pause) => sum + pause / 60, 0)) + pauseSeconds.length
 /**
- * The rounds between two kills of the receiver. It must not divide a pause between attempts. With 20, the receiver was
- * down at each retry of some events.
+ * The number of rounds between two kills of the receiver. No pause between attempts may be a multiple of it: with 20,
+ * the receiver was down at every retry of some events.
  */
 const roundsBetweenKills = 19
 
-/** Enough time for a busy machine, but short enough to detect a hang. */
-const longMs = 1_200_000
+/** The time limit of a test: long enough for a busy machine, short enough to detect a hang. */
+const testTimeoutMs = 1_200_000
 
 test.each([
   { database: sqlite, many: 10_000 },
-  // PostgreSQL is slower, so fewer events are the same load.
+  // PostgreSQL is slower, so fewer events take about as long.
   { database: postgres, many: 1_000 },
 ] as const)(
-  'each of $many events arrives at a receiver that fails in every way, on $database.name',
+  'each of $many events reaches a receiver that hangs, returns errors and restarts, on $database.name',
   async ({ database, many }) => {
     const world = await createWorld(database, { send: createSender({ timeoutMs: 250 }) })
     let receiver = await openReceiver()
@@ -69,8 +69,8 @@ test.each([
     const arrived = new Set<string>()
     const chance = createRandom(16)
     let [tries, hung, failed] = [0, 0, 0]
-    const unreliable = (one: Receiver) =>
-      one.answer(({ json }) => {
+    const makeUnreliable = (target: Receiver) =>
+      target.answer(({ json }) => {
         tries += 1
         const luck = chance()
         if (luck < 0.001) hung += 1
@@ -80,33 +80,33 @@ test.each([
         arrived.add(json.id)
         return 200
       })
-    unreliable(receiver)
+    makeUnreliable(receiver)
     try {
       const hooks = webhookHelpers(world, receiver)
       const from = new Date(world.system.now() - 1)
       world.system.pass(1)
       const hook = await hooks.create({ enabledEvents: ['wallet.created'] })
-      let roundsSinceMade = Number.NaN
-      const made = makeWallets(world, many).then(() => {
-        roundsSinceMade = 0
+      let roundsSinceLastEvent = Number.NaN
+      const made = createWalletsConcurrently(world, many).then(() => {
+        roundsSinceLastEvent = 0
       })
       let kills = 0
       for (let round = 0; arrived.size < many; round++) {
-        if (Number.isFinite(roundsSinceMade)) world.system.pass(55_000)
-        roundsSinceMade += 1
-        if (roundsSinceMade > roundsOfAllAttempts) {
+        if (Number.isFinite(roundsSinceLastEvent)) world.system.pass(55_000)
+        roundsSinceLastEvent += 1
+        if (roundsSinceLastEvent > roundsOfAllAttempts) {
           expect(await hooks.deliveries(hook, '?status=failed')).toEqual([])
           expect(await hooks.deliveries(hook, '?status=pending')).toEqual([])
           expect(arrived.size).toBe(many)
         }
         const delivering = hooks.deliver()
         if (round % roundsBetweenKills === 0) {
-          // Kills the receiver, which loses its memory, and restarts it at the same address.
+          // Kills the receiver and starts a new one at the same address.
           kills += 1
           await receiver.close()
           await sleep(1)
           receiver = await openReceiver(Number(port))
-          unreliable(receiver)
+          makeUnreliable(receiver)
         }
         await delivering
         world.system.pass(5_000)
@@ -117,21 +117,21 @@ test.each([
       expect([...arrived].every((id) => ids.has(id))).toBe(true)
       expect(await hooks.deliveries(hook, '?status=failed')).toEqual([])
       console.info(
-        `${many} events on ${database.name}: ${tries} attempts, ${failed} answered 500, ${hung} hung, ${kills} kills, ${roundsSinceMade} rounds after`,
+        `${many} events on ${database.name}: ${tries} attempts, ${failed} answered 500, ${hung} hung, ${kills} kills, ${roundsSinceLastEvent} rounds after the last event`,
       )
     } finally {
       await receiver.close()
       await world.drop()
     }
   },
-  longMs,
+  testTimeoutMs,
 )
 
 const apiSecret = 'kill-api-secret-0123456789abcdef'
 const key = `sk_ntl_sandbox_${apiSecret}`
 
-/** Creates wallets until the service is gone. Adds the ids of the acknowledged ones. */
-async function createWallets(url: string, acknowledged: Set<string>): Promise<void> {
+/** Creates wallets until the service is killed. Adds the ids of acknowledged wallets to `acknowledged`. */
+async function createWalletsUntilKilled(url: string, acknowledged: Set<string>): Promise<void> {
   for (let count = 0; ; count++) {
     const headers = {
       Authorization: `Bearer ${key}`,
@@ -153,14 +153,14 @@ test.each([
   { database: sqlite, kills: 100 },
   { database: postgres, kills: 20 },
 ] as const)(
-  'nothing is lost if the service is killed $kills times, on $database.name',
+  'no event is lost if the service is killed $kills times, on $database.name',
   async ({ database, kills }) => {
     const { url, drop } = await database.createEmpty()
     const receiver = await openReceiver()
     const arrived = new Set<string>()
     const chance = createRandom(kills)
     const refused = new Set<string>()
-    // Refuses a message only once, because a second refusal would delay it by five minutes.
+    // Refuses each message at most once, because a second refusal would delay it by five minutes.
     receiver.answer(({ json }) => {
       if (!refused.has(json.id) && chance() < 0.05) {
         refused.add(json.id)
@@ -183,8 +183,8 @@ test.each([
       expect((await fetch(`${served.url}/webhooks`, { method: 'POST', headers, body })).status).toBe(201)
       for (let kill = 0; kill < kills; kill++) {
         const exited = new Promise((resolve) => served.process.once('exit', resolve))
-        const working = Promise.all([createWallets(served.url, acknowledged), createWallets(served.url, acknowledged)])
-        // Kills the process while it creates events, and every fourth time while it delivers them.
+        const working = Promise.all([1, 2].map(() => createWalletsUntilKilled(served.url, acknowledged)))
+        // Kills the process while it creates events, and every fourth time only after it has begun to deliver them.
         const [receivedCount, made] = [receiver.received.length, acknowledged.size]
         const isBusy = () => acknowledged.size > made && (kill % 4 !== 3 || receiver.received.length > receivedCount)
         for (let waited = 0; waited < 1_000 && !isBusy(); waited++) await sleep(10)
@@ -203,5 +203,5 @@ test.each([
       await drop()
     }
   },
-  longMs,
+  testTimeoutMs,
 )
