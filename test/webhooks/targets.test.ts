@@ -293,7 +293,9 @@ onEachDatabase('connections of webhook deliveries', (database) => {
     ]
     await hooks.deliver()
     expect(hooks.receivedIds()).toEqual(wallets)
-    expect((await hooks.deliveries(unreachable)).at(-1)?.lastError).toBe('Nothing listens at its address (ECONNREFUSED).')
+    expect((await hooks.deliveries(unreachable)).at(-1)?.lastError).toBe(
+      'Nothing listens at its address (ECONNREFUSED).',
+    )
   })
 
   test('a receiver that does not answer does not delay deliveries to another one', async () => {
