@@ -55,12 +55,12 @@ export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), 
 })
 
 const cardParams = z.strictObject({ cardId: ArgumentId('pcd') })
-const forCustomer = z.strictObject({ customerPartyId: CustomerPartyId })
+const customerArguments = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const freezing = {
   ...writing,
   params: cardParams,
-  attributes: forCustomer,
+  attributes: customerArguments,
   bodyOptional: true,
   output: AgentCard,
   permission: 'cards.freeze',
@@ -131,7 +131,7 @@ export const agentCards = {
     description: "Reveals a card's number, cvv and expiration to pay its merchant. Show them to nobody else.",
     path: '/agent-cards/{cardId}/details',
     params: cardParams,
-    query: forCustomer,
+    query: customerArguments,
     output: AgentCardDetails,
     permission: 'cards.read',
     toolsets: ['default'],
@@ -148,7 +148,7 @@ export const agentCards = {
       "Creates a page that shows the signed-in person a card's number once, to pay its merchant. Give them the url; nobody else sees the number.",
     path: '/agent-cards/{cardId}/details-page',
     params: cardParams,
-    attributes: forCustomer,
+    attributes: customerArguments,
     bodyOptional: true,
     output: AgentCardDetailsPage,
     permission: 'cards.read',

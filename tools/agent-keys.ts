@@ -33,7 +33,7 @@ export const RotatedAgentKey = resource(
 
 const keyParams = z.strictObject({ keyId: ArgumentId('agk') })
 /** The maximum grace period of a rotated key, which is a day (docs/service.md#agent-key-rotation). */
-const longestGraceSeconds = 86_400
+const maxGraceSeconds = 86_400
 
 const shared = {
   output: AgentKey,
@@ -83,7 +83,7 @@ export const agentKeys = {
     path: '/agent-keys/{keyId}/rotate',
     params: keyParams,
     attributes: z.strictObject({
-      expiresInSeconds: z.int().min(0).max(longestGraceSeconds).describe('Grace period of the old key; 0: none'),
+      expiresInSeconds: z.int().min(0).max(maxGraceSeconds).describe('Grace period of the old key; 0: none'),
       tags: Tags.optional(),
     }),
     output: RotatedAgentKey,

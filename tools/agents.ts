@@ -15,16 +15,16 @@ import {
   toOne,
 } from './schemas.ts'
 
-const cap = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, in cents; null: no limit`).optional()
+const limit = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, in cents; null: no limit`).optional()
 
 /**
  * Limits on an agent's spending from its own party's wallets, in cents. Null or omitted means no limit. Days and months
  * are in UTC.
  */
 export const AgentLimits = z.strictObject({
-  perTransaction: cap('per payment'),
-  perDay: cap('per day'),
-  perMonth: cap('per month'),
+  perTransaction: limit('per payment'),
+  perDay: limit('per day'),
+  perMonth: limit('per month'),
 })
 
 /** A software actor bound to a party (docs/service.md#agent). */

@@ -74,7 +74,7 @@ const decision = {
   extension: false,
 } as const
 
-const customersDecision = {
+const simulatedDecision = {
   ...decision,
   ...simulating,
   permission: 'customers.simulate',
@@ -150,7 +150,7 @@ export const approvals = {
   }),
 
   simulateCustomerApproval: defineOperation({
-    ...customersDecision,
+    ...simulatedDecision,
     name: 'simulate_customer_approval',
     title: 'Approve as the customer',
     description:
@@ -160,7 +160,7 @@ export const approvals = {
   }),
 
   simulateCustomerDenial: defineOperation({
-    ...customersDecision,
+    ...simulatedDecision,
     name: 'simulate_customer_denial',
     title: 'Deny as the customer',
     description: 'Simulates a customer without credentials denying a payment in review: nothing leaves their wallet.',

@@ -36,13 +36,13 @@ const simulation = {
   extension: true,
 } as const
 
-const why = z.strictObject({
+const failureDetails = z.strictObject({
   code: Text(20).describe("The bank's code, such as R01").optional(),
   reason: Text(100).describe("The bank's explanation").optional(),
 })
 
 const deposit = { type: 'deposit', method: 'standard', rail: 'ach' } as const
-const outside = {
+const unposted = {
   relationships: { destWallet: { data: null }, transaction: { data: null } },
 } as const
 
@@ -63,7 +63,7 @@ export const bankTransfers = {
     permission: 'deposits.create',
     example: {
       attributes: { ...deposit, status: 'PROCESSING', failure: null, return: null, settledAt: null },
-      ...outside,
+      ...unposted,
     },
   }),
 
@@ -92,7 +92,7 @@ export const bankTransfers = {
         return: null,
         settledAt: null,
       },
-      ...outside,
+      ...unposted,
     },
   }),
 
@@ -112,9 +112,9 @@ export const bankTransfers = {
     description:
       'Simulates the bank refusing a PROCESSING deposit or withdrawal: it becomes FAILED, and held money is available again.',
     path: '/simulations/transfers/{transferId}/fail',
-    attributes: why,
+    attributes: failureDetails,
     bodyOptional: true,
-    example: { attributes: { ...deposit, status: 'FAILED', return: null, settledAt: null }, ...outside },
+    example: { attributes: { ...deposit, status: 'FAILED', return: null, settledAt: null }, ...unposted },
   }),
 
   simulateTransferReturn: defineOperation({
@@ -124,7 +124,7 @@ export const bankTransfers = {
     description:
       'Simulates the bank returning a COMPLETED deposit or withdrawal. After a returned deposit the wallet may be below zero.',
     path: '/simulations/transfers/{transferId}/return',
-    attributes: why,
+    attributes: failureDetails,
     bodyOptional: true,
     example: { attributes: { ...deposit, status: 'RETURNED', failure: null } },
   }),

@@ -67,8 +67,8 @@ export const CardTransaction = resource(
 )
 
 const transactionParams = z.strictObject({ cardTransactionId: ArgumentId('cit') })
-const customerOnly = z.strictObject({ customerPartyId: CustomerPartyId })
-const amount = z.strictObject({
+const customerArguments = z.strictObject({ customerPartyId: CustomerPartyId })
+const amountArguments = z.strictObject({
   amount: RequestedCents,
   currency: RequestedCurrency,
   customerPartyId: CustomerPartyId,
@@ -145,7 +145,7 @@ export const cardTransactions = {
     description: 'Collects an authorized purchase as the merchant, all or part; the rest is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/capture',
     params: transactionParams,
-    attributes: amount,
+    attributes: amountArguments,
     setsState: true,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
     example: captured,
@@ -158,7 +158,7 @@ export const cardTransactions = {
     description: 'Undoes an authorized purchase: releases the hold. Once captured: simulate_card_refund.',
     path: '/simulations/card-transactions/{cardTransactionId}/reverse',
     params: transactionParams,
-    attributes: customerOnly,
+    attributes: customerArguments,
     setsState: true,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
     example: reversed,
@@ -171,7 +171,7 @@ export const cardTransactions = {
     description: 'Lets an authorization expire: the hold is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/expire',
     params: transactionParams,
-    attributes: customerOnly,
+    attributes: customerArguments,
     setsState: true,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
     example: reversed,
@@ -184,7 +184,7 @@ export const cardTransactions = {
     description: 'Undoes a captured purchase, all or part. Before capture: simulate_card_reversal.',
     path: '/simulations/card-transactions/{cardTransactionId}/refund',
     params: transactionParams,
-    attributes: amount,
+    attributes: amountArguments,
     errors: ['not_found', 'card_purchase_simulation_not_allowed'],
     example: {
       attributes: { kind: 'refund', status: 'refunded', held: 0, refunded: 4_250, holdExpiresAt: null },

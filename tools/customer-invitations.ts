@@ -105,7 +105,7 @@ const invitation = {
 } as const
 
 /** The relationship of an invitation that is not yet answered. */
-export const unanswered = { customerParty: { data: null } } as const
+export const noCustomerParty = { customerParty: { data: null } } as const
 
 export const customerInvitations = {
   createCustomerInvitation: defineOperation({
@@ -145,7 +145,7 @@ export const customerInvitations = {
     permission: 'customers.invite',
     adds: true,
     errors: ['not_found', 'conflict'],
-    example: { relationships: unanswered },
+    example: { relationships: noCustomerParty },
   }),
 
   listCustomerInvitations: defineOperation({
@@ -180,7 +180,7 @@ export const customerInvitations = {
     errors: ['not_found', 'conflict'],
     example: {
       attributes: { status: 'CANCELED', effectiveStatus: 'CANCELED', cancelReason: 'DEVELOPER_REVOKED' },
-      relationships: unanswered,
+      relationships: noCustomerParty,
     },
   }),
 } as const

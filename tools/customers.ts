@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
-import { AgentDelegationInvitation, Permissions, unanswered } from './customer-invitations.ts'
+import { AgentDelegationInvitation, noCustomerParty, Permissions } from './customer-invitations.ts'
 import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
@@ -39,7 +39,7 @@ export const Customer = resource('customer', Id('pty'), {
 })
 
 /** Marks a response if the customer and the party are no longer connected. */
-const Ended = z.object({ deleted: z.literal(true) })
+const Disconnected = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: ArgumentId('pty') })
 
@@ -126,7 +126,7 @@ export const customers = {
       'Revokes the access of all your agents to a customer. Only a new invitation reconnects it. For one agent: remove_customer_agent.',
     path: '/customers/{customerId}',
     params,
-    meta: Ended,
+    meta: Disconnected,
   }),
 
   removeCustomerAgent: defineOperation({
@@ -138,7 +138,7 @@ export const customers = {
       "Revokes one agent's access to a customer; your other agents keep theirs. meta.deleted means that it was the last agent.",
     path: '/customers/{customerId}/agents/{agentId}',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
-    meta: Ended.partial(),
+    meta: Disconnected.partial(),
   }),
 
   simulateCustomerInvitation: defineOperation({
@@ -158,7 +158,7 @@ export const customers = {
       customer: z.object({ partyId: Id('pty'), handle: z.string(), partyType: z.enum(['PERSON', 'ORG']) }),
     }),
     errors: ['not_found'],
-    example: { relationships: unanswered },
+    example: { relationships: noCustomerParty },
   }),
 
   simulateInvitationAcceptance: defineOperation({
@@ -191,7 +191,7 @@ export const customers = {
         cancelReason: null,
         declinedAt: '2026-01-02T03:04:05.678Z',
       },
-      relationships: unanswered,
+      relationships: noCustomerParty,
     },
   }),
 
@@ -203,7 +203,7 @@ export const customers = {
       "Simulates a customer without credentials revoking one agent's access. meta.deleted means that it was the last agent.",
     path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
-    meta: Ended.partial(),
+    meta: Disconnected.partial(),
     permission: 'customers.simulate',
   }),
 
@@ -214,6 +214,6 @@ export const customers = {
     description: 'Simulates a customer without credentials revoking the access of all your agents at once.',
     path: '/simulations/customers/{customerId}/disconnect',
     params,
-    meta: Ended,
+    meta: Disconnected,
   }),
 } as const

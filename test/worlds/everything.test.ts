@@ -12,7 +12,7 @@ import { attentionReasons, subscriptionStatuses } from '../../tools/subscription
 import { proveBooks, readAllTables } from '../ledger/books.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { everything } from './reading.ts'
+import { worldWithEverything } from './yaml-worlds.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read single fields of an answer and also compare whole answers.
 type Found = any
@@ -22,7 +22,7 @@ onEachDatabase('the world of everything.yaml', (database) => {
   let world: World
 
   beforeAll(async () => {
-    world = await createWorld(database, { world: everything })
+    world = await createWorld(database, { world: worldWithEverything })
   })
   afterAll(() => world.drop())
 

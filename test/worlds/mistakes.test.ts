@@ -5,14 +5,14 @@ import type { World } from '../../src/worlds/schema.ts'
 import { readAllTables } from '../ledger/books.ts'
 import { onEachDatabase, sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
-import { worldOf } from './reading.ts'
+import { worldFromYaml } from './yaml-worlds.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
 /** Returns a world in which the party Acme has an agent, money and the given fields. */
 const acme = (fields: string) =>
-  worldOf(`
+  worldFromYaml(`
 clock: 2026-03-15T12:00:00Z
 parties:
   acme:
@@ -117,7 +117,7 @@ describe('an impossible world', () => {
   })
 
   it.each(['1970-12-31T23:59:59Z', '9996-01-01T00:00:00Z'])('a world clock of %s is refused', async (clock) => {
-    const world = worldOf(`{ clock: ${clock}, parties: { acme: } }`)
+    const world = worldFromYaml(`{ clock: ${clock}, parties: { acme: } }`)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
     await expect(service.seed(noSecrets)).rejects.toThrow('clock must be in the years 1971 to 9995')
   })
@@ -132,8 +132,8 @@ onEachDatabase('the world of a database', (database) => {
 
   const start = (world?: World) =>
     createService({ store, system, environment: 'sandbox', rateLimit: 1_000, log, world })
-  const one = worldOf('{ name: One, parties: { acme: { agents: { shopper: } } } }')
-  const other = worldOf('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
+  const one = worldFromYaml('{ name: One, parties: { acme: { agents: { shopper: } } } }')
+  const other = worldFromYaml('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
   it('a database cannot be started with a different world, and the error mentions both worlds', async () => {
     const seeded = await start(one).seed(noSecrets)
@@ -154,7 +154,7 @@ onEachDatabase('the world of a database', (database) => {
 
   it('a secret given at startup replaces the one in the file; a secret that neither gives is derived', async () => {
     const secret = 'agent-key-of-the-file-0000'
-    const world = worldOf(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
+    const world = worldFromYaml(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
     const seeded = await start(world).seed(noSecrets)
     expect(seeded).toMatchObject({
       apiKey: expect.stringMatching(/^sk_ntl_sandbox_[0-9a-f]{64}$/),
@@ -169,14 +169,14 @@ onEachDatabase('the world of a database', (database) => {
   })
 
   it('a world may have no agent and no keys, but then there is no local agent key', async () => {
-    const world = worldOf('parties: { acme: { apiKeys: [] } }')
+    const world = worldFromYaml('parties: { acme: { apiKeys: [] } }')
     expect(await start(world).seed(noSecrets)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
     expect(await start(world).seed(noSecrets)).toMatchObject({ apiKey: null, agentKey: null, hasKeys: false })
     await expect(start(world).localAgentKey()).rejects.toThrow('parties have no agent with a key')
   })
 
   it('the sandbox clock starts at the time in the world and runs on from there', async () => {
-    const world = worldOf('{ clock: 2020-02-29T12:00:00Z, parties: { acme: { agents: { shopper: } } } }')
+    const world = worldFromYaml('{ clock: 2020-02-29T12:00:00Z, parties: { acme: { agents: { shopper: } } } }')
     const service = start(world)
     const { apiKey } = await service.seed(noSecrets)
     system.pass(60_000)
