@@ -5,9 +5,9 @@ import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas
 
 /**
  * An action that was performed or refused under one of the party's credentials, or that a person performed on a page. A
- * person is a user, or a visitor who opened the link of a record. For a visitor, `keyId` is the id of that record.
- * `hash` covers all other attributes, including the hash of the party's previous activity, so changes to the past are
- * detectable.
+ * person is a user, or a visitor who opened a link to a record. For a visitor, `keyId` is the id of that record.
+ * `hash` covers all other attributes, including the hash of the party's previous activity, so tampering with past
+ * activities is detectable.
  */
 export const Activity = resource(
   'activity',
@@ -36,7 +36,7 @@ export const activity = {
     name: 'list_activity',
     title: 'List activity',
     description:
-      "Lists your party's actions, newest first: the agent, run, key, resources and result of each. Payments: list_payments.",
+      "Lists your party's actions, newest first: the agent, run, key, resources and result of each. For payments: list_payments.",
     path: '/activity',
     query: listQuery({
       instanceId: z.string().min(1).max(1024).describe('Only in this run').optional(),

@@ -40,7 +40,7 @@ export const AgentCard = resource(
   { party: toOne('party', 'pty'), wallet: toOne('wallet', 'wal'), agent: toOne('agent', 'agt') },
 )
 
-/** The details of a card: the only place where its number appears (docs/service.md#card-details). */
+/** The details of a card. No other API response contains the card's number (docs/service.md#card-details). */
 export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   number: secret(z.string()),
   cvv: secret(z.string()),
@@ -48,7 +48,7 @@ export const AgentCardDetails = resource('agentCardDetails', Id('pcd'), {
   expirationYear: z.int(),
 })
 
-/** A page that shows a person the card's number once. Its id is the card's id. */
+/** A page that shows a card's number to a person once. The resource's id is the card's id. */
 export const AgentCardDetailsPage = resource('agentCardDetailsPage', Id('pcd'), {
   url: secret(z.string()),
   expiresAt: Timestamp,
@@ -77,7 +77,7 @@ export const agentCards = {
     name: 'issue_agent_card',
     title: 'Issue a card',
     description:
-      'Issues a card for one purchase at one merchant (any in the sandbox). Next: get_agent_card_details. To pay a person: create_payment.',
+      'Issues a card for one purchase at one merchant (sandbox: any name). Next: get_agent_card_details. To pay a person: create_payment.',
     path: '/agent-cards',
     attributes: z.strictObject({
       merchant: Merchant,
@@ -163,7 +163,7 @@ export const agentCards = {
     name: 'freeze_agent_card',
     title: 'Freeze a card',
     description:
-      'Blocks the purchase of an active card until unfreeze_agent_card. The card still expires; a purchase already made is not affected.',
+      'Blocks purchases with an active card until unfreeze_agent_card. The card still expires; a purchase already made is not affected.',
     path: '/agent-cards/{cardId}/freeze',
     example: { attributes: { status: 'frozen' } },
   }),

@@ -13,7 +13,7 @@ import {
 import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** Returns a to-one relationship that includes some of the agent's attributes. */
+/** Returns the schema of a to-one relationship that includes the given attributes of the agent. */
 function toAgent<S extends z.ZodRawShape>(attributes: S) {
   return z.object({
     data: z.object({ type: z.literal('agent'), id: Id('agt'), attributes: z.object(attributes) }),
@@ -21,8 +21,8 @@ function toAgent<S extends z.ZodRawShape>(attributes: S) {
 }
 
 /**
- * A party that granted an agent access, or a recipient who was invited to grant it. The id is the party's id, or the
- * invited address.
+ * A party that granted an agent access, or a recipient who was invited to grant it. The id is the party's id, or
+ * the email address or phone number that was invited.
  */
 export const AgentCustomer = resource(
   'customer',
@@ -80,7 +80,7 @@ export const agentCustomers = {
     query: listQuery({
       status: z
         .union([z.enum(invitationStatuses), z.array(z.enum(invitationStatuses)).max(invitationStatuses.length)])
-        .describe('Only this status, or one of these')
+        .describe('Only this status, or any of these')
         .optional(),
       customerEmail: z.string().max(320).describe('Only to this email address').optional(),
       agentId: ArgumentId('agt', 'Only for this agent').optional(),
@@ -126,9 +126,9 @@ export const agentCustomers = {
     ...writing,
     result: 'several',
     name: 'create_agent_customer_invitation',
-    title: 'Invite customers of an agent',
+    title: 'Invite customers for an agent',
     description:
-      'Invites people to grant one agent permissions. Send each of them their url. For several agents: create_customer_invitation.',
+      'Invites people to grant one agent permissions. Send each person their url. For several agents: create_customer_invitation.',
     path: '/agents/{agentId}/customers',
     params,
     attributes: z.strictObject({
@@ -153,7 +153,7 @@ export const agentCustomers = {
     ...removing,
     name: 'remove_agent_customer',
     title: 'Remove a customer from an agent',
-    description: "Revokes an agent's access to a customer, like remove_customer_agent, and returns the access it had.",
+    description: "Revokes an agent's access to a customer, like remove_customer_agent, and returns the revoked access.",
     path: '/agents/{agentId}/customers/{customerId}',
     params: z.strictObject({ agentId: ArgumentId('agt'), customerId: ArgumentId('pty') }),
     output: AgentCustomer,

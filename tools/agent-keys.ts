@@ -19,11 +19,11 @@ const attributes = {
 const relationships = { party: toOne('party', 'pty'), agent: toOne('agent', 'agt') }
 const key = z.string().describe('Secret, shown once')
 
-/** A key that acts as one agent (docs/service.md#agent-keys). */
+/** A key for acting as one agent (docs/service.md#agent-keys). */
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
 /** A new key, as returned when it is created. No other response contains the complete key. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
-/** The replacement of a rotated key. `previousKeyExpiresAt` is null if the old key stopped working at once. */
+/** The new key that replaces a rotated key. `previousKeyExpiresAt` is null if the old key stopped working at once. */
 export const RotatedAgentKey = resource(
   'agentKey',
   Id('agk'),
@@ -32,7 +32,7 @@ export const RotatedAgentKey = resource(
 )
 
 const keyParams = z.strictObject({ keyId: ArgumentId('agk') })
-/** The maximum grace period of a rotated key, which is a day (docs/service.md#agent-key-rotation). */
+/** The maximum grace period of a rotated key: one day (docs/service.md#agent-key-rotation). */
 const maxGraceSeconds = 86_400
 
 const shared = {
@@ -49,7 +49,7 @@ export const agentKeys = {
     name: 'create_agent_key',
     title: 'Create an agent key',
     description:
-      'Creates a key for one agent, which can use cards with it. The key is shown only once: keep it. To replace it: rotate_agent_key.',
+      'Creates a key for one agent. Unlike API keys, it can use cards. It is shown only once: store it safely. To replace it: rotate_agent_key.',
     answers: 201,
     path: '/agent-keys',
     attributes: z.strictObject({ tags: Tags.optional(), agentId: asRelationship(ArgumentId('agt')) }),
@@ -65,8 +65,7 @@ export const agentKeys = {
     result: 'page',
     name: 'list_agent_keys',
     title: 'List agent keys',
-    description:
-      "Lists the keys of all agents or one, newest first, with prefix and last use. The party's own keys: list_api_keys.",
+    description: "Lists agent keys, newest first, with prefix and last use. For your party's own keys: list_api_keys.",
     path: '/agent-keys',
     query: listQuery({ agentId: ArgumentId('agt', 'Only for this agent').optional() }),
     permission: 'api_keys.read',
@@ -79,7 +78,8 @@ export const agentKeys = {
     effect: 'destructive',
     name: 'rotate_agent_key',
     title: 'Rotate an agent key',
-    description: 'Replaces an agent key; the old key works for a grace period. The new secret is shown only once.',
+    description:
+      'Replaces an agent key; the old key still works for a grace period. The new secret is shown only once.',
     path: '/agent-keys/{keyId}/rotate',
     params: keyParams,
     attributes: z.strictObject({

@@ -15,7 +15,7 @@ import {
   toOne,
 } from './schemas.ts'
 
-const limit = (when: string) => CentsOrZero.nullable().describe(`Most ${when}, in cents; null: no limit`).optional()
+const limit = (scope: string) => CentsOrZero.nullable().describe(`Limit ${scope} in cents; null: no limit`).optional()
 
 /**
  * Limits on an agent's spending from its own party's wallets, in cents. Null or omitted means no limit. Days and months
@@ -27,7 +27,7 @@ export const AgentLimits = z.strictObject({
   perMonth: limit('per month'),
 })
 
-/** A software actor bound to a party (docs/service.md#agent). */
+/** A program that acts for one party (docs/service.md#agent). */
 export const Agent = resource(
   'agent',
   Id('agt'),
@@ -47,9 +47,9 @@ export const Agent = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The agent's part of its handle, @party-slug. */
+/** The agent's own part of its handle: `slug` in `@party-slug`. */
 const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
-const AgentDescription = Description(500).nullable().describe('Its task')
+const AgentDescription = Description(500).nullable().describe("The agent's task")
 const agentName = Text(100).describe('Name that people see')
 const agentParams = z.strictObject({ agentId: ArgumentId('agt') })
 
@@ -124,7 +124,7 @@ export const agents = {
         .describe('Notes to add, change or delete; other notes are kept')
         .optional(),
       slug: Slug.optional(),
-      limits: AgentLimits.nullable().optional().describe('Replaces all of its limits'),
+      limits: AgentLimits.nullable().optional().describe('Replaces all limits'),
     }),
     permission: 'agents.update',
     errors: ['not_found'],

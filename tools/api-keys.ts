@@ -20,7 +20,7 @@ const attributes = {
 }
 const relationships = { party: toOne('party', 'pty') }
 
-/** A key that acts as its party (docs/service.md#api-keys). */
+/** A key for acting as its party (docs/service.md#api-keys). */
 export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
 /** A new key, as returned when it is created. No other response contains the complete key. */
 export const CreatedApiKey = resource(
@@ -46,7 +46,7 @@ export const apiKeys = {
     name: 'create_api_key',
     title: 'Create an API key',
     description:
-      'Creates a key that acts as your party. Its secret is shown only once: store it safely. To use cards: create_agent_key.',
+      'Creates a key for acting as your party. Its secret is shown only once: store it safely. To use cards: create_agent_key.',
     answers: 201,
     path: '/api-keys',
     attributes: z.strictObject({
@@ -55,7 +55,7 @@ export const apiKeys = {
         .array(z.enum(scopes))
         .max(scopes.length)
         .optional()
-        .describe('Such as payments.read; at most your own scopes, which are the default'),
+        .describe('Such as payments.read; only scopes that you have; default: all of them'),
       tags: Tags.optional(),
     }),
     output: CreatedApiKey,
@@ -70,7 +70,7 @@ export const apiKeys = {
     result: 'page',
     name: 'list_api_keys',
     title: 'List API keys',
-    description: 'Lists the keys that act as your party, newest first, without their secrets.',
+    description: "Lists your party's own keys, newest first, without their secrets.",
     path: '/api-keys',
     query: listQuery({ status: z.enum(['ACTIVE', 'REVOKED']).describe('Only this status').optional() }),
     permission: 'api_keys.read',

@@ -7,7 +7,7 @@ import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
-  clientId: z.string().describe('The client_id of its token requests'),
+  clientId: z.string().describe('The client_id for token requests'),
   name: z.string(),
   authentication: z.enum(['client_secret', 'private_key_jwt']),
   scopes: z.array(z.string()),
@@ -41,9 +41,9 @@ const PublicKey = z.strictObject({
   e: z.string().max(20).optional().describe('RSA exponent'),
   kid: z.string().max(200).optional().describe('Key id in assertions'),
   alg: z.string().max(20).optional().describe('Such as ES256'),
-  use: z.literal('sig').optional().describe('Signing'),
+  use: z.literal('sig').optional().describe('For signing'),
 })
-/** The members of a public key that are stored. Other members, such as `key_ops`, are dropped (RFC 7517 section 4). */
+/** The accepted members of a public key. The `/connections` page drops others, such as `key_ops` (RFC 7517). */
 export const publicKeyMembers = Object.keys(PublicKey.shape)
 export const maxKeys = 5
 const PublicKeys = z.array(PublicKey).min(1).max(maxKeys)
@@ -69,10 +69,10 @@ export const applications = {
     answers: 201,
     path: '/applications',
     attributes: z.strictObject({
-      name: Text(100).describe('Your name for it'),
+      name: Text(100).describe('Your name for the program'),
       agentId: asRelationship(ArgumentId('agt')),
       scopes: Scopes.optional().describe('OAuth scopes; default: those of a new connection'),
-      publicKeys: PublicKeys.optional().describe('JWKs for private_key_jwt; else it gets a secret'),
+      publicKeys: PublicKeys.optional().describe('JWKs for private_key_jwt; omit to get a secret'),
     }),
     output: CreatedApplication,
     permission: 'applications.manage',
@@ -100,11 +100,11 @@ export const applications = {
     method: 'PATCH',
     name: 'update_application',
     title: 'Change an application',
-    description: "Reduces an application's scopes, or replaces its public keys. Its existing tokens are reduced too.",
+    description: "Reduces an application's scopes, including those of existing tokens, or replaces its public keys.",
     path: '/applications/{applicationId}',
     params,
     attributes: z.strictObject({
-      scopes: Scopes.optional().describe('A subset of its present scopes'),
+      scopes: Scopes.optional().describe('A subset of its current scopes'),
       publicKeys: PublicKeys.optional().describe('Replaces all its keys'),
     }),
     permission: 'applications.manage',
@@ -116,7 +116,7 @@ export const applications = {
     ...removing,
     name: 'revoke_application',
     title: 'Revoke an application',
-    description: 'Ends an application and all its tokens, at once and for good.',
+    description: 'Revokes an application and all its tokens, at once and for good.',
     path: '/applications/{applicationId}',
     params,
     meta: z.object({ deleted: z.literal(true) }),

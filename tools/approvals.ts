@@ -9,7 +9,8 @@ export const approvalStatuses = ['pending', 'approved', 'denied', 'canceled'] as
 export const limitTypes = ['perTransactionAmount', 'dailyAmount', 'monthlyAmount'] as const
 
 /**
- * Returns the path of the page where a person decides on an approval. It is relative to the service's public address.
+ * Returns the path of the page where a person approves or denies a payment or transfer. The path is relative to the
+ * service's public address.
  */
 export function approvalPagePath(approvalId: string): string {
   return `/approvals/${approvalId}/review`
@@ -17,7 +18,7 @@ export function approvalPagePath(approvalId: string): string {
 
 const amount = z.object({ amount: Cents, currency: Currency })
 
-/** A payment or transfer that waits for a person's decision (docs/service.md#approval). Amounts are in cents. */
+/** A person's review of a payment or transfer (docs/service.md#approval). Amounts are in cents. */
 export const Approval = resource('approval', Id('apr'), {
   status: z.enum(approvalStatuses),
   target: z.object({ type: z.enum(['payment', 'deposit', 'withdrawal', 'ach', 'realtime']), id: z.string() }),
@@ -108,7 +109,7 @@ export const approvals = {
     result: 'page',
     name: 'list_approvals',
     title: 'List approvals',
-    description: 'Lists payments and wires a person must decide or has decided.',
+    description: 'Lists payments and wires in review, and past decisions.',
     path: '/approvals',
     query: listQuery({ status: z.enum(approvalStatuses).describe('Only this status').optional(), ...actingParty }),
     errors: [],
@@ -119,7 +120,7 @@ export const approvals = {
     ...read,
     name: 'get_approval',
     title: 'Read an approval',
-    description: 'Reads a review: limit exceeded, requester, decision. Payment status: get_payment.',
+    description: 'Reads a review: exceeded limit, requester and decision. Payment status: get_payment.',
     path: '/approvals/{approvalId}',
     params: approvalParams,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
@@ -132,7 +133,7 @@ export const approvals = {
     name: 'approve_approval',
     title: 'Approve a payment',
     description:
-      'Approves a payment in review: money moves now. Only if the person says so; never one an agent requested.',
+      "Approves a payment in review: money moves now. Only if the person says so; never for an agent's request.",
     path: '/approvals/{approvalId}/approve',
     errors: ['not_found', 'conflict', 'mfa_required', 'not_implemented', 'bad_gateway', 'invalid_value'],
     example: { attributes: approved },
@@ -153,8 +154,7 @@ export const approvals = {
     ...simulatedDecision,
     name: 'simulate_customer_approval',
     title: 'Approve as the customer',
-    description:
-      'Simulates a customer without credentials approving a payment from their wallet that is in review: the money moves now.',
+    description: 'Approves a payment in review, as a customer who has no credentials: money leaves their wallet now.',
     path: '/simulations/approvals/{approvalId}/approve',
     example: { attributes: { ...approved, customer } },
   }),
@@ -163,7 +163,7 @@ export const approvals = {
     ...simulatedDecision,
     name: 'simulate_customer_denial',
     title: 'Deny as the customer',
-    description: 'Simulates a customer without credentials denying a payment in review: nothing leaves their wallet.',
+    description: 'As a customer who has no credentials, denies a payment in review: it is never paid.',
     path: '/simulations/approvals/{approvalId}/deny',
     attributes: z.strictObject({ reason: Text(500).describe('For the requester').optional() }),
     bodyOptional: true,

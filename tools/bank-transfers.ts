@@ -122,7 +122,7 @@ export const bankTransfers = {
     name: 'simulate_transfer_return',
     title: 'Return a bank transfer',
     description:
-      'Simulates the bank returning a COMPLETED deposit or withdrawal. After a returned deposit the wallet may be below zero.',
+      'Simulates the bank returning a COMPLETED deposit or withdrawal. A returned deposit can make the balance negative.',
     path: '/simulations/transfers/{transferId}/return',
     attributes: failureDetails,
     bodyOptional: true,

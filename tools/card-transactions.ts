@@ -28,7 +28,7 @@ export const cardTransactionStatuses = [
   'refunded',
 ] as const
 
-/** The codes for declined purchases, each with its message for the caller (docs/service.md#card-declines). */
+/** The decline codes of purchases, each with the message for the caller (docs/service.md#card-declines). */
 export const declines = {
   single_use_card_expired: 'The card has expired. Issue a new card.',
   single_use_card_used: 'The card already made its one purchase. Issue a new card.',
@@ -98,7 +98,7 @@ export const cardTransactions = {
     ...read,
     name: 'get_card_transaction',
     title: 'Read a card transaction',
-    description: 'Reads a card purchase or refund: amounts held, captured and refunded, or why declined.',
+    description: 'Reads a card purchase or refund: amounts held, captured and refunded, or why it was declined.',
     path: '/card-transactions/{cardTransactionId}',
     params: transactionParams,
     query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
@@ -114,7 +114,7 @@ export const cardTransactions = {
     description: 'Lists card purchases and refunds, newest first.',
     path: '/card-transactions',
     query: listQuery({
-      cardId: ArgumentId('pcd', 'Only of this card').optional(),
+      cardId: ArgumentId('pcd', 'Only on this card').optional(),
       status: z.enum(cardTransactionStatuses).describe('Only this status').optional(),
       customerPartyId: CustomerPartyId,
     }),
@@ -142,7 +142,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_capture',
     title: 'Capture a card purchase',
-    description: 'Collects an authorized purchase as the merchant, all or part; the rest is released.',
+    description: 'Captures all or part of an authorized purchase as the merchant; the rest is released.',
     path: '/simulations/card-transactions/{cardTransactionId}/capture',
     params: transactionParams,
     attributes: amountArguments,
@@ -155,7 +155,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_reversal',
     title: 'Reverse a card purchase',
-    description: 'Undoes an authorized purchase: releases the hold. Once captured: simulate_card_refund.',
+    description: 'Undoes an authorized purchase: releases the hold. After capture: simulate_card_refund.',
     path: '/simulations/card-transactions/{cardTransactionId}/reverse',
     params: transactionParams,
     attributes: customerArguments,
@@ -181,7 +181,7 @@ export const cardTransactions = {
     ...simulation,
     name: 'simulate_card_refund',
     title: 'Refund a card purchase',
-    description: 'Undoes a captured purchase, all or part. Before capture: simulate_card_reversal.',
+    description: 'Refunds all or part of a captured purchase. Before capture: simulate_card_reversal.',
     path: '/simulations/card-transactions/{cardTransactionId}/refund',
     params: transactionParams,
     attributes: amountArguments,

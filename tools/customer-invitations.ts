@@ -15,7 +15,7 @@ export const cancelReasons = [
 
 /** A customer's spending limits for an agent, in cents. Null or absent means no limit. */
 export const Limits = z.object({
-  perTransaction: Cents.nullable().describe('Most per payment, in cents; null: no limit').optional(),
+  perTransaction: Cents.nullable().describe('Limit per payment in cents; null: no limit').optional(),
 })
 export const Permissions = z
   .array(z.enum(delegable))
@@ -47,7 +47,7 @@ export const Recipients = z
   .max(50)
   .describe('People to invite')
 
-/** An invitation for one recipient to delegate to one agent (docs/service.md#invitation). */
+/** An invitation that asks one recipient to grant one agent access (docs/service.md#invitation). */
 export const AgentDelegationInvitation = resource(
   'agentDelegationInvitation',
   Id('adi'),
@@ -104,7 +104,7 @@ const invitation = {
   extension: false,
 } as const
 
-/** The relationship of an invitation that is not yet answered. */
+/** The relationships of an invitation that nobody has accepted. */
 export const noCustomerParty = { customerParty: { data: null } } as const
 
 export const customerInvitations = {
@@ -116,7 +116,7 @@ export const customerInvitations = {
     name: 'create_customer_invitation',
     title: 'Invite customers',
     description:
-      'Invites each recipient to grant each agent permissions. Send them url, where they accept or decline. meta lists failed recipients and those already connected. For one agent: create_agent_customer_invitation.',
+      'Invites each recipient to grant each agent permissions. Send them the url, where they accept or decline. meta lists failed recipients and those already connected. For one agent: create_agent_customer_invitation.',
     answers: 201,
     path: '/customers/invitations',
     attributes: z.strictObject({
@@ -154,8 +154,7 @@ export const customerInvitations = {
     result: 'page',
     name: 'list_customer_invitations',
     title: 'List pending invitations',
-    description:
-      'Lists pending invitations by recipient: the people who have not answered yet. Answered ones too: list_agent_invitations.',
+    description: 'Lists pending invitations, grouped by recipient. Answered invitations too: list_agent_invitations.',
     path: '/customers/invitations',
     query: listQuery({}),
     output: CustomerInvitationGroup,

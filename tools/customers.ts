@@ -7,7 +7,7 @@ import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
 
-/** A party that connected to this one and delegated to its agents. Limits are in cents; null means no limit. */
+/** A party that granted agents of the caller's party access. Limits are in cents; null means no limit. */
 export const Customer = resource('customer', Id('pty'), {
   name: z.string(),
   email: z.string().nullable(),
@@ -38,7 +38,7 @@ export const Customer = resource('customer', Id('pty'), {
   ),
 })
 
-/** Marks a response if the customer and the party are no longer connected. */
+/** The metadata of a response if the customer and the party are no longer connected. */
 const Disconnected = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: ArgumentId('pty') })
@@ -123,7 +123,7 @@ export const customers = {
     name: 'remove_customer',
     title: 'Remove a customer',
     description:
-      'Revokes the access of all your agents to a customer. Only a new invitation reconnects it. For one agent: remove_customer_agent.',
+      "Revokes all your agents' access to a customer. Only a new invitation reconnects them. For one agent: remove_customer_agent.",
     path: '/customers/{customerId}',
     params,
     meta: Disconnected,
@@ -166,7 +166,7 @@ export const customers = {
     name: 'simulate_invitation_acceptance',
     title: 'Accept an invitation as the customer',
     description:
-      'Simulates an invited customer without credentials accepting: the agent can now act for it, with its id as customerPartyId.',
+      'Accepts an invitation as a customer who has no credentials. The agent can now act for them with their id as customerPartyId.',
     path: '/simulations/customer-invitations/{invitationId}/accept',
     example: {
       attributes: {
@@ -182,7 +182,7 @@ export const customers = {
     ...invitationAnswer,
     name: 'simulate_invitation_decline',
     title: 'Decline an invitation as the customer',
-    description: 'Simulates an invited person without credentials declining: nothing is granted.',
+    description: 'Declines an invitation as a person who has no credentials: nothing is granted.',
     path: '/simulations/customer-invitations/{invitationId}/decline',
     example: {
       attributes: {
@@ -200,7 +200,7 @@ export const customers = {
     name: 'simulate_agent_revocation',
     title: 'Revoke an agent as the customer',
     description:
-      "Simulates a customer without credentials revoking one agent's access. meta.deleted means that it was the last agent.",
+      "Revokes one agent's access, as a customer who has no credentials. meta.deleted means that it was the last agent.",
     path: '/simulations/customers/{customerId}/agents/{agentId}/revoke',
     params: z.strictObject({ customerId: ArgumentId('pty'), agentId: ArgumentId('agt') }),
     meta: Disconnected.partial(),
@@ -211,7 +211,7 @@ export const customers = {
     ...simulation,
     name: 'simulate_customer_disconnection',
     title: 'Disconnect as the customer',
-    description: 'Simulates a customer without credentials revoking the access of all your agents at once.',
+    description: "Revokes all your agents' access, as a customer who has no credentials.",
     path: '/simulations/customers/{customerId}/disconnect',
     params,
     meta: Disconnected,

@@ -4,7 +4,7 @@ import { reading, writing } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** A change to a record, with the record's state at the time. */
+/** A change to a record, with the record's state at that time. */
 export const Event = resource(
   'event',
   Id('evt'),

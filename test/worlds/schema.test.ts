@@ -6,7 +6,7 @@ import { pathInFile } from '../../src/worlds/fields.ts'
 import { worldSchema } from '../../src/worlds/schema.ts'
 import { momentMs } from '../../src/worlds/world-times.ts'
 
-/** Returns a world's mistakes as `path: message`. The path is the one in the file. */
+/** Returns the validation errors of a world file as `path: message`, with paths as the file writes them. */
 function mistakes(file: unknown): string[] {
   const { error } = worldSchema.safeParse(file)
   return (error?.issues ?? []).map(({ path, message }) => `${pathInFile(file, path).join('.')}: ${message}`)
@@ -15,7 +15,7 @@ function mistakes(file: unknown): string[] {
 const acme = (more: object) => ({ parties: { acme: { agents: { shopper: null }, ...more }, ann: { type: 'PERSON' } } })
 
 describe('the schema of world files', () => {
-  it('accepts a map or a list of parties, and fills in defaults', () => {
+  it('parties can be a map or a list, and omitted fields get defaults', () => {
     const asMap = { parties: { acme: { wallets: { main: { balance: 250_000 } }, agents: { shopper: null } } } }
     const asList = {
       parties: [{ ref: 'acme', wallets: [{ ref: 'main', balance: 250_000 }], agents: [{ ref: 'shopper' }] }],
@@ -35,7 +35,7 @@ describe('the schema of world files', () => {
     })
   })
 
-  it('describes each field', () => {
+  it('every field has a description', () => {
     const undescribed: string[] = []
     const visit = (node: z.core.JSONSchema.BaseSchema, path: string) => {
       for (const [name, field] of Object.entries(node.properties ?? {})) {
@@ -153,7 +153,7 @@ describe('the schema of world files', () => {
       acme({ handle: 'a', email: 'a@b.example', users: [{ email: 'A@b.example' }, { email: 'a@b.example' }] }),
       'parties.acme.users.1.email: is already used in this file, and must be unique',
     ],
-  ])('reports a mistake with its path: %#', (file, mistake) => {
+  ])('the only error reported for %j has the path of the wrong value', (file, mistake) => {
     expect(mistakes(file)).toEqual([mistake])
   })
 
@@ -171,13 +171,13 @@ describe('the schema of world files', () => {
       { status: 'captured', refunds: [{ amount: 60 }, { amount: 41 }] },
       'refunds.1.amount: is too much: refunds would exceed the captured amount, 100',
     ],
-  ])('reports contradictions in a purchase: %o', (fields, mistake) => {
+  ])('a purchase of 100 cents with the fields %j is reported as inconsistent', (fields, mistake) => {
     const purchases = [{ amount: 100, ...fields }]
     const file = acme({ cards: [{ agent: 'shopper', merchant: 'Books', maximumAmount: 100, purchases }] })
     expect(mistakes(file)).toEqual([`parties.acme.cards.0.purchases.0.${mistake}`])
   })
 
-  it('lets an agent of another party act only if the file has a grant for it', () => {
+  it('a party can give a card to an agent of another party only if the file contains a grant to that agent', () => {
     const cards = [{ agent: 'acme/shopper', merchant: 'Books', maximumAmount: 100 }]
     const world = (more: object) => ({ parties: { acme: { agents: { shopper: {} }, ...more }, ann: { cards } } })
     expect(mistakes(world({ customers: { ann: { agent: 'shopper' } } }))).toEqual([])
@@ -186,7 +186,7 @@ describe('the schema of world files', () => {
     ])
   })
 
-  it('accepts the worlds that the documents show', () => {
+  it('the worlds in docs/sandbox.md are valid', () => {
     const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
     const documentedWorlds = [...document.matchAll(/^```yaml\n(parties:\n[\s\S]*?)^```$/gm)].map(
       ([, text]) => text ?? '',
@@ -195,7 +195,7 @@ describe('the schema of world files', () => {
     for (const text of documentedWorlds) expect(mistakes(parse(text))).toEqual([])
   })
 
-  it('reads times, days and distances from the clock', () => {
+  it('a time is a timestamp, a date or an offset from the clock; anything else is invalid', () => {
     const clockMs = Date.UTC(2026, 0, 31, 9)
     expect(momentMs('2026-01-31T09:00:00Z', 0)).toBe(clockMs)
     expect(momentMs('2026-01-31', 0)).toBe(Date.UTC(2026, 0, 31))

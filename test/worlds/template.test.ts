@@ -11,12 +11,12 @@ const documented = [...document.matchAll(/```yaml\n([\s\S]*?)```/g)]
   .map(([, text = '']) => text)
   .filter((text) => /^parties:/m.test(text))
 
-onEachDatabase('a world file', (database) => {
+onEachDatabase('a purchase in an example world', (database) => {
   it.each<readonly [string, string]>([
-    ['that init writes', worldTemplate('world.yaml')],
-    ['that init writes, with all of its examples', worldTemplate('world.yaml', true)],
-    ...documented.map((text, at) => [`of docs/sandbox.md, number ${at + 1}`, text] as const),
-  ])('%s, starts, and its agent buys', async (_, text) => {
+    ['the world that init writes', worldTemplate('world.yaml')],
+    ['the world that init writes, with all examples uncommented', worldTemplate('world.yaml', true)],
+    ...documented.map((text, at) => [`world ${at + 1} of docs/sandbox.md`, text] as const),
+  ])('an agent can buy something in %s', async (_, text) => {
     const world = await createWorld(database, { world: parseWorld(text, 'world.yaml') })
     const available = async () => {
       const { json } = await world.get('/wallets')
@@ -34,7 +34,7 @@ onEachDatabase('a world file', (database) => {
 })
 
 describe('the world file that init writes', () => {
-  it('has lines that fit a terminal, and explains how to start with it', () => {
+  it('the lines of the file fit a terminal, and a comment shows how to start the sandbox with the file', () => {
     for (const line of worldTemplate('world.yaml').split('\n')) {
       expect(line.length).toBeLessThanOrEqual(105)
       expect(line).toBe(line.trimEnd())
@@ -43,7 +43,7 @@ describe('the world file that init writes', () => {
   })
 })
 
-it('docs/sandbox.md shows mistakes as they are reported', () => {
+it('the error messages that docs/sandbox.md shows are the real ones', () => {
   expect(documented).toHaveLength(2)
   const text = documented[1]?.replace('balance: 250000', 'balance: "2500.00"').replace('    agents:', '    agent:')
   const documentedErrors = /```text\n(world\.yaml:[\s\S]*?)```/.exec(document)?.[1]
