@@ -111,9 +111,9 @@ export const Payment = z.strictObject({
 const Beneficiary = z.strictObject({
   name: Text(140).describe('The account holder'),
   accountNumber: secret(Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters')).describe(
-    'Only the last four digits are stored',
+    'The account number, of which only the last four digits are stored',
   ),
-  routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
+  routingNumber: Formed(/^[0-9]{9}$/, '9 digits').describe("The bank's routing number"),
 })
 
 export const Wire = z.strictObject({

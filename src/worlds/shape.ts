@@ -14,7 +14,9 @@ const partyShape = z.strictObject({
   type: z.enum(['ORG', 'PERSON']).default('ORG').describe('Its type'),
   displayName: Text(100).optional().describe('Its display name. Default: its name in this file'),
   email: z.email().max(320).optional().describe('Its e-mail address, to which payments and invitations can be sent'),
-  phone: Formed(/^\+[1-9][0-9]{6,14}$/, 'a phone number such as +14155550123').optional(),
+  phone: Formed(/^\+[1-9][0-9]{6,14}$/, 'a phone number such as +14155550123')
+    .optional()
+    .describe('Its phone number'),
   handle: Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them')
     .max(60)
     .optional()
