@@ -63,7 +63,7 @@ const table = {
   /** The X-Instance-ID of this connection; if undefined, the client generates one. */
   instanceId: {
     placeholder: 'id',
-    meaning: 'X-Instance-ID of this connection',
+    meaning: 'X-Instance-ID of this connection, which identifies a run',
     accepts: '1 to 1024 visible ASCII characters without spaces',
     default: { otherwise: 'a new id for each connection' },
     readBy: ['stdio', 'setup', 'whoami', 'listen'],
@@ -139,7 +139,7 @@ const table = {
     placeholder: 'url',
     meaning: 'Address at which people and AI hosts reach serve',
     accepts: 'an https address, or http on a loopback host, without path, credentials, query or fragment',
-    default: { otherwise: 'the address that it listens on' },
+    default: { otherwise: 'the address that serve listens on' },
     readBy: ['stdio', 'setup', 'serve', 'login', 'logout', 'doctor'],
     parse: (text) => originOf(parseBaseUrl(text)),
   },
@@ -149,7 +149,7 @@ const table = {
    */
   allowedOrigins: {
     placeholder: 'list',
-    meaning: 'Origins of web pages that may use the MCP endpoint of serve',
+    meaning: 'Origins of the web pages that may use the MCP endpoint of serve',
     accepts: 'a comma-separated list of origins such as https://host.example',
     default: { otherwise: "the origins of this machine's loopback addresses", value: (): readonly string[] => [] },
     readBy: ['serve'],
@@ -167,7 +167,7 @@ const table = {
   clientMetadata: {
     placeholder: 'when',
     meaning: 'Whether AI hosts may sign in with a client id metadata document, which serve then fetches',
-    accepts: 'auto (announced unless the public address is a loopback address), on or off',
+    accepts: 'on, off, or auto (on, but not announced if the public address is a loopback address)',
     default: { text: 'auto' },
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
@@ -200,7 +200,7 @@ const table = {
   /** The amount in cents above which a person confirms a payment or card, unless `confirm` turns all questions off. */
   confirmAbove: {
     placeholder: 'cents',
-    meaning: 'Amount above which a person confirms payments and cards',
+    meaning: 'Amount in cents above which a person confirms payments and cards',
     accepts: 'an integer from 0 to 1000000000',
     default: { text: '10000' },
     readBy: ['stdio', 'setup', 'serve'],
