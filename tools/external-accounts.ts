@@ -7,7 +7,7 @@ import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './s
 export const externalAccountStatuses = ['pending', 'new', 'active', 'disabled', 'deleted', 'unknown'] as const
 export const connectionStatuses = ['active', 'login_required', 'disconnected'] as const
 
-/** The reasons why a bank account was not linked, named as in the published description of the API. */
+/** The reasons why a bank account was not linked. The published specification of the API defines these codes. */
 export const accountRejections = [
   'profile_identity_missing',
   'bank_identity_unavailable',
@@ -17,7 +17,7 @@ export const accountRejections = [
   'bank_account_verification_failed',
 ] as const
 
-/** A bank account from which a party deposits and to which it withdraws. */
+/** A bank account outside the service. A party deposits money from it and withdraws money to it. */
 export const ExternalAccount = resource(
   'externalAccount',
   Id('eac'),
@@ -33,8 +33,8 @@ export const ExternalAccount = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The linked accounts, all on one page, and the rejected ones. */
-const Linked = z.object({
+/** The `meta` of a response with newly linked accounts: a pagination with one page, and the rejected accounts. */
+const LinkMeta = z.object({
   pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
   rejectedAccounts: z.array(
     z.object({
@@ -54,11 +54,11 @@ const shared = {
 
 const params = z.strictObject({ externalAccountId: ArgumentId('eac') })
 
-const linking = {
+const linkCommand = {
   ...shared,
   ...writing,
   result: 'several',
-  meta: Linked,
+  meta: LinkMeta,
   permission: 'external_accounts.create',
   setsState: true,
 } as const
@@ -70,7 +70,7 @@ export const externalAccounts = {
     result: 'page',
     name: 'list_external_accounts',
     title: 'List bank accounts',
-    description: 'Lists the linked bank accounts, for create_deposit and create_withdrawal.',
+    description: 'Lists the linked bank accounts. To move money: create_deposit, create_withdrawal.',
     path: '/external-accounts',
     query: listQuery(actingParty),
     permission: 'external_accounts.read',
@@ -78,13 +78,14 @@ export const externalAccounts = {
   }),
 
   linkExternalAccounts: defineOperation({
-    ...linking,
+    ...linkCommand,
     name: 'link_external_accounts',
     title: 'Link bank accounts',
-    description: 'Links the bank accounts of a processor token; meta.rejectedAccounts lists those not linked, and why.',
+    description:
+      'Links the bank accounts behind a processor token. meta.rejectedAccounts: accounts not linked, and why.',
     path: '/external-accounts/processor-token',
     attributes: z.strictObject({
-      processorToken: z.string().min(1).max(256).describe('From the bank link that a person completed'),
+      processorToken: z.string().min(1).max(256).describe("From a person's sign-in at their bank"),
       institutionName: Text(100).describe("The bank's name").optional(),
       ...actingParty,
     }),
@@ -97,7 +98,7 @@ export const externalAccounts = {
     ...reading,
     name: 'get_external_account',
     title: 'Read a bank account',
-    description: 'Reads one linked bank account. login_required or disconnected: it must be linked again.',
+    description: 'Reads one linked bank account. If it is login_required or disconnected, link it again.',
     path: '/external-accounts/{externalAccountId}',
     params,
     query: z.strictObject(actingParty),
@@ -121,12 +122,12 @@ export const externalAccounts = {
   }),
 
   simulateBankAccountLink: defineOperation({
-    ...linking,
+    ...linkCommand,
     environments: ['sandbox'],
     instanceId: 'agents',
     name: 'simulate_bank_account_link',
     title: 'Link a test bank account',
-    description: 'Links a test bank account to your party, like a person signing in at their bank.',
+    description: 'Links a test bank account to your party, as if a person had signed in at their bank.',
     path: '/simulations/external-accounts/link',
     permission: 'banks.simulate',
     errors: [],

@@ -32,13 +32,13 @@ import { walletAgents } from './wallet-agents.ts'
 import { wallets } from './wallets.ts'
 import { webhooks } from './webhooks.ts'
 
-/** Routes with literal segments come before those with {customerId}. */
+// Routes with literal segments must come before routes with {customerId}, which match the same paths.
 const { listCustomers, ...customersById } = customers
 
 /**
- * Every operation of the API, in the order of the documents, as data: its name, method, path, Zod schemas of the input
- * and the output, permission, toolsets and error codes. Routes, client methods and MCP tools are derived from it. The
- * objects are frozen.
+ * All operations of the API, in the order of the documents. The entry of an operation states its name, method, path,
+ * permission, toolsets and error codes, and contains the Zod schemas of its input and output. Routes, client methods
+ * and MCP tools are derived from the entries, which are frozen.
  * @example The tools that an agent gets by default:
  * ```ts
  * import { catalogue } from 'payments-mcp/catalogue'
@@ -46,7 +46,7 @@ const { listCustomers, ...customersById } = customers
  * const offered = Object.values(catalogue).filter(({ toolsets }) => toolsets.some((name) => name === 'default'))
  * for (const { name, method, path } of offered) console.log(name, method, path)
  * ```
- * @example An answer, checked and typed:
+ * @example A response body, validated and typed:
  * ```ts
  * import { catalogue } from 'payments-mcp/catalogue'
  *
@@ -63,7 +63,7 @@ export const catalogue = {
   ...payments,
   ...paymentRequests,
   ...externalAccounts,
-  // Routes with literal segments come before those with {transferId}.
+  // Routes with literal segments must come before routes with {transferId}.
   ...bankTransfers,
   ...transfers,
   ...transactions,
@@ -75,7 +75,7 @@ export const catalogue = {
   ...agentCards,
   ...cardTransactions,
   ...subscriptions,
-  // Routes with literal segments come before those with {agentId}.
+  // Routes with literal segments must come before routes with {agentId}.
   ...agentCustomers,
   ...agents,
   ...apiKeys,
@@ -94,12 +94,12 @@ export const catalogue = {
   ...shops,
 } as const
 
-/** The type of the catalogue: the literal types of each operation, by its key. */
+/** The type of the catalogue, with the literal types of every operation. */
 export type Catalogue = typeof catalogue
 /** The key of an operation: its name in camel case, which is also the name of the client's method. */
 export type OperationKey = keyof Catalogue
 
-/** The operations by name, such as `issue_agent_card`, which is also the name of the MCP tool. */
+/** The operations by name, such as `issue_agent_card`. The name of an operation is also the name of its MCP tool. */
 export const operationsByName: ReadonlyMap<string, OperationDefinition> = new Map(
   Object.values<OperationDefinition>(catalogue).map((operation) => [operation.name, operation]),
 )

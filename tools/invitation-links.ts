@@ -19,16 +19,14 @@ const attributes = {
 }
 const relationships = { delegateeParty: toOne('party', 'pty') }
 
-/** A link with which anyone who has it can become a customer (client: Invitation links). */
+/** A link through which anyone who has it can become a customer. */
 export const InvitationLink = resource(
   'invitationLink',
   Id('ivl'),
   { ...attributes, maskedToken: z.string() },
   relationships,
 )
-/**
- * A new link, as returned when it is created. No other response contains its token, which is also part of its address.
- */
+/** A new link, in the response to its creation. No other response contains the token, or the URL with the token. */
 export const CreatedInvitationLink = resource(
   'invitationLink',
   Id('ivl'),
@@ -49,7 +47,7 @@ const shared = {
 const linkParams = z.strictObject({ linkId: ArgumentId('ivl') })
 
 const token = 'Xk3v0pQm7sJ1cY8nRw2eTz5bUa9hLd4gVf6iKo0_-xM'
-const active = { attributes: { status: 'ACTIVE' } } as const
+const activeExample = { attributes: { status: 'ACTIVE' } } as const
 
 export const invitationLinks = {
   listInvitationLinks: defineOperation({
@@ -63,7 +61,7 @@ export const invitationLinks = {
     query: listQuery({ statusFilter: z.enum(linkStatuses).describe('Only this status').optional() }),
     permission: 'invitation_links.read',
     errors: [],
-    example: active,
+    example: activeExample,
   }),
 
   createInvitationLink: defineOperation({
@@ -73,7 +71,7 @@ export const invitationLinks = {
     name: 'create_invitation_link',
     title: 'Create an invitation link',
     description:
-      'Creates a link through which anyone can connect to your agents. Its url is shown only once. To invite a known person: create_customer_invitation.',
+      'Creates a link through which anyone can connect to your agents. Its url is shown only once. To invite one person: create_customer_invitation.',
     path: '/customers/invitation-links',
     attributes: z.strictObject({
       name: Text(100).describe('A label for your own use'),
@@ -87,7 +85,7 @@ export const invitationLinks = {
         )
         .min(1)
         .max(20)
-        .describe('Agents, each with the permissions to ask for'),
+        .describe('Agents, and the permissions to request for each'),
       expiresAt: Timestamp.optional().describe('Default: never'),
       tags: Tags.optional(),
     }),
@@ -104,12 +102,12 @@ export const invitationLinks = {
     name: 'get_invitation_link',
     title: 'Read an invitation link',
     description:
-      'Reads one invitation link: its agents, their permissions and whether it still works, without its token.',
+      'Reads one invitation link, without its token: its agents, their permissions, and whether it still works.',
     path: '/customers/invitation-links/{linkId}',
     params: linkParams,
     permission: 'invitation_links.read',
     errors: ['not_found'],
-    example: active,
+    example: activeExample,
   }),
 
   revokeInvitationLink: defineOperation({
@@ -120,7 +118,7 @@ export const invitationLinks = {
     name: 'revoke_invitation_link',
     title: 'Revoke an invitation link',
     description:
-      'Revokes an invitation link for good. Customers who connected through it stay; to end that: remove_customer.',
+      'Revokes an invitation link for good. Customers who used it stay connected; to remove one: remove_customer.',
     path: '/customers/invitation-links/{linkId}/revoke',
     params: linkParams,
     permission: 'invitation_links.revoke',

@@ -1,13 +1,13 @@
 /**
- * Each constant has the members that operations of one kind share. An operation spreads its kind and then overrides
- * individual members.
+ * Each constant below contains the members that all operations of one kind share. A definition of an operation spreads
+ * the constant, and then overrides the members that differ.
  */
 
-const everywhere = ['sandbox', 'production'] as const
+const allEnvironments = ['sandbox', 'production'] as const
 
 export const reading = {
   method: 'GET',
-  environments: everywhere,
+  environments: allEnvironments,
   result: 'one',
   idempotency: 'ignored',
   instanceId: 'optional',
@@ -16,7 +16,7 @@ export const reading = {
 
 export const writing = {
   method: 'POST',
-  environments: everywhere,
+  environments: allEnvironments,
   result: 'one',
   idempotency: 'required',
   instanceId: 'optional',
@@ -25,11 +25,11 @@ export const writing = {
 
 export const removing = { ...writing, method: 'DELETE', effect: 'destructive' } as const
 
-/** Operations that move money; an agent must name its run. */
+/** Operations that move money. An agent must state its run (X-Instance-ID). */
 export const paying = { ...writing, instanceId: 'agents', effect: 'destructive' } as const
 
-/** Operations that manage the sandbox; repeating one has no further effect. */
+/** Operations that manage the sandbox. They ignore the Idempotency-Key header. */
 export const managing = { ...writing, environments: ['sandbox'], idempotency: 'ignored' } as const
 
-/** Operations that simulate another participant in the sandbox. */
+/** Operations of the sandbox that simulate what another participant does, such as a payer or a bank. */
 export const simulating = { ...writing, environments: ['sandbox'], instanceId: 'agents' } as const

@@ -33,10 +33,7 @@ export const Party = resource('party', Id('pty'), {
 
 const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
 
-/**
- * The amounts in cents that may leave a party's wallets without an approval; null means no limit. Days and months are
- * in UTC.
- */
+/** A party's limits, in cents, on money that leaves without approval. Null: no limit. Days and months are in UTC. */
 export const PartyLimits = resource(
   'partyLimitPolicy',
   Id('pty'),
@@ -71,10 +68,10 @@ export const Member = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The response to the removal of a member. It names the removed user. */
+/** The response to the removal of a member: only the id of the removed user. */
 const RemovedMember = z.object({ type: z.literal('user'), id: Id('usr') })
 
-/** The state of a party's identity review; null if none was started. */
+/** A party's identity review. */
 export const ComplianceCase = resource('compliance_case', Id('cmp'), {
   partyId: Id('pty'),
   status: z.enum(['preparingSubmission', 'submitted', 'actionRequired', 'approved', 'rejected']),
@@ -109,7 +106,7 @@ export const parties = {
     description: "Changes your party's display name, which others see. To change its handle: set_party_handle.",
     path: '/parties/me',
     attributes: z.strictObject({
-      displayName: Text(100).nullable().optional().describe('Null: the legal name is shown'),
+      displayName: Text(100).nullable().optional().describe('Null: show the legal name'),
     }),
     bodyOptional: true,
   }),
@@ -120,12 +117,13 @@ export const parties = {
     name: 'set_party_handle',
     title: 'Set the handle',
     description:
-      "Sets the @handle of your party, with which its agents' handles begin. The old handle stays reserved for 14 days.",
+      "Sets the @handle of your party, also the start of its agents' handles. The old handle stays reserved for 14 days.",
     path: '/parties/me/handle',
     attributes: z.strictObject({
-      handle: Formed(/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, 'words of a-z and 0-9 with single - or _ between them, no @').max(
-        60,
-      ),
+      handle: Formed(
+        /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/,
+        'words of a-z and 0-9 with single - or _ between them, without @',
+      ).max(60),
     }),
     errors: ['conflict'],
   }),
@@ -135,7 +133,7 @@ export const parties = {
     ...reading,
     name: 'get_party_limits',
     title: 'Read the limits of your party',
-    description: "Reads how much can leave your party's wallets without an approval. An agent's own limits: get_agent.",
+    description: "Reads how much can leave your party's wallets without approval. An agent's own limits: get_agent.",
     path: '/parties/me/limits',
     output: PartyLimits,
   }),
@@ -145,12 +143,12 @@ export const parties = {
     method: 'PUT',
     name: 'set_party_limits',
     title: 'Set the limits of your party',
-    description: 'Sets how much can leave the wallets of your party without an approval. An omitted limit is removed.',
+    description: "Sets how much can leave your party's wallets without approval. Limits that you omit are removed.",
     path: '/parties/me/limits',
     attributes: z.strictObject({
       perTransaction: Limit.describe('Cents'),
-      perDay: Limit.describe('In cents; days and months are UTC'),
-      perMonth: Limit.describe('In cents; days and months are UTC'),
+      perDay: Limit.describe('Cents; days are in UTC'),
+      perMonth: Limit.describe('Cents; months are in UTC'),
       currency: RequestedCurrency.optional(),
     }),
     output: PartyLimits,
@@ -174,7 +172,7 @@ export const parties = {
     result: 'page',
     name: 'list_party_members',
     title: 'List members',
-    description: 'Lists the people of your party and their roles. People invited to join: list_party_invitations.',
+    description: 'Lists the people in your party and their roles. People invited to join: list_party_invitations.',
     path: '/parties/me/members',
     query: listQuery({}),
     output: Member,
@@ -201,7 +199,7 @@ export const parties = {
     result: 'oneOrNull',
     name: 'get_party_compliance',
     title: 'Read the identity review',
-    description: "Reads the status of a party's compliance case; null: none was started.",
+    description: "Reads the status of a party's compliance case; null: it has no case.",
     path: '/parties/{partyId}/compliance',
     params: z.strictObject({ partyId: ArgumentId('pty', "Your partyId (whoami) or a customer's") }),
     output: ComplianceCase,

@@ -15,7 +15,7 @@ export const PartyInvitation = resource(
     email: z.string(),
     role: z.enum(roles),
     status: z.enum(partyInvitationStatuses),
-    url: secret(z.url().nullable()).describe('The page to join or decline; null once the invitation has ended'),
+    url: secret(z.url().nullable()).describe('The page for joining or declining; null once the invitation has ended'),
     expiresAt: Timestamp.describe('The person can join until this time'),
     acceptedAt: Timestamp.nullable(),
     createdAt: Timestamp,
@@ -39,8 +39,7 @@ export const partyInvitations = {
     result: 'page',
     name: 'list_party_invitations',
     title: 'List invitations to your party',
-    description:
-      'Lists invitations of people to join your party, newest first. To invite customers: create_customer_invitation.',
+    description: 'Lists invitations to join your party, newest first. To invite customers: create_customer_invitation.',
     path: '/party-invitations',
     query: listQuery({
       partyId: ArgumentId('pty', 'Your own party').optional(),
@@ -59,7 +58,7 @@ export const partyInvitations = {
     name: 'create_party_invitations',
     title: 'Invite people to your party',
     description:
-      'Invites people to join your party as ADMIN or MEMBER. Send each their url; meta.failed lists those not invited, and why.',
+      'Invites people to join your party as ADMIN or MEMBER. Send each person their url. meta.failed: people not invited, and why.',
     path: '/party-invitations',
     attributes: z.strictObject({
       invitations: z

@@ -59,7 +59,7 @@ export const PaymentRequest = resource(
     payerIdentifier: z.string(),
     initiatorParty: z.object({ id: Id('pty'), name: z.string().nullable(), handle: z.string().nullable() }),
     initiatorAgent: z.object({ id: Id('agt'), name: z.string().nullable(), handle: z.string().nullable() }).nullable(),
-    paymentLinkUrl: secret(z.url()).describe('The page to pay or decline; anyone with the address can'),
+    paymentLinkUrl: secret(z.url()).describe('The page for paying or declining; anyone who has the address can use it'),
     transactionId: Id('txn').nullable(),
     ...cause,
     expiresAt: Timestamp.nullable(),
@@ -78,8 +78,7 @@ export const PaymentRequest = resource(
 
 const params = z.strictObject({ paymentRequestId: ArgumentId('prq') })
 
-/** Returns the schema of a query parameter that is `true` or `false`. */
-const Included = (words: string) => z.enum(['true', 'false']).describe(words).optional()
+const TrueOrFalse = (words: string) => z.enum(['true', 'false']).describe(words).optional()
 
 const read = {
   ...reading,
@@ -96,7 +95,7 @@ const command = {
   extension: false,
 } as const
 
-/** The members shared by operations that simulate the payer of a request in the sandbox. */
+/** The members shared by the operations that simulate the payer of a payment request. */
 const simulation = {
   ...command,
   ...simulating,
@@ -106,7 +105,7 @@ const simulation = {
   errors: ['not_found', 'conflict'],
 } as const
 
-const open = { attributes: { status: 'OPEN', transactionId: null } } as const
+const openExample = { attributes: { status: 'OPEN', transactionId: null } } as const
 const endedExample = (status: (typeof paymentRequestStatuses)[number]) => ({
   attributes: { status, transactionId: null },
 })
@@ -118,20 +117,20 @@ export const paymentRequests = {
     name: 'create_payment_request',
     title: 'Request a payment',
     description:
-      'Asks someone to pay you. Send the payer paymentLinkUrl; COMPLETED once they have paid. To pay someone: create_payment.',
+      'Asks someone to pay you. Send the payer paymentLinkUrl. The status COMPLETED means paid. To pay someone: create_payment.',
     path: '/payment-requests',
     attributes: z.strictObject({
       amount: RequestedCents,
       currency: RequestedCurrency.default('USD'),
       payer: z
         .strictObject({
-          type: z.enum(counterpartyTypes).describe('Kind of value'),
+          type: z.enum(counterpartyTypes).describe('Identifier type'),
           value: z.string().min(1).max(320).describe('Such as bob@example.com'),
         })
         .describe('The person asked to pay'),
       description: Description(80).describe('Purpose; shown to the payer').optional(),
       payerName: Text(32).describe('Your name for the payer').optional(),
-      walletId: ArgumentId('wal', 'Wallet to be paid into; omit for the default').optional(),
+      walletId: ArgumentId('wal', 'Wallet that gets the money; omit for the default').optional(),
       tags: Tags.optional(),
       customerPartyId: CustomerPartyId,
     }),
@@ -140,7 +139,7 @@ export const paymentRequests = {
     answers: 201,
     adds: true,
     errors: ['not_found', 'conflict'],
-    example: open,
+    example: openExample,
   }),
 
   listPaymentRequests: defineOperation({
@@ -153,11 +152,11 @@ export const paymentRequests = {
     path: '/payment-requests',
     query: listQuery({
       ...actingParty,
-      includeCompleted: Included('Include paid requests'),
-      includeCanceled: Included('Include canceled, declined and expired requests'),
+      includeCompleted: TrueOrFalse('Include paid requests'),
+      includeCanceled: TrueOrFalse('Include canceled, declined and expired requests'),
     }),
     errors: [],
-    example: open,
+    example: openExample,
   }),
 
   listIncomingPaymentRequests: defineOperation({
@@ -170,19 +169,19 @@ export const paymentRequests = {
     path: '/payment-requests/incoming',
     query: listQuery(actingParty),
     errors: [],
-    example: open,
+    example: openExample,
   }),
 
   getPaymentRequest: defineOperation({
     ...read,
     name: 'get_payment_request',
     title: 'Read a payment request',
-    description: 'Reads a payment request that you sent or received: OPEN, COMPLETED (paid), or how else it ended.',
+    description: 'Reads a payment request that you sent or received. COMPLETED: it is paid.',
     path: '/payment-requests/{paymentRequestId}',
     params,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
     errors: ['not_found'],
-    example: open,
+    example: openExample,
   }),
 
   fulfillPaymentRequest: defineOperation({
@@ -190,7 +189,7 @@ export const paymentRequests = {
     name: 'fulfill_payment_request',
     title: 'Pay a payment request',
     description:
-      'Pays a request that you received, from a wallet or a linked bank account. IN_REVIEW: list_approvals. PROCESSING: the bank is transferring the money.',
+      'Pays a request that you received, from a wallet or linked bank account. IN_REVIEW: see list_approvals. PROCESSING: the bank is transferring the money.',
     path: '/payment-requests/{paymentRequestId}/fulfill',
     params,
     attributes: withPartyNextToData(
@@ -251,7 +250,7 @@ export const paymentRequests = {
     ...simulation,
     name: 'simulate_payment_request_fulfillment',
     title: 'Pay as the payer',
-    description: 'Simulates a payer without credentials paying your payment request: the money arrives, COMPLETED.',
+    description: 'Simulates a payer without credentials paying your payment request, which becomes COMPLETED.',
     path: '/simulations/payment-requests/{paymentRequestId}/fulfill',
     output: Payment,
     example: {

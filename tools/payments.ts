@@ -55,10 +55,10 @@ const relationships = {
   paymentRequest: toOne('paymentRequest', 'prq'),
 }
 
-/** A payment from one party to another, or to a recipient who has yet to claim it. Amounts are in cents. */
+/** A payment from one party to another, or to a recipient who has not claimed it yet. Amounts are in cents. */
 export const Payment = resource('payment', Id('pay'), attributes, relationships)
 
-/** A new payment, as returned when it is created, with the link through which an unknown recipient claims the money. */
+/** A new payment, in the response to its creation. `claimLink` is for a recipient who is not a party yet. */
 const CreatedPayment = resource(
   'payment',
   Id('pay'),
@@ -68,8 +68,8 @@ const CreatedPayment = resource(
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
 /**
- * The query parameters that name the party to act for. The published client sends `partyId`, which means the same as
- * `customerPartyId`. Models see only one of them.
+ * Two fields with the same meaning: the party to act for. The published client sends `partyId`. The list of tools shows
+ * models only `customerPartyId`.
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,
@@ -91,7 +91,7 @@ const read = {
   extension: false,
 } as const
 
-const completed = {
+const completedExample = {
   attributes: { status: 'COMPLETED' },
   relationships: { senderAgent: { data: null }, recipientAgent: { data: null }, customerParty: { data: null } },
 } as const
@@ -111,7 +111,7 @@ export const payments = {
       currency: RequestedCurrency.default('USD'),
       counterparty: z
         .strictObject({
-          type: z.enum(counterpartyTypes).describe('Kind of value'),
+          type: z.enum(counterpartyTypes).describe('Identifier type'),
           value: z.string().min(1).max(320).describe('e.g. bob@example.com'),
         })
         .describe('Recipient'),
@@ -125,20 +125,20 @@ export const payments = {
     output: CreatedPayment,
     toolsets: ['default', 'payments'],
     errors: ['not_found', 'conflict'],
-    example: completed,
+    example: completedExample,
   }),
 
   getPayment: defineOperation({
     ...read,
     name: 'get_payment',
     title: 'Read a payment',
-    description: "Reads a payment's status. IN_REVIEW: a person must decide.",
+    description: 'Reads a payment. IN_REVIEW: a person must decide.',
     path: '/payments/{paymentId}',
     params: paymentParams,
     query: z.strictObject({ ...actingParty, waitSeconds: WaitSeconds }),
     toolsets: ['default', 'payments'],
     errors: ['not_found'],
-    example: completed,
+    example: completedExample,
   }),
 
   listPayments: defineOperation({
@@ -151,14 +151,14 @@ export const payments = {
     query: listQuery(actingParty),
     toolsets: ['default', 'payments'],
     errors: [],
-    example: completed,
+    example: completedExample,
   }),
 
   cancelPayment: defineOperation({
     ...command,
     name: 'cancel_payment',
     title: 'Cancel a payment',
-    description: 'Cancels a payment that is IN_REVIEW or PENDING_CLAIM. A COMPLETED one cannot be canceled.',
+    description: 'Cancels a payment that is IN_REVIEW or PENDING_CLAIM. COMPLETED payments cannot be canceled.',
     path: '/payments/{paymentId}/cancel',
     params: paymentParams,
     attributes: z.strictObject({ customerPartyId: CustomerPartyId }),
@@ -168,7 +168,7 @@ export const payments = {
     errors: ['not_found', 'conflict'],
     example: {
       attributes: { status: 'CANCELED' },
-      relationships: { ...completed.relationships, recipient: { data: null }, transaction: { data: null } },
+      relationships: { ...completedExample.relationships, recipient: { data: null }, transaction: { data: null } },
     },
   }),
 
@@ -177,7 +177,7 @@ export const payments = {
     idempotency: 'ignored',
     name: 'simulate_payment_claim',
     title: 'Claim a payment',
-    description: 'Simulates the unknown recipient joining and claiming a PENDING_CLAIM payment.',
+    description: 'Simulates the recipient of a PENDING_CLAIM payment joining and claiming it.',
     path: '/simulations/payments/{paymentId}/complete-claim',
     params: paymentParams,
     output: Payment,
@@ -185,7 +185,7 @@ export const payments = {
     setsState: true,
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
-    example: completed,
+    example: completedExample,
     extension: false,
   }),
 } as const

@@ -3,10 +3,10 @@ import { defineOperation } from '../src/core/operation.ts'
 import { managing, reading } from './kinds.ts'
 import { resource, Timestamp } from './schemas.ts'
 
-/** The sandbox's clock. It drives card expiry, holds and replay windows. It only moves forward. */
+/** The sandbox clock, which only moves forward. Card expiry, holds and replay windows depend on it. */
 export const Clock = resource('clock', z.literal('clock'), { now: Timestamp })
 
-/** Ten years. This is enough for any rehearsal, and limits the work that one call can cause. */
+/** Ten years, which is enough for any rehearsal, and limits the work that one call can cause. */
 const longestAdvanceSeconds = 10 * 366 * 24 * 60 * 60
 
 const clock = {
@@ -35,11 +35,11 @@ export const sandboxClock = {
     name: 'advance_sandbox_clock',
     title: 'Advance the sandbox clock',
     description:
-      "Moves the sandbox's time forward for everyone, either by seconds or to a time: cards expire, holds are released, subscriptions are charged. It never goes back.",
+      "Moves the sandbox's time forward for everyone, by seconds or to a time: cards expire, holds are released, subscriptions are charged. It never moves back.",
     path: '/simulations/clock/advance',
     attributes: z.strictObject({
-      seconds: z.int().positive().max(longestAdvanceSeconds).describe('How far to move').optional(),
-      to: Timestamp.describe('Later than now').optional(),
+      seconds: z.int().positive().max(longestAdvanceSeconds).describe('Seconds to add').optional(),
+      to: Timestamp.describe('Later than the sandbox clock').optional(),
     }),
     errors: [],
   }),

@@ -7,12 +7,12 @@ import { resource } from './schemas.ts'
 
 const FaultId = z
   .string()
-  .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 of a-z, 0-9, hyphens or underscores, beginning with a letter')
+  .regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be 1 to 64 characters (a-z, 0-9, - or _), beginning with a letter')
 const FaultKind = z.enum(faultKinds)
 const Code = z.enum(Object.keys(errorTable) as [ErrorCode, ...ErrorCode[]])
 const Count = z.int().min(1).max(1_000_000)
 
-/** A fault rule in the form that the operation and a rules file accept (docs/sandbox.md#faults). */
+/** A fault rule, as accepted by set_sandbox_fault and in a rules file (docs/sandbox.md#faults). */
 export const FaultRule = z.strictObject({
   id: FaultId.optional().describe('Name of the rule; replaces a rule of the same name'),
   operation: z
@@ -30,21 +30,21 @@ export const FaultRule = z.strictObject({
     .strictObject({
       nth: Count.optional().describe('Only the nth matching request'),
       every: Count.optional().describe('Every nth matching request'),
-      times: Count.optional().describe('Maximum number of hits'),
-      probability: z.number().positive().max(1).optional().describe('Chance of a hit, drawn from the seed'),
+      times: Count.optional().describe('At most this many times'),
+      probability: z.number().positive().max(1).optional().describe('Chance that a request gets the fault'),
       instanceId: z.string().min(1).max(1024).optional().describe('Only in this run'),
     })
     .optional()
     .describe('Conditions that must all hold'),
   fault: FaultKind.describe('Fault to inject'),
-  code: Code.optional().describe('Error code, for the kind error'),
-  afterMs: z.int().min(0).max(longestFaultMs).optional().describe('Delay of slow, or duration of hang'),
-  seed: z.string().max(100).optional().describe('Seed for probability'),
+  code: Code.optional().describe('Error code, if fault is error'),
+  afterMs: z.int().min(0).max(longestFaultMs).optional().describe('Delay for slow, or duration for hang'),
+  seed: z.string().max(100).optional().describe('Makes probability repeatable'),
 })
 
 export type FaultRule = z.output<typeof FaultRule>
 
-/** A rule as stored in the sandbox. For built-in rules, requests and hits are not counted. */
+/** A fault rule in the sandbox. The counters `matched` and `hits` are null for a built-in rule. */
 export const SandboxFault = resource('sandboxFault', FaultId, {
   operation: z.string().nullable(),
   path: z.string().nullable(),
@@ -91,7 +91,7 @@ export const sandboxFaults = {
     name: 'set_sandbox_fault',
     title: 'Set a sandbox fault',
     description:
-      'Makes the requests of an operation or path fail on purpose: an error, a delay, no answer, a cut connection, or an answer lost after the change was made. Next: list_sandbox_faults.',
+      'Makes the requests of an operation or path fail on purpose: an error, a delay, no answer, a cut connection, or a change whose answer is lost. Next: list_sandbox_faults.',
     path: '/simulations/faults',
     attributes: FaultRule,
     setsState: true,
@@ -106,7 +106,7 @@ export const sandboxFaults = {
     name: 'list_sandbox_faults',
     title: 'List sandbox faults',
     description:
-      'Lists the rules that make requests fail on purpose, in the order they apply, and how often each matched and hit.',
+      'Lists the rules that make requests fail on purpose, in the order they apply, and how often each matched a request and injected its fault.',
     path: '/simulations/faults',
     errors: [],
   }),

@@ -3,10 +3,6 @@ import { defineOperation } from '../src/core/operation.ts'
 import { reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/**
- * The kinds of messages. Messages to a subscription's payer have the recipient `payer`, because the payer's address is
- * unknown.
- */
 export const messageKinds = [
   'payment_claim',
   'payment_request',
@@ -23,10 +19,10 @@ export const SandboxMessage = resource(
   {
     kind: z.enum(messageKinds).describe('Topic'),
     channel: z.enum(['email', 'sms']),
-    to: z.string().describe("The address, or payer: a subscription's payer, whose address is unknown"),
+    to: z.string().describe(`The address; "payer" if it is unknown (a subscription's payer)`),
     subject: z.string(),
     text: z.string().describe('[link] stands for a secret address'),
-    resourceId: z.string().describe('The record that it is about'),
+    resourceId: z.string().describe('The record that the message is about'),
     createdAt: Timestamp,
   },
   { party: toOne('party', 'pty') },

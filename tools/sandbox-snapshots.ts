@@ -3,8 +3,9 @@ import { defineOperation } from '../src/core/operation.ts'
 import { managing, reading } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
-/** The maximum number of snapshots, and of characters in all their rows. */
+/** The maximum number of snapshots in the sandbox. */
 export const maxSnapshots = 100
+/** The maximum number of characters in the rows of all snapshots together. */
 export const maxSnapshotCharacters = 256 * 1024 * 1024
 
 const name = z
@@ -20,11 +21,11 @@ export const Sandbox = resource('sandbox', z.literal('sandbox'), {
   snapshot: z.string().nullable().describe('The restored snapshot; null: the initial world'),
 })
 
-/** A state of the world that can be restored. `now` is the sandbox's time after the restore. */
+/** A saved state of the sandbox's world, which can be restored. */
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
-  now: Timestamp.describe('The time it restores'),
-  savedAt: Timestamp.describe('In real time'),
+  now: Timestamp.describe("The sandbox's time after a restore"),
+  savedAt: Timestamp.describe('The real time of saving'),
   size: z.int().nonnegative().describe('Size in characters'),
 })
 
@@ -34,9 +35,9 @@ const shared = {
   extension: true,
 } as const
 
-const params = z.strictObject({ name: name.describe('Name that it was saved under') })
+const params = z.strictObject({ name: name.describe('Name of the saved state') })
 
-/** Operations that return the whole sandbox to a known state (docs/sandbox.md#reset-save-restore). */
+/** Operations that reset, save or restore the whole sandbox (docs/sandbox.md#reset-save-restore). */
 export const sandboxSnapshots = {
   resetSandbox: defineOperation({
     ...shared,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { amountInCents } from '../src/core/schema-fields.ts'
 
-/** Prefixes whose ids are guaranteed to have 32 lower-case hexadecimal digits (docs/service.md#identifiers). */
+/** Prefixes of ids that continue with exactly 32 lowercase hexadecimal digits (docs/service.md#identifiers). */
 const fixedPrefixes = ['sub', 'pty', 'pmi', 'mdt', 'apr', 'adi', 'agt'] as const
-/** Prefixes of ids for which only the prefix is guaranteed. */
+/** Prefixes of ids whose form after the prefix is not guaranteed. */
 const openPrefixes = [
   'pcd',
   'cit',
@@ -36,7 +36,7 @@ const openPrefixes = [
 
 export type IdPrefix = (typeof fixedPrefixes)[number] | (typeof openPrefixes)[number]
 
-/** Returns the schema of an id with the prefix. */
+/** Returns the schema of an id with the given prefix. */
 export function Id(prefix: IdPrefix) {
   const rest = (fixedPrefixes as readonly string[]).includes(prefix) ? '[0-9a-f]{32}' : '[0-9A-Za-z_-]{1,100}'
   return z.string().regex(new RegExp(`^${prefix}_${rest}$`))
@@ -55,29 +55,29 @@ export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('USD')
 /** A time in RFC 3339 format, with an offset such as `Z` for UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })
-/** These patterns use two-digit escapes and no lookahead, so that they mean the same in JavaScript, Python and Go. */
+/** The patterns below use two-digit escapes and no lookahead, so JavaScript, Python and Go read them the same way. */
 const control = String.raw`\x00-\x1f\x7f-\x9f`
 const controlInLines = String.raw`\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
 const line = new RegExp(`^ *[^${control} ][^${control}]*$`)
 const lines = new RegExp(String.raw`^[\t\n\r ]*[^${control} ][^${controlInLines}]*$`)
 
 /**
- * Returns false for two kinds of text that a portable pattern cannot exclude: text with only non-ASCII blanks, and text
- * with lone surrogates.
+ * Returns false for two kinds of strings that a portable pattern cannot exclude: strings of only non-ASCII blanks, and
+ * strings with lone surrogates.
  */
-const isShown = (text: string) => text.trim() !== '' && text.isWellFormed()
+const isReadable = (text: string) => text.trim() !== '' && text.isWellFormed()
 
-function shownText(max: number, form: RegExp, words: string) {
-  return z.string().max(max).regex(form, words).refine(isShown, words)
+function readableText(max: number, pattern: RegExp, message: string) {
+  return z.string().max(max).regex(pattern, message).refine(isReadable, message)
 }
 
-/** Returns the schema of a text that a person reads: one line, 1 to `max` characters, not blank. */
-export const Text = (max: number) => shownText(max, line, 'must be one line of text that is not blank')
+/** Returns the schema of a string that people read: one line of 1 to `max` characters that is not blank. */
+export const Text = (max: number) => readableText(max, line, 'must be one line of text that is not blank')
 
 /** Returns the schema of a description of one or more lines. Tabs and line breaks are its only control characters. */
-export const Description = (max: number) => shownText(max, lines, 'must be text that is not blank')
+export const Description = (max: number) => readableText(max, lines, 'must be text that is not blank')
 
-/** Returns the schema of a whole number in a path or query: digits only, so that `1e1`, `0x10` and ` 5` are invalid. */
+/** Returns the schema of a whole number in a path or query. It refuses `1e1`, `0x10` and ` 5`. */
 export function Digits<S extends z.ZodType<number>>(number: S) {
   return z.preprocess(
     (value) => (typeof value === 'string' && /^(?:0|-?[1-9]\d*)$/.test(value) ? Number(value) : value),
@@ -85,21 +85,21 @@ export function Digits<S extends z.ZodType<number>>(number: S) {
   )
 }
 
-/** Returns the schema of a text that matches `form`. `words` describes the form to the caller. */
-export const Formed = (form: RegExp, words: string) => z.string().regex(form, `must be ${words}`).describe(words)
+/** Returns the schema of a string that matches `pattern`, which `words` describes in errors and to callers. */
+export const Formed = (pattern: RegExp, words: string) => z.string().regex(pattern, `must be ${words}`).describe(words)
 
 const tagName = /^[A-Za-z0-9][\w.:/ -]{0,99}$/
 
-/** An owner's notes on a record: at most 50 names with their values. */
+/** The owner's own notes on a record, as at most 50 names with values. */
 export const Tags = z
   .record(z.string().regex(tagName), z.string().max(500).describe('Tag text'))
-  .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50')
+  .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50 tags')
   .describe('Your own notes')
 
 /** Changes to tags. They are merged with the existing tags; null deletes a tag. */
 export const TagChanges = z
   .record(z.string().regex(tagName), z.string().max(500).nullable().describe('Tag text; null deletes the tag'))
-  .describe('Notes to add, change or delete; other notes are kept')
+  .describe('Notes to add, change or delete; others stay')
 
 export const CustomerPartyId = Id('pty').optional().describe('To act for')
 
@@ -115,7 +115,7 @@ export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) 
   })
 }
 
-/** Returns the schema of a to-one relationship. An absent one is `{data: null}`. */
+/** Returns the schema of a to-one relationship. Without a related resource, it is `{data: null}`. */
 export function toOne(type: string, prefix: IdPrefix) {
   return z.object({ data: z.object({ type: z.literal(type), id: Id(prefix) }).nullable() })
 }
@@ -135,7 +135,7 @@ export function resource<T extends string, A extends z.ZodRawShape, R extends z.
   })
 }
 
-/** The agent and the run that caused a record; null if a party or a user caused it. */
+/** The agent that caused a record, and the agent's run. `agentId` is null if a party or a user caused the record. */
 export const cause = {
   agentId: Id('agt').nullable(),
   instanceId: z.string().nullable(),

@@ -30,8 +30,8 @@ export const shopCheckoutStatuses = ['open', 'paid', 'expired'] as const
 export const shopOrderStatuses = ['placed', 'shipped', 'partly_shipped', 'canceled', 'returning', 'returned'] as const
 
 /**
- * The reasons for which a shop rejects a card, each with its message: the API's decline codes, and codes that only
- * shops use (docs/shops.md#declines).
+ * The messages with which a shop rejects a card, by code. These are the API's decline codes, and codes that only shops
+ * use (docs/shops.md#declines).
  */
 export const shopDeclines = {
   card_not_accepted: 'The shop did not accept the card.',
@@ -47,15 +47,15 @@ export const shopDeclines = {
 
 export type ShopDeclineCode = keyof typeof shopDeclines
 
-/** A product as the shop presents it. Amounts are in cents. */
+/** The fields of a product as the shop advertises it. */
 const product = {
   productId: Slug,
   name: z.string(),
   description: z.string(),
-  price: Cents.describe('Cents each, as shown before the checkout'),
+  price: Cents.describe('Advertised price in cents per item'),
 }
 
-/** A sandbox shop. All of its texts are the shop's own words (docs/shops.md). */
+/** A shop in the sandbox. The shop itself wrote its name, descriptions and other texts (docs/shops.md). */
 export const Shop = resource('shop', Slug, {
   name: z.string().describe('The name of the merchant that charges the card'),
   about: z.string(),
@@ -75,7 +75,7 @@ export const ShopCheckout = resource(
     items: z.array(z.object({ productId: Slug, name: z.string(), quantity: z.int().positive(), price: Cents })),
     extras: z
       .array(z.object({ extraId: Slug, name: z.string(), price: CentsOrZero, selected: z.boolean() }))
-      .describe('Added by the shop; choose with extras'),
+      .describe('Offered by the shop; choose with the argument extras'),
     subtotal: CentsOrZero,
     tax: CentsOrZero,
     shipping: CentsOrZero,
@@ -86,7 +86,7 @@ export const ShopCheckout = resource(
     message: z.string().nullable().describe("The shop's text"),
     decline: z.object({ code: z.enum(Object.keys(shopDeclines) as ShopDeclineCode[]), detail: z.string() }).nullable(),
     orderId: Id('sor').nullable(),
-    url: secret(z.string().describe('Its page, for a browser')),
+    url: secret(z.string().describe('Page of the checkout, for a browser')),
     ...cause,
     expiresAt: Timestamp,
     createdAt: Timestamp,
@@ -95,7 +95,7 @@ export const ShopCheckout = resource(
   { party: toOne('party', 'pty'), shopOrder: toOne('shopOrder', 'sor') },
 )
 
-/** An order with its purchase and outcome. Amounts are in cents. */
+/** An order at a shop, with the amounts charged and the progress of the delivery. Amounts are in cents. */
 export const ShopOrder = resource(
   'shopOrder',
   Id('sor'),
@@ -158,7 +158,7 @@ const command = {
 const shopParams = z.strictObject({ shopId: Slug.describe('From list_shops') })
 const orderParams = z.strictObject({ orderId: ArgumentId('sor') })
 
-/** Operations on the sandbox's honest and hostile shops, where cards work as they do at real ones (docs/shops.md). */
+/** Operations on the sandbox's honest and hostile shops. Cards work there as in real shops (docs/shops.md). */
 export const shops = {
   listShops: defineOperation({
     ...read,
@@ -176,7 +176,8 @@ export const shops = {
     ...read,
     name: 'get_shop',
     title: 'Read a shop',
-    description: "Reads one shop's products, prices and description, in its own words. Next: start_shop_checkout.",
+    description:
+      "Reads one shop's products, prices and description, in the shop's own words. Next: start_shop_checkout.",
     path: '/simulations/shops/{shopId}',
     params: shopParams,
     output: Shop,
@@ -220,7 +221,7 @@ export const shops = {
     name: 'pay_shop_checkout',
     title: 'Pay at a shop',
     description:
-      "Enters a card in the shop's form; the card must be issued for its merchant.name. Returns decline if the shop rejects it. If no answer comes, repeat with the same idempotencyKey, or read get_shop_order.",
+      "Enters a card in the shop's form; the card must be for the shop's merchant.name. Returns decline if the shop rejects the card. If no answer comes, repeat with the same idempotencyKey, or read get_shop_order.",
     path: '/simulations/shop-checkouts/{checkoutId}/pay',
     params: z.strictObject({ checkoutId: ArgumentId('sco') }),
     attributes: z.strictObject({
@@ -256,7 +257,7 @@ export const shops = {
     name: 'return_shop_order',
     title: 'Return an order',
     description:
-      'Returns the goods of an order. The shop refunds the captured amount once it has received them, as the sandbox clock advances.',
+      'Sends back the goods of an order. The shop refunds the captured amount when they arrive, as the sandbox clock advances.',
     path: '/simulations/shop-orders/{orderId}/return',
     params: orderParams,
     attributes: z.strictObject({

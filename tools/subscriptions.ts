@@ -56,8 +56,8 @@ const Every = z.strictObject({
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
 /**
- * The terms, which are fixed when the subscription is created: endless payments, or 2 to 4 payments that add up to a
- * total. Amounts are in cents.
+ * The terms of a subscription, which never change: payments without end, or 2 to 4 payments that add up to a total.
+ * Amounts are in cents.
  */
 const Terms = z.union([
   z.object({ ...terms, amount: Cents, paymentCount: z.null() }),
@@ -119,7 +119,7 @@ export const SubscriptionPayment = resource(
 )
 
 const params = z.strictObject({ subscriptionId: ArgumentId('sub') })
-const acting = z.strictObject({ customerPartyId: CustomerPartyId })
+const customerPartyOnly = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const read = {
   ...reading,
@@ -139,7 +139,7 @@ const command = {
 
 const simulation = { ...command, ...simulating, extension: true } as const
 
-const active = { attributes: { status: 'active', expiresAt: null } } as const
+const activeExample = { attributes: { status: 'active', expiresAt: null } } as const
 
 export const subscriptions = {
   createSubscription: defineOperation({
@@ -190,7 +190,7 @@ export const subscriptions = {
     query: z.strictObject({ customerPartyId: CustomerPartyId, waitSeconds: WaitSeconds }),
     toolsets: ['payments'],
     errors: ['not_found'],
-    example: active,
+    example: activeExample,
   }),
 
   listSubscriptions: defineOperation({
@@ -200,10 +200,13 @@ export const subscriptions = {
     title: 'List subscriptions',
     description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
-    query: listQuery({ ...acting.shape, status: z.enum(subscriptionStatuses).describe('Only this status').optional() }),
+    query: listQuery({
+      ...customerPartyOnly.shape,
+      status: z.enum(subscriptionStatuses).describe('Only this status').optional(),
+    }),
     unlisted: ['status'],
     errors: [],
-    example: active,
+    example: activeExample,
   }),
 
   listSubscriptionPayments: defineOperation({
@@ -227,10 +230,10 @@ export const subscriptions = {
     effect: 'destructive',
     name: 'cancel_subscription',
     title: 'Cancel a subscription',
-    description: 'Ends a subscription that pays you, or its pending checkout, for good. Ask the person.',
+    description: 'Ends a subscription that pays you, or its pending checkout, for good. Ask the person first.',
     path: '/subscriptions/{subscriptionId}/cancel',
     params,
-    attributes: acting,
+    attributes: customerPartyOnly,
     setsState: true,
     toolsets: ['default'],
     errors: ['not_found'],
@@ -242,14 +245,15 @@ export const subscriptions = {
     instanceId: 'agents',
     name: 'resume_subscription',
     title: 'Resume a subscription',
-    description: 'Resumes after needs_attention: due payments are charged at once. A canceled one cannot be resumed.',
+    description:
+      'Resumes a subscription in needs_attention: due payments are charged at once. A canceled one cannot be resumed.',
     path: '/subscriptions/{subscriptionId}/resume',
     params,
-    attributes: acting,
+    attributes: customerPartyOnly,
     setsState: true,
     errors: ['not_found'],
     extension: true,
-    example: active,
+    example: activeExample,
   }),
 
   markSubscriptionPaymentPaid: defineOperation({
@@ -260,11 +264,11 @@ export const subscriptions = {
     description: 'Records that a missed payment, or the next one, was paid another way. It is then never charged.',
     path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
     params: params.extend({ paymentNumber: Digits(z.int().positive()).describe('Counted from 1') }),
-    attributes: acting,
+    attributes: customerPartyOnly,
     setsState: true,
     errors: ['not_found'],
     extension: true,
-    example: active,
+    example: activeExample,
   }),
 
   simulateSubscriptionCheckout: defineOperation({
@@ -272,19 +276,20 @@ export const subscriptions = {
     name: 'simulate_subscription_checkout',
     title: 'Pay a checkout',
     description:
-      'Simulates the payer agreeing and paying payment 1 with a test card, without a browser. If the card is declined, the subscription stays pending.',
+      'Simulates the payer agreeing and making the first payment with a test card. If the card is declined, the subscription stays pending.',
     path: '/simulations/subscriptions/{subscriptionId}/checkout',
     params,
-    attributes: acting.extend({ card: z.enum(cardBehaviors).describe('How the test card behaves') }),
+    attributes: customerPartyOnly.extend({ card: z.enum(cardBehaviors).describe('How the test card behaves') }),
     errors: ['not_found'],
-    example: active,
+    example: activeExample,
   }),
 
   simulateSubscriptionCard: defineOperation({
     ...simulation,
     name: 'simulate_subscription_card',
     title: "Change how a payer's card behaves",
-    description: "Sets how the payer's card behaves later. Next: advance_sandbox_clock to the due dates.",
+    description:
+      "Sets how the payer's card behaves from a given payment on. Next: advance_sandbox_clock to the due dates.",
     path: '/simulations/subscriptions/{subscriptionId}/card',
     params,
     attributes: z.strictObject({
@@ -294,6 +299,6 @@ export const subscriptions = {
     }),
     setsState: true,
     errors: ['not_found'],
-    example: active,
+    example: activeExample,
   }),
 } as const

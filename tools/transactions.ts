@@ -4,7 +4,7 @@ import { reading } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** Incoming or outgoing money, as seen by the party that reads it. Amounts are in cents. */
+/** A movement of money into or out of a wallet of the party that reads it. Amounts are in cents. */
 export const Transaction = resource(
   'transaction',
   Id('txn'),
@@ -48,7 +48,7 @@ export const transactions = {
     result: 'page',
     name: 'list_transactions',
     title: 'List transactions',
-    description: 'Lists settled money in and out of the wallets, newest first. Card purchases: list_card_transactions.',
+    description: 'Lists settled movements of money, newest first. Card purchases: list_card_transactions.',
     path: '/transactions',
     query: listQuery({
       type: z.enum(['payment', 'transfer', 'all']).default('all').describe('Only of this type'),
@@ -56,7 +56,7 @@ export const transactions = {
       walletId: ArgumentId('wal', 'Only of this wallet').optional(),
       delegated: z
         .enum(['true', 'false'])
-        .describe('true: only those made by agents for customers; false: only the others')
+        .describe('true: only transactions that agents made for customers; false: all others')
         .optional(),
       customerPartyId: CustomerPartyId,
     }),

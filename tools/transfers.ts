@@ -24,9 +24,7 @@ import {
 
 const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
 
-/**
- * A transfer into a wallet from outside, to a bank account, or to another of the party's wallets. Amounts are in cents.
- */
+/** A deposit, a withdrawal or wire, or a transfer between two wallets of one party. Amounts are in cents. */
 export const Transfer = resource(
   'transfer',
   Id('tfr'),
@@ -75,8 +73,8 @@ const read = {
 } as const
 
 const withdrawal = { attributes: { status: 'COMPLETED', type: 'withdrawal' } } as const
-/** The attributes of a transfer that involves nothing outside the service. */
-const inside = { status: 'COMPLETED', rail: null, externalAccountDisplayMask: null } as const
+/** The example attributes of a transfer that involves no bank. */
+const exampleWithoutBank = { status: 'COMPLETED', rail: null, externalAccountDisplayMask: null } as const
 
 export const transfers = {
   createWire: defineOperation({
@@ -84,17 +82,17 @@ export const transfers = {
     name: 'create_wire',
     title: 'Send a wire',
     description:
-      'Wires money irrevocably to a bank account. To pay a person or party: create_payment. IN_REVIEW: needs approval.',
+      'Wires money to a bank account, irrevocably. To pay a person or party: create_payment. IN_REVIEW: needs approval.',
     path: '/wire',
     attributes: z.strictObject({
       amount: RequestedCents,
       currency: RequestedCurrency.default('USD'),
       beneficiary: z
         .strictObject({
-          name: Text(140).describe('The holder of the account'),
+          name: Text(140).describe('Name of the account holder'),
           accountNumber: Formed(/^[0-9A-Za-z]{4,34}$/, '4 to 34 digits or letters'),
           routingNumber: Formed(/^[0-9]{9}$/, '9 digits'),
-          address: Address.describe('Their address; some banks require it').optional(),
+          address: Address.describe("Holder's address; some banks require it").optional(),
         })
         .describe('The recipient and their bank account'),
       description: Description(80).describe('Shown to the beneficiary').optional(),
@@ -130,7 +128,7 @@ export const transfers = {
     toolsets: ['payments'],
     errors: ['not_found', 'conflict'],
     example: {
-      attributes: { ...inside, type: 'internal', method: null },
+      attributes: { ...exampleWithoutBank, type: 'internal', method: null },
       relationships: {
         destWallet: { data: { type: 'wallet', id: 'wal_0198a1b2c3d40123456789abcdef0000' } },
         transaction: { data: null },
@@ -182,7 +180,7 @@ export const transfers = {
     adds: true,
     toolsets: ['default', 'payments'],
     errors: ['not_found', 'conflict'],
-    example: { attributes: { ...inside, type: 'deposit', method: 'standard' } },
+    example: { attributes: { ...exampleWithoutBank, type: 'deposit', method: 'standard' } },
     extension: false,
   }),
 } as const

@@ -12,7 +12,7 @@ const attributes = {
   name: z.string(),
   issuer: z.string(),
   jwksUri: z.string(),
-  audience: z.string().describe('The aud claim of its assertions: this server'),
+  audience: z.string().describe('The aud claim of its assertions, which identifies this server'),
   clientId: z.string().describe('The client_id claim of its assertions'),
   agents: z.array(z.object({ claim: z.string(), value: z.string(), agentId: z.string() })),
   scopes: z.array(z.string()),
@@ -35,12 +35,12 @@ export const CreatedTrustedIssuer = resource(
   relationships,
 )
 
-const Address = z.string().min(1).max(500)
+const UrlString = z.string().min(1).max(500)
 const Agents = z
   .array(
     z.strictObject({
       claim: z.string().min(1).max(100).describe('Such as sub or groups'),
-      value: z.string().min(1).max(200).describe('The claim must equal or contain it'),
+      value: z.string().min(1).max(200).describe('The claim must equal or contain this'),
       agentId: ArgumentId('agt'),
     }),
   )
@@ -64,13 +64,13 @@ export const trustedIssuers = {
     name: 'create_trusted_issuer',
     title: 'Trust an identity provider',
     description:
-      "Trusts a company's identity provider to sign in as your agents (ID-JAG), through one new application, whose secret is shown only once.",
+      "Lets one new application sign in as your agents through a company's identity provider (ID-JAG). clientSecret is shown only once.",
     answers: 201,
     path: '/trusted-issuers',
     attributes: z.strictObject({
       name: Text(100).describe('Your name for the application'),
-      issuer: Address.describe('The iss claim of its assertions'),
-      jwksUri: Address.describe('Address of its public keys'),
+      issuer: UrlString.describe('The iss claim of its assertions'),
+      jwksUri: UrlString.describe('URL of its public keys'),
       agents: Agents.describe('The first entry whose claim matches chooses the agent'),
       scopes: Scopes.optional().describe('Maximum scopes; default: those of a new connection'),
     }),
@@ -100,11 +100,12 @@ export const trustedIssuers = {
     method: 'PATCH',
     name: 'update_trusted_issuer',
     title: 'Change a trusted identity provider',
-    description: "Replaces an identity provider's key address, agents or scopes. Tokens issued through it end at once.",
+    description:
+      "Replaces an identity provider's key URL, agents or scopes. Tokens issued through it stop working at once.",
     path: '/trusted-issuers/{trustedIssuerId}',
     params,
     attributes: z.strictObject({
-      jwksUri: Address.optional().describe('Address of its public keys'),
+      jwksUri: UrlString.optional().describe('URL of its public keys'),
       agents: Agents.optional().describe('Replaces all entries'),
       scopes: Scopes.optional().describe('Replaces all scopes'),
     }),
@@ -117,7 +118,7 @@ export const trustedIssuers = {
     ...removing,
     name: 'revoke_trusted_issuer',
     title: 'End the trust in an identity provider',
-    description: 'Ends the trust in an identity provider at once and for good, with every token issued through it.',
+    description: 'Ends the trust in an identity provider for good. All tokens issued through it stop working at once.',
     path: '/trusted-issuers/{trustedIssuerId}',
     params,
     meta: z.object({ deleted: z.literal(true) }),

@@ -4,12 +4,12 @@ import { Agent } from './agents.ts'
 import { reading, removing, writing } from './kinds.ts'
 import { ArgumentId, Id, listQuery, Timestamp } from './schemas.ts'
 
-/** An agent with its access to the requested wallet. */
+/** An agent, and its access to the wallet in the request. */
 const WalletAgent = Agent.extend({
   meta: z.object({ walletAccess: z.object({ isDefault: z.boolean(), attachedAt: Timestamp }) }),
 })
 
-const pair = z.strictObject({ walletId: ArgumentId('wal'), agentId: ArgumentId('agt') })
+const walletAndAgent = z.strictObject({ walletId: ArgumentId('wal'), agentId: ArgumentId('agt') })
 
 const shared = {
   output: WalletAgent,
@@ -26,7 +26,7 @@ export const walletAgents = {
     result: 'page',
     name: 'list_wallet_agents',
     title: 'List the agents of a wallet',
-    description: 'Lists the agents that may use one wallet, and whether it is their default. All agents: list_agents.',
+    description: 'Lists the agents that may use one wallet, and whose default it is. All agents: list_agents.',
     path: '/wallets/{walletId}/agents',
     params: z.strictObject({ walletId: ArgumentId('wal') }),
     query: listQuery({}),
@@ -51,9 +51,9 @@ export const walletAgents = {
     ...command,
     name: 'set_agent_default_wallet',
     title: "Set an agent's default wallet",
-    description: 'Sets the attached wallet that an agent pays from by default.',
+    description: "Sets which of an agent's attached wallets it pays from by default.",
     path: '/wallets/{walletId}/agents/{agentId}/default',
-    params: pair,
+    params: walletAndAgent,
     setsState: true,
     errors: ['not_found'],
   }),
@@ -63,9 +63,10 @@ export const walletAgents = {
     ...removing,
     name: 'detach_wallet_agent',
     title: 'Detach an agent from a wallet',
-    description: 'Ends the access of an agent to a wallet: it can no longer spend from it, and its cards on it expire.',
+    description:
+      "Ends an agent's access to a wallet: the agent cannot spend from it, and the agent's cards on it expire.",
     path: '/wallets/{walletId}/agents/{agentId}',
-    params: pair,
+    params: walletAndAgent,
     output: z.object({ type: z.literal('agent'), id: Id('agt') }),
     meta: z.object({ deleted: z.literal(true) }),
     errors: ['not_found'],

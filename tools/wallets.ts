@@ -18,9 +18,7 @@ import {
   toOne,
 } from './schemas.ts'
 
-/**
- * A pool of money. `total` is the wallet's balance, and `available` is the balance minus holds. Amounts are in cents.
- */
+/** A pool of money. `available` is `total` minus the amounts on hold. Amounts are in cents. */
 export const Wallet = resource(
   'wallet',
   Id('wal'),
@@ -54,10 +52,7 @@ const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 const walletName = Text(32).describe('Name that people see')
 const walletDescription = Description(100).nullable().describe('Purpose')
 
-/**
- * The members shared by commands that manage wallets. Agents may never use these commands
- * (docs/service.md#agent-policy).
- */
+/** The members shared by commands that manage wallets. Agents cannot use them (docs/service.md#agent-policy). */
 const command = {
   ...writing,
   output: Wallet,
@@ -66,7 +61,7 @@ const command = {
   extension: false,
 } as const
 
-const receiving = {
+const depositExample = {
   depositInstructions: { bankName: 'Sandbox Bank', accountNumber: null, routingNumber: null },
 } as const
 
@@ -80,7 +75,7 @@ export const wallets = {
     path: '/wallets',
     query: listQuery(actingParty),
     errors: [],
-    example: { attributes: receiving },
+    example: { attributes: depositExample },
   }),
 
   getWallet: defineOperation({
@@ -99,7 +94,7 @@ export const wallets = {
     ...command,
     name: 'create_wallet',
     title: 'Create a wallet',
-    description: 'Creates an empty wallet of your party. attach_wallet_agent lets an agent spend from it.',
+    description: 'Creates an empty wallet for your party. To let an agent spend from it: attach_wallet_agent.',
     answers: 201,
     path: '/wallets',
     adds: true,
@@ -111,7 +106,9 @@ export const wallets = {
     }),
     permission: 'wallets.create',
     errors: [],
-    example: { attributes: { ...receiving, isDefault: false, balance: { available: 0, total: 0, currency: 'USD' } } },
+    example: {
+      attributes: { ...depositExample, isDefault: false, balance: { available: 0, total: 0, currency: 'USD' } },
+    },
   }),
 
   updateWallet: defineOperation({
@@ -119,8 +116,7 @@ export const wallets = {
     method: 'PATCH',
     name: 'update_wallet',
     title: 'Change a wallet',
-    description:
-      "Changes a wallet's name, description or tags. Omitted fields, its money and its status stay as they are.",
+    description: "Changes a wallet's name, description or tags. Omitted fields stay as they are.",
     path: '/wallets/{walletId}',
     params: walletParams,
     attributes: z.strictObject({
@@ -129,7 +125,7 @@ export const wallets = {
       tags: TagChanges.optional(),
     }),
     errors: ['not_found'],
-    example: { attributes: receiving },
+    example: { attributes: depositExample },
   }),
 
   setDefaultWallet: defineOperation({
@@ -137,12 +133,12 @@ export const wallets = {
     name: 'set_default_wallet',
     title: 'Set the default wallet',
     description:
-      'Makes a wallet the default that your party pays from and is paid into. For an agent: set_agent_default_wallet.',
+      'Sets the wallet that your party pays from, and is paid into, by default. For an agent: set_agent_default_wallet.',
     path: '/wallets/{walletId}/default',
     params: walletParams,
     setsState: true,
     errors: ['not_found', 'conflict'],
-    example: { attributes: receiving },
+    example: { attributes: depositExample },
   }),
 
   freezeWallet: defineOperation({
@@ -156,7 +152,7 @@ export const wallets = {
     params: walletParams,
     setsState: true,
     errors: ['not_found', 'conflict'],
-    example: { attributes: { ...receiving, status: 'frozen' } },
+    example: { attributes: { ...depositExample, status: 'frozen' } },
   }),
 
   unfreezeWallet: defineOperation({
@@ -169,6 +165,6 @@ export const wallets = {
     params: walletParams,
     setsState: true,
     errors: ['not_found', 'conflict'],
-    example: { attributes: receiving },
+    example: { attributes: depositExample },
   }),
 } as const

@@ -22,7 +22,7 @@ const relationships = { party: toOne('party', 'pty') }
 /** An address to which a party's events are sent in the format of the Standard Webhooks specification. */
 export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
 
-/** A webhook with the secret that signs its deliveries. */
+/** A new webhook, with the secret that signs its deliveries. */
 const CreatedWebhook = resource(
   'webhook',
   Id('whk'),
@@ -43,7 +43,7 @@ const RotatedWebhook = resource(
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const
 
-/** The delivery of an event to a webhook: its attempts and the next retry. All times are in real time. */
+/** The delivery of an event to a webhook. All times are by the real clock, not by the sandbox clock. */
 export const WebhookDelivery = resource(
   'webhookDelivery',
   Id('whd'),
@@ -61,16 +61,16 @@ export const WebhookDelivery = resource(
   { webhook: z.object({ data: z.object({ type: z.literal('webhook'), id: Id('whk') }) }) },
 )
 
-/** The maximum number of webhooks of a party. A party that needs more can subscribe one webhook to more events. */
+/** The maximum number of webhooks that a party can have. Each webhook can receive all types of events. */
 export const maxWebhooks = 100
 
-const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your own machine also accepts http to that machine')
+const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your machine also accepts http for that machine')
 const EnabledEvents = z
   .array(z.string().min(1).max(100))
   .min(1)
   .max(100)
   .describe('* for all, or types such as payment.completed')
-const Words = Text(100).describe('Purpose')
+const Purpose = Text(100).describe('Purpose')
 
 const shared = {
   output: Webhook,
@@ -93,7 +93,7 @@ export const webhooks = {
     path: '/webhooks',
     attributes: z.strictObject({
       url: WebhookUrl,
-      description: Words.optional(),
+      description: Purpose.optional(),
       enabledEvents: EnabledEvents,
       tags: Tags.optional(),
     }),
@@ -135,7 +135,7 @@ export const webhooks = {
     params,
     attributes: z.strictObject({
       url: WebhookUrl.optional(),
-      description: Words.nullable().optional(),
+      description: Purpose.nullable().optional(),
       enabledEvents: EnabledEvents.optional(),
       tags: TagChanges.optional(),
       status: z.enum(webhookStatuses).describe('DISABLED: it receives no events').optional(),
@@ -148,7 +148,7 @@ export const webhooks = {
     ...removing,
     name: 'delete_webhook',
     title: 'Delete a webhook',
-    description: 'Deletes a webhook and its undelivered events. To pause one: update_webhook.',
+    description: 'Deletes a webhook and its pending deliveries. To only pause it: update_webhook.',
     path: '/webhooks/{webhookId}',
     params,
     meta: z.object({ deleted: z.literal(true) }),
@@ -161,7 +161,7 @@ export const webhooks = {
     name: 'rotate_webhook_secret',
     title: "Rotate a webhook's secret",
     description:
-      'Creates a new signing secret, shown only once. Deliveries carry both signatures until the old secret expires.',
+      'Creates a new signing secret, shown only once. Deliveries have both signatures until the old secret expires.',
     path: '/webhooks/{webhookId}/rotate-secret',
     params,
     attributes: z.strictObject({

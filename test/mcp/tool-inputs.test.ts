@@ -92,7 +92,9 @@ describe('bounds, formats and defaults in the descriptions of arguments', () => 
       const schema = tools.find(({ tool }) => tool.name === name)?.tool.inputSchema as Schema
       return path.reduce((inner: Schema | undefined, step) => inner?.properties?.[step], schema)?.description
     }
-    expect(described('advance_sandbox_clock', 'to')).toBe('Later than now; RFC 3339, like 2026-01-31T12:00:00Z')
+    expect(described('advance_sandbox_clock', 'to')).toBe(
+      'Later than the sandbox clock; RFC 3339, like 2026-01-31T12:00:00Z',
+    )
     expect(described('issue_agent_card', 'expiresInMinutes')).toBe('Lifetime; 5 to 1440; default 60')
     expect(described('create_wire', 'beneficiary', 'routingNumber')).toBe('9 digits')
     expect(described('create_wire', 'beneficiary', 'address', 'country')).toBe('two letters (ISO 3166)')
