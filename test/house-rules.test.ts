@@ -405,8 +405,8 @@ const budget: Readonly<Record<string, number>> = {
   'src/service/tokens': 561,
   'src/simulate': 1950,
   'src/testing': 195,
-  'src/worlds': 2140,
-  tools: 4434,
+  'src/worlds': 2141,
+  tools: 4439,
 }
 
 describe('the size budget', () => {
