@@ -119,7 +119,7 @@ export const SubscriptionPayment = resource(
 )
 
 const params = z.strictObject({ subscriptionId: ArgumentId('sub') })
-const customerPartyOnly = z.strictObject({ customerPartyId: CustomerPartyId })
+const customer = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const read = {
   ...reading,
@@ -201,7 +201,7 @@ export const subscriptions = {
     description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
     query: listQuery({
-      ...customerPartyOnly.shape,
+      ...customer.shape,
       status: z.enum(subscriptionStatuses).describe('Only this status').optional(),
     }),
     unlisted: ['status'],
@@ -233,7 +233,7 @@ export const subscriptions = {
     description: 'Ends a subscription that pays you, or its pending checkout, for good. Ask the person first.',
     path: '/subscriptions/{subscriptionId}/cancel',
     params,
-    attributes: customerPartyOnly,
+    attributes: customer,
     setsState: true,
     toolsets: ['default'],
     errors: ['not_found'],
@@ -245,11 +245,10 @@ export const subscriptions = {
     instanceId: 'agents',
     name: 'resume_subscription',
     title: 'Resume a subscription',
-    description:
-      'Resumes a subscription in needs_attention: due payments are charged at once. A canceled one cannot be resumed.',
+    description: 'Resumes after needs_attention: due payments are charged at once. Not for canceled subscriptions.',
     path: '/subscriptions/{subscriptionId}/resume',
     params,
-    attributes: customerPartyOnly,
+    attributes: customer,
     setsState: true,
     errors: ['not_found'],
     extension: true,
@@ -264,7 +263,7 @@ export const subscriptions = {
     description: 'Records that a missed payment, or the next one, was paid another way. It is then never charged.',
     path: '/subscriptions/{subscriptionId}/payments/{paymentNumber}/mark-paid',
     params: params.extend({ paymentNumber: Digits(z.int().positive()).describe('Counted from 1') }),
-    attributes: customerPartyOnly,
+    attributes: customer,
     setsState: true,
     errors: ['not_found'],
     extension: true,
@@ -279,7 +278,7 @@ export const subscriptions = {
       'Simulates the payer agreeing and making the first payment with a test card. If the card is declined, the subscription stays pending.',
     path: '/simulations/subscriptions/{subscriptionId}/checkout',
     params,
-    attributes: customerPartyOnly.extend({ card: z.enum(cardBehaviors).describe('How the test card behaves') }),
+    attributes: customer.extend({ card: z.enum(cardBehaviors).describe('How the test card behaves') }),
     errors: ['not_found'],
     example: activeExample,
   }),
@@ -288,8 +287,7 @@ export const subscriptions = {
     ...simulation,
     name: 'simulate_subscription_card',
     title: "Change how a payer's card behaves",
-    description:
-      "Sets how the payer's card behaves from a given payment on. Next: advance_sandbox_clock to the due dates.",
+    description: "Sets how the payer's card behaves from a payment on. Next: advance_sandbox_clock to the due dates.",
     path: '/simulations/subscriptions/{subscriptionId}/card',
     params,
     attributes: z.strictObject({

@@ -136,7 +136,7 @@ onEachDatabase('bank transfers', (database) => {
       ok(await bank.disconnect(account, 'login_required'))
       const refused = await bank.tryDeposit(5000, account)
       expectRefusal(refused, 'conflict', { connectionStatus: 'login_required' })
-      expect(refused.json.errors[0].detail).toContain('Link the account again with link_external_accounts')
+      expect(refused.json.errors[0].detail).toContain('Link it again with link_external_accounts')
       // Money can still be withdrawn to the account.
       expect((await bank.withdraw(100, account)).attributes.status).toBe('PROCESSING')
       await bank.link()

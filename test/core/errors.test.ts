@@ -37,7 +37,7 @@ test("the service's error messages reach the caller unmasked", async () => {
   const amount = 98_765_432
   const payment = { amount, counterparty: { type: 'email', value: 'bo@example.com' } }
   const refused = (await world.post('/payments', payment)).json.errors[0]
-  expect(refused.detail).toContain(`250000 ($2,500.00) available, ${amount} `)
+  expect(refused.detail).toContain(`250000 ($2,500.00) available, but ${amount} ($987,654.32) is needed`)
   expect(refused).toMatchObject({ source: { pointer: '/data/attributes/amount' }, meta: { maximum: 250_000 } })
   await world.drop()
 })

@@ -112,7 +112,7 @@ onEachDatabase('calls that wait for a decision on a page', (database) => {
     })
     const late = await pay(301)
     on.world.system.pass(600_001)
-    expect(await on.decide(late.decision, 'yes').catch(String)).toMatch(/No form/)
+    expect(await on.decide(late.decision, 'yes').catch(String)).toMatch(/The page has no form/)
     expect(errorOf(await late.again()).code).toBe('confirmation_ended')
     const unused = await pay(302)
     expect(await on.decide(unused.decision, 'yes')).toBe(303)

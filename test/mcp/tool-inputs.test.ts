@@ -264,7 +264,7 @@ test('the description of a probability states only the maximum, because any frac
 
 test('in the sandbox, a card works at any merchant, as the description of issue_agent_card says', async () => {
   const [offered] = tools.filter(({ tool }) => tool.name === 'issue_agent_card')
-  expect(offered?.tool.description).toContain('any in the sandbox')
+  expect(offered?.tool.description).toContain('sandbox: any name')
   const world = await createWorld(sqlite)
   const cardId = await world.issueCard({ merchant: { name: 'Books' } })
   const purchase = { amount: 100, currency: 'USD', merchant: { name: 'Flowers' } }

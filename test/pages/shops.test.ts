@@ -224,7 +224,7 @@ onEachDatabase('the pages of shops', (database) => {
     expect(order.text).not.toContain('a trial')
     // Sending an earlier form again with other values is a conflict.
     const other = await site.send(checkout, 'Update the total', { extra: ['lumen-plus'] })
-    expect(other).toMatchObject({ status: 409, text: expect.stringContaining('sent before with other values') })
+    expect(other).toMatchObject({ status: 409, text: expect.stringContaining('already sent with different values') })
     const unknown = await site.send(other, 'Update the total', { extra: ['no-such-extra'] })
     expect(unknown.status).toBe(422)
     expect(unknown.text).toContain('extras must be extras of')

@@ -90,7 +90,7 @@ onEachDatabase('invitations to a party', (database) => {
       ]),
     ).json
     expect(failing.data).toMatchObject([{ attributes: { email: 'eve@example.com' } }])
-    const error = `ada@example.com is already invited as ADMIN. Revoke ${first.id} to invite them as MEMBER.`
+    const error = `ada@example.com is already invited as ADMIN. To invite this person as MEMBER, revoke ${first.id} first.`
     expect(failing.meta).toStrictEqual({ failed: [{ email: 'ada@example.com', error }] })
     expectRefusal(await invite([bob, { ...bob, email: 'BOB@example.com' }]), 'invalid_value', {
       status: 422,
