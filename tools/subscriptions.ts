@@ -119,6 +119,7 @@ export const SubscriptionPayment = resource(
 )
 
 const params = z.strictObject({ subscriptionId: ArgumentId('sub') })
+const Status = z.enum(subscriptionStatuses)
 const customer = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const read = {
@@ -200,10 +201,7 @@ export const subscriptions = {
     title: 'List subscriptions',
     description: 'Lists subscriptions that pay you.',
     path: '/subscriptions',
-    query: listQuery({
-      ...customer.shape,
-      status: z.enum(subscriptionStatuses).describe('Only this status').optional(),
-    }),
+    query: listQuery({ ...customer.shape, status: Status.describe('Only this status').optional() }),
     unlisted: ['status'],
     errors: [],
     example: activeExample,
