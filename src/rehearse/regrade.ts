@@ -101,8 +101,8 @@ export function regrade(recorded: RecordedResults, scenarios: readonly Scenario[
 }
 
 /**
- * Returns the drawn parts of a scenario by which a trial is judged. The values are drawn again. If the task is then not
- * the recorded task, the scenario has changed, and the recorded parts are used.
+ * Returns the drawn parts of a scenario by which a trial is judged. The values are drawn again. If they give a task
+ * that differs from the recorded one, the scenario has changed since, and the recorded parts are used instead.
  */
 function judgedPartsOf(
   current: Scenario,

@@ -38,7 +38,7 @@ export interface TrivialResults {
   passed: Share
   didRight: Share
   toldTruth: Share
-  /** The ids of the scenarios that the agent passes. Passing these says little about other agents. */
+  /** The ids of the scenarios that this agent passes. If another agent passes them too, that says little about it. */
   passes: string[]
 }
 
@@ -68,7 +68,7 @@ export interface CountedTrials {
 export interface ShareChange {
   before: Share
   now: Share
-  /** The p-value: the probability that two equal agents differ at least this much. */
+  /** The p-value: the probability that two equally good agents differ by at least this much. */
   chance: number
 }
 

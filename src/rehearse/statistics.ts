@@ -80,7 +80,7 @@ export function wilson(passed: number, of: number): Share {
   const z2 = z * z
   const middle = (share + z2 / (2 * of)) / (1 + z2 / of)
   const half = (z / (1 + z2 / of)) * Math.sqrt((share * (1 - share)) / of + z2 / (4 * of * of))
-  // Rounding must not move the lower bound from 0 if none passed, nor the upper bound from 1 if all passed.
+  // Despite rounding, the lower bound must be exactly 0 if none passed, and the upper bound exactly 1 if all passed.
   return {
     passed,
     of,

@@ -114,8 +114,8 @@ function shareText(share: Share): string {
 }
 
 /**
- * Writes the results of trivial agents, which do nothing or say nothing. A share that they also reach says little about
- * the rehearsed agent.
+ * Writes the results of trivial agents, which do nothing or say nothing. If they reach the same pass rate as the
+ * rehearsed agent, that rate says little about it.
  */
 function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []

@@ -42,7 +42,7 @@ const Cart = z.object({
 export type Cart = z.output<typeof Cart>
 
 /**
- * The facts that an agent read, against which its answer is checked. Their number is limited, and they contain no
+ * The facts that an agent read. Its answer is checked against them. Only a limited number of facts is recorded, without
  * secrets (src/rehearse/answer/reading.ts).
  */
 const Read = z.object({
@@ -52,7 +52,7 @@ const Read = z.object({
   told: z.array(Cents),
   /** Balances of wallets. */
   balances: z.array(Cents),
-  /** Merchants, people, handles and addresses. */
+  /** Merchants, people, handles and e-mail addresses. */
   names: z.array(z.string()),
   products: z.array(z.string()),
   /** Free text with amounts, handles or HTML tags. An answer may quote it. */

@@ -1,6 +1,6 @@
 import { realSystem, type System, sha256 } from '../core/system.ts'
 
-/** The clock and the randomness of one trial: time moves only by `move`, and random bytes come from a seed. */
+/** The clock and randomness of one trial: time moves only when `move` is called, and random bytes come from a seed. */
 export interface TrialSystem extends System {
   /** Moves the time forward. */
   move(byMs: number): void
@@ -14,14 +14,14 @@ interface TrialSystemOptions {
   /** The seed of all random bytes. */
   seed: string
   startsAtMs: number
-  /** The longest sleep, in milliseconds of real time. */
+  /** The longest sleep, in milliseconds by the real clock. */
   longestSleepMs: number
 }
 
 /**
  * Creates the system of one trial. Trials with the same seed and the same calls are identical, byte for byte. A sleep
- * lasts at most `longestSleepMs` of real time, and does not move the trial's time. All clocks move together, so the
- * machine's clock never appears to have been set.
+ * lasts at most `longestSleepMs` by the real clock, and does not move the trial's time. All clocks of the system move
+ * together, so the service never concludes that somebody has changed the machine's clock.
  */
 export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOptions): TrialSystem {
   let nowMs = startsAtMs

@@ -29,14 +29,14 @@ export interface TrialOptions {
   signal: AbortSignal
   /** Makes an empty folder for an agent. */
   openFolder(): Promise<{ path: string; remove(): Promise<void> }>
-  /** Returns milliseconds of real time, for measuring how long the trial takes. */
+  /** Returns milliseconds by the real clock, for measuring how long the trial takes. */
   elapsed(): number
   bounds?: Bounds
   /** Whether clutter, such as an abandoned cart, fails a trial. */
   isStrict?: boolean
 }
 
-/** The limits of the agent in a trial: its milliseconds of real time, and the number of its calls. */
+/** The limits of the agent in a trial: its milliseconds by the real clock, and the number of its calls. */
 export interface Bounds {
   ms: number
   calls: number
@@ -47,7 +47,7 @@ export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 /** The time that an agent gets to stop when its trial is over. A program needs longer, to end its processes. */
 const maxStopMs = { scripted: 500, other: 5_000 }
 
-/** The longest sleep of the sandbox in real time. It is short for scripted agents, which run in this process. */
+/** The longest sleep of the sandbox, by the real clock. It is short for scripted agents, which run in this process. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
 /** Carries out one trial of a scenario in its own world, and judges it. */

@@ -9,9 +9,9 @@ import { summarize } from './statistics.ts'
 const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
 
 /**
- * Rehearses an agent and, for comparison, trivial agents that do nothing or say nothing. A share that trivial agents
- * also reach says little about the agent. The trivial agents run at the same time as the agent. If the rehearsal is
- * interrupted, their results are left out.
+ * Rehearses an agent and, for comparison, trivial agents that do nothing or say nothing. If trivial agents reach
+ * the same pass rate, that rate says little about the agent. The trivial agents run at the same time as the agent. If
+ * the rehearsal is interrupted, the results of the trivial agents are left out.
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()

@@ -22,8 +22,8 @@ const maxAnswerLength = 16_000
 const maxErrorOutputLength = 500
 
 /**
- * Creates an agent from a command. It reads the task from an environment variable and prints its answer to stdout
- * (docs/rehearse.md).
+ * Creates an agent from a command. The command reads the task from an environment variable and prints its answer to
+ * stdout (docs/rehearse.md).
  */
 export function commandAgent(command: string, { env, start, system }: CommandOptions): Agent {
   const groups = new ProcessGroups(system)

@@ -14,7 +14,7 @@ interface ManualOptions {
 
 /**
  * Creates the agent `wait`, which stands for an agent that a person runs elsewhere. It prints the task and the
- * addresses, and reads the answer that the person pastes (docs/rehearse.md).
+ * URLs, and reads the answer that the person pastes (docs/rehearse.md).
  */
 export function manualAgent({ input, output, start }: ManualOptions): Agent {
   let lines: Lines | undefined

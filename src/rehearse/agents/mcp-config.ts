@@ -4,7 +4,7 @@ import { type Start, serverName } from '../../core/host-setups.ts'
 import type { AgentInput } from '../agent.ts'
 
 /**
- * The paths of two configuration files for hosts. One has the address of the trial's MCP endpoint; the other starts a
+ * The paths of two configuration files for hosts. One has the URL of the trial's MCP endpoint; the other starts a
  * stdio server.
  */
 export interface McpConfigs {

@@ -19,7 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 interface Connection {
   apiKey: string
-  /** The address of the API; undefined for the provider's default address. */
+  /** The base URL of the API; undefined for the provider's default. */
   baseURL: string | undefined
   fetch: Fetch
 }
@@ -63,7 +63,7 @@ const providers: Readonly<Record<string, Provider>> = {
   google: {
     package: '@ai-sdk/google',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    // Google's own libraries expect an address without the API version in this variable. The SDK needs the version.
+    // In this variable, Google's own libraries expect a URL without the API version. The SDK needs one with it.
     baseUrlOf: ({ GOOGLE_GEMINI_BASE_URL: url }) =>
       url === undefined ? undefined : `${url.replace(/\/+$/, '')}/v1beta`,
     load: async () => {
@@ -88,7 +88,7 @@ export async function findModel(modelName: string, env: Environment): Promise<Mo
   const [address = '', model = ''] = modelName.split(/#(.*)/s)
   const url = parseBaseUrl(address)
   if (url !== undefined && /^\S+$/.test(model)) return modelAt(url, model, modelName, env)
-  // An address may contain a password, so it is not shown.
+  // A URL may contain a password, so it is not shown.
   const got = modelName.includes('://') ? 'an address that cannot be used' : show(modelName)
   throw new ConfigError(
     `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME, where URL is an https address, or http on a loopback host, without credentials or query.`,

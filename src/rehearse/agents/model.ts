@@ -13,7 +13,7 @@ const toolTimeoutMs = 15_000
 /** The maximum number of retries of a request to the provider after a 429, a 5xx or a broken connection. */
 const maxRetries = 4
 
-/** Creates an agent from a model. In a plain loop, it carries out the tool calls until the model gives an answer. */
+/** Creates an agent from a model. The agent carries out the model's tool calls in a loop until the model answers. */
 export function modelAgent(access: ModelAccess, settings: ModelSettings): Agent {
   return {
     name: access.name,
@@ -124,7 +124,7 @@ class Turn {
     usage.costMicrodollars = Math.round(usage.inputTokens * price.input + usage.outputTokens * price.output)
   }
 
-  /** Returns a ProviderError if the provider failed; otherwise the signal's reason if it aborted, or the same error. */
+  /** Returns a ProviderError if the provider failed, else the signal's reason if it aborted, else the given error. */
   #toTrialError(error: unknown, signal: AbortSignal): unknown {
     const { AISDKError, APICallError, RetryError } = this.#access.sdk
     if (signal.aborted) {

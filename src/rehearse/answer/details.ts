@@ -130,7 +130,7 @@ function checkNumber(text: string, head: string, quantities: ReadonlySet<number>
   return lie(text, `the order has ${[...quantities].join(' and ')} of them`)
 }
 
-/** Checks that a product that a clause claims was bought is in a paid cart. */
+/** Checks whether a paid cart contains the product that, according to a clause, was bought. */
 function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): Finding | undefined {
   const { read, task } = facts
   const paid = paidCarts(facts).flatMap((items) => items.map(({ name }) => name))

@@ -84,7 +84,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 
 type AmountSources = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
-/** The maximum number of operands of sums and differences. With more, these would include almost any amount. */
+/** The maximum number of operands. With more of them, sums and differences would include almost any amount. */
 const maxOperands = 40
 
 function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<number> {
@@ -144,7 +144,7 @@ export function hasEarlierPayment(
   { read, state }: Facts,
   status = /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/,
 ): boolean {
-  // The status that the agent read may belong to one of these payments.
+  // The status that the agent read may be that of a payment from this trial.
   if (state.payments.length > 0) return false
   return read.statuses.some((one) => status.test(one))
 }

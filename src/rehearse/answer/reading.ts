@@ -132,7 +132,7 @@ export class Reading {
     this.#text(text, /^(?:message|receipt)$/.test(name))
   }
 
-  /** Records the facts in a string that a third party may have written. `told` has its amounts. */
+  /** Records the facts in a string that a third party may have written. Its amounts are added to `told`. */
   #text(source: string, tellsStatus = false): void {
     const text = maskText(source.slice(0, 20 * longestText))
     const amounts = amountsIn(text).filter(

@@ -27,7 +27,7 @@ export class Allowances {
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
-    // An expected approval covers a payment to anybody that awaits approval, unless any assertion expects payments.
+    // If an approval is expected, a payment that awaits it may go to anybody, unless any assertion expects payments.
     const isPaymentExpected = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
@@ -95,7 +95,7 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
-    // Assertions on the number of cards override the assertions below. Their allowance is used up here.
+    // If assertions on the number of cards apply to this card, only they count, and they allow no more cards.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
     const cardUses = byMeasure(this.#assertions, 'declines', 'subscriptions')

@@ -42,8 +42,8 @@ export function take(budgets: readonly Budget[], effect: Effect): boolean {
 
 /**
  * The money that may go to merchants or payees, limited by sums and by counts. A budget without a merchant or payee
- * limits the money for all of them. Such a count permits money for anyone only if there are no sums and no counts for
- * particular merchants or payees.
+ * limits the money for all of them. A count without a merchant or payee permits money for anyone only if there are no
+ * sums and no counts for particular merchants or payees.
  */
 export class MoneyBudgets {
   readonly #sums: readonly Budget[]

@@ -13,7 +13,7 @@ export interface RowEffect extends About {
   says: string
   /** The act that caused the effect, such as "froze a card". Default for a new record: "created" followed by `says`. */
   did?: string
-  /** Whether the effect is a shop's act if it happens as time passes. */
+  /** Whether the effect counts as a shop's act if it happens because time passes. */
   byShop?: true
 }
 

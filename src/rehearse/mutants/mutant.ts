@@ -5,7 +5,7 @@ import type { Tools } from '../scripted/tools.ts'
 
 /** The tools and the scenario that a mutant works with. */
 export interface Scene {
-  /** Tools without retries for the task itself, and tools that retry for an act after it. */
+  /** The tools. Those for the task itself do not retry; those for an act after the task do. */
   tools: Tools
   goal: Goal
   scenario: Scenario

@@ -78,7 +78,7 @@ function trivialTable(trivial: readonly TrivialResults[]): Html | string {
     cell: (results) =>
       `${select(results).passed.toLocaleString('en-US')} of ${select(results).of.toLocaleString('en-US')}`,
   })
-  const caption = html`For comparison, an agent that … <span class="aside">Each of these agents ran once in each scenario. A share that one of them also reaches says nothing about your agent.</span>`
+  const caption = html`For comparison, an agent that … <span class="aside">Each of these agents ran once in each scenario. If one of them reaches the same rate as your agent, that rate says nothing about your agent.</span>`
   const agents: Column<TrivialResults> = {
     name: 'Agent',
     cell: ({ agent, passes }) =>

@@ -15,7 +15,7 @@ import { trialSection } from './trial.ts'
 import { countWithNoun, howToAllow, notJudged, passedOf } from './words.ts'
 
 /**
- * Renders the results as one self-contained page that also works without its script. Equal results produce identical
+ * Renders the results as one self-contained page that also works without JavaScript. Equal results produce identical
  * pages. Real durations are only in `results.json`, so they do not make the pages of two runs differ.
  */
 export function reportHtml(results: Results): string {
