@@ -55,7 +55,7 @@ const testOfBlocks: Readonly<Record<string, string>> = {
 const reasonNotRun: Readonly<Record<string, string>> = {
   'ARCHITECTURE.md text': 'contains only drawings',
   'docs/sandbox.md html': 'needs a page of another site; test/pages/library.test.ts has a similar page',
-  'docs/simulate.md text': 'contains times, so it needs its own clock',
+  'docs/simulate.md text': 'contains measured times, which differ in every run',
   'docs/webhooks.md js': "needs the user's own endpoint; test/webhooks verifies with the same package",
   'docs/webhooks.md python': 'needs Flask and the package standardwebhooks',
 }
@@ -78,7 +78,9 @@ const programs: Readonly<Record<string, string>> = {
   systemctl: 'needs systemd',
   open: 'needs a browser',
   python3: 'test/packaging/examples.test.ts',
-  ...Object.fromEntries(['cp', 'rm', 'cd', 'rand', 'install'].map((name) => [name, 'a part of another command'])),
+  ...Object.fromEntries(
+    ['cp', 'rm', 'cd', 'rand', 'install'].map((name) => [name, 'used only as a part of another command']),
+  ),
 }
 
 /** Returns the commands of a shell block without comments, quoted strings and function definitions. */

@@ -416,7 +416,7 @@ describe('the size budget', () => {
     if (violations.length > 0) expect.fail(`${violations.join('\n')}\n\nThe current table:\n${tableOf(found)}`)
   })
 
-  it('the check reports rooms that are too large, much smaller than their rows, without a row, or gone', () => {
+  it('the check reports rooms that exceed their row, are much smaller than it, have no row or no longer exist', () => {
     const lines = (count: number) => 'x()\n'.repeat(count)
     const tree = new Map([
       ['src/core/a.ts', `/* one\n * comment */\n// another\n\n${lines(1_001)}`],

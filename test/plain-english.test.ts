@@ -25,7 +25,7 @@ const forbiddenFirstWords = /^(What|Who|Whose|Whom|Whoever|Whatever|Whichever|Wh
 /** The folders in which every function's comment must begin with a verb, such as "Returns". */
 const verbFolders = ['src', 'tools']
 
-/** Words in -s that do not count as verbs: determiners, adverbs, forms of "be" and "have", and plural nouns. */
+/** Words ending in -s that do not count as verbs: determiners, adverbs, forms of "be" and "have", and plural nouns. */
 const notVerbs = /^(?:This|Its|Always|Perhaps|As|Is|Has|Cents|Days|Milliseconds|Seconds|Texts|Words)$/
 
 /** Matches words and phrases that are hard to read and have a plain replacement. */
@@ -108,7 +108,7 @@ test('the checks report bad samples and accept good ones', () => {
   expect(badStarts('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
 })
 
-/** Returns the sentences with too many words. Only the text of a link counts, and inline code counts as one word. */
+/** Returns the sentences with too many words. A link's address does not count, and inline code counts as one word. */
 function longSentences(markdown: string): string[] {
   return paragraphsOf(markdown)
     .flatMap((block) => block.split(/(?<=[.!?][”"')*]*) /))

@@ -175,7 +175,7 @@ onEachDatabase('activity', (database) => {
       ['another hash', { hash: 'f'.repeat(64) }],
     ]
 
-    test.each(changes)('a row changed to have %s is detected', async (_, change) => {
+    test.each(changes)('a row that was changed is detected: %s', async (_, change) => {
       const check = world.store.transaction(async (tx) => {
         const row = tx.db.updateTable('activity').set(change)
         await row.where('partyId', '=', partyId).where('sequence', '=', tamperedSequence).execute()
@@ -220,7 +220,7 @@ onEachDatabase('activity', (database) => {
       } as const
       const context = { system: world.system, nowMs: world.system.now() }
       await expect(deleteEnd((tx) => recordAct({ tx, ...context }, act))).rejects.toEqual(new Rollback(last + 1))
-      // An attacker with access to the database alone can change the stored end of the chain, but cannot seal it.
+      // An attacker who has only the database can change the stored end of the chain, but cannot compute its seal.
       const unsealed = deleteEnd(async (tx) => {
         const [row] = await activityAfter(tx, partyId, last - 3, 1)
         const end = { activitySequence: last - 2, hash: row?.hash ?? '' }

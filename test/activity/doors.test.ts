@@ -333,7 +333,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/checkouts/:token': {
-    'a visitor who has the address of a shop checkout pays': async (on) => {
+    'a visitor pays at a shop checkout, with no more than its link': async (on) => {
       const { month, year } = monthAndYear(on.site.world.system.now() + 60 * 60_000)
       const typed = { number: '4242424242424242', cvv: '123', expirationMonth: `${month}`, expirationYear: `${year}` }
       const fields = { action: 'pay', key: formKey(1), amount: '1800', ...typed }
@@ -346,7 +346,7 @@ const changes: Record<string, Record<string, Change>> = {
     },
   },
   'POST /shops/orders/:token': {
-    'a visitor who has the address of a shop order returns the order': async (on) => {
+    'a visitor returns a shop order, with no more than its link': async (on) => {
       const { world } = on.site
       const { agentId } = await world.whoami()
       const { id, path } = await createShopCheckout(on)

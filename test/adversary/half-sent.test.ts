@@ -17,8 +17,8 @@ interface HalfSent {
 }
 
 /**
- * Sends `count` requests at once, each on its own connection. `answers` collects the statuses, and `lost` for each
- * connection that closes without an answer.
+ * Sends `count` requests at once, each on its own connection. For each request, `answers` gets the answer's status,
+ * or `lost` if the connection closes without one.
  */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []

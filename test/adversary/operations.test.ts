@@ -10,7 +10,7 @@ import { type Attacker, attackersOf } from './attackers.ts'
 import { noTraces, tracesOf } from './traces.ts'
 
 const all = Object.entries(catalogue) as [OperationKey, OperationDefinition][]
-/** `listActivity` runs first. Later, the attackers' own activity contains their failed requests and the ids in them. */
+/** `listActivity` runs first, because later the attackers' own activity contains the ids from their failed requests. */
 const operations = all.toSorted(([a], [b]) => Number(b === 'listActivity') - Number(a === 'listActivity'))
 
 /** All attackers run on SQLite. PostgreSQL is slower, so only the most distinctive ones run on it. */

@@ -57,8 +57,8 @@ const protections: Record<string, Protection> = {
   'GET /scripts/copy.js': { public: 'an asset' },
   'GET /styles/pages.css': { public: 'an asset' },
   'GET /styles/base.css': { public: 'an asset' },
-  'GET /favicon.svg': { public: 'the mark' },
-  'GET /favicon.ico': { public: 'the mark' },
+  'GET /favicon.svg': { public: 'the icon' },
+  'GET /favicon.ico': { public: 'the icon' },
   'GET /styles/checkout.css': { public: 'an asset' },
   'GET /styles/parts.css': { public: 'an asset' },
   'GET /checkout/page.js': { public: 'an asset' },
@@ -215,7 +215,7 @@ onEachDatabase('routes requested without access', (database) => {
   afterAll(() => on.site.world.drop())
 
   test('every route that is not an operation has an entry in this file', () => {
-    // Routes for every method are middleware.
+    // A route with the method ALL is middleware, not a page.
     const served = on.site.world.service.routes.filter(({ method }) => method !== 'ALL')
     const routes = served.map(({ method, path }) => `${method} ${path}`)
     const pages = new Set(routes.filter((route) => !operations.has(route)))
@@ -300,7 +300,7 @@ async function signInByOneClick({ site: { world } }: Grounds): Promise<string> {
 }
 
 /**
- * Returns whether strangers may cause the service to add the row, because it limits how many such rows they can add:
+ * Returns whether the row is of a kind that strangers may add, because the service limits how many they can add:
  * counts of wrong passwords, and sessions for the form that takes a device code (src/service/oauth/clients.ts).
  */
 const isLimitedRow = (row: string) =>

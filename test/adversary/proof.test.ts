@@ -210,7 +210,7 @@ onEachDatabase("actions on a person's pages", (database) => {
     const { site } = on.grounds
     const oneClick = await signInOwner('one click', on)
     const unknown = { visitor: await site.visitor(), formToken: () => 'made up' }
-    // An OAuth authorization request must start before the attempt, because it adds rows that are not traces.
+    // The OAuth authorization request is started before the attempt, so that the rows it adds do not count as traces.
     for (const { visitor } of [oneClick, unknown]) await prepare(on, visitor)
     const traces = await tracesOf(site.world, undefined, async () => {
       const signInRedirect = { status: 303, location: expect.stringMatching(/^\/sign-in\?next=/) }

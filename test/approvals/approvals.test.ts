@@ -249,7 +249,7 @@ onEachDatabase('approvals', (database) => {
     expectRefusal(await world.get('/approvals?status=APPROVED'), 'invalid_value', { source: { parameter: 'status' } })
   })
 
-  test('an approval is not found for other parties, and cannot be decided with a key for reading only', async () => {
+  test('other parties cannot find an approval, and a read-only key cannot decide it', async () => {
     const { approval } = await review()
     const unknownId = `apr_${'0'.repeat(32)}`
     const scoped = await addKey(world, { partyId: ownAgent.partyId, agentId: null, scopes: ['payments.read'] })

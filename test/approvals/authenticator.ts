@@ -109,7 +109,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** The last form token that each user saw at each address. It stays valid if the page no longer shows a form. */
+  /** The last form token that each user saw at each address. It stays valid after the page stops showing a form. */
   const tokens = new Map<string, string>()
   const open: ApprovalWorld['open'] = async (url, userId = userIn(url)) => {
     const page = await fetch(new Request(url, { headers: await cookieFor(userId) }))

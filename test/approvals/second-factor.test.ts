@@ -33,7 +33,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
   })
 
   const now = () => world.system.now()
-  /** Advances the sandbox clock. The codes of an app do not change, because they follow real time. */
+  /** Advances the sandbox clock. The app's codes stay the same, because they depend on the real clock. */
   const advance = (seconds: number) => world.post('/simulations/clock/advance', { seconds })
 
   test('a user needs a second factor to approve more than USD 500.00; a party key never needs it', async () => {
@@ -140,7 +140,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
     expect((await us.submit(url, ` ${code.slice(0, 3)} ${code.slice(3)} `)).status).toBe(303)
   })
 
-  test('after five wrong codes within 15 minutes of real time, all codes are refused', async () => {
+  test('after five wrong codes within 15 minutes by the real clock, all codes are refused', async () => {
     const user = await us.approver()
     const url = await user.challenge()
     const secret = await us.secretAt(url)
@@ -211,7 +211,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
     expect([wrong.status, wrong.text.includes(another)]).toStrictEqual([422, false])
     const confirmed = await us.send(page, { code: codeAt(another, now()) }, { userId })
     expect([confirmed.status, confirmed.headers.get('location')]).toStrictEqual([303, new URL(url).pathname])
-    // After that, starting again shows no new secret, and the app stays set up.
+    // Once the app is confirmed, starting again shows no new secret, and the app stays set up.
     const again = await us.send(page, { step: 'begin' }, { userId })
     expect(again.text).not.toMatch(/otpauth|<code>/)
     expectRefusal(await us.self.approve((await us.review(50_001)).approvalId, { key }), 'mfa_required')

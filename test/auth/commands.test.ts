@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describe('login', () => {
-  test('login prints the address and stores the login, which whoami and logout then use', async () => {
+  test('login prints the address of the sign-in page and stores the login, which whoami and logout then use', async () => {
     const env = { PAYMENTS_BASE_URL: provider.issuer }
     const signedIn = await login(['login'], env)
     expect(signedIn).toMatchObject({ exitCode: 0, stderr: '' })
@@ -218,7 +218,7 @@ const whoamiAttributes = {
   grantId: 'grn_1',
 }
 
-/** Answers `GET /whoami` as the API does: it accepts only tokens that were issued for it. */
+/** Answers `GET /whoami` as the API does: it accepts only tokens that were issued for this API. */
 function answerWhoami(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.url !== '/whoami') return false
   const token = request.headers.authorization?.replace('Bearer ', '') ?? ''

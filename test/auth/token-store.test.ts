@@ -99,7 +99,7 @@ describe('an unusable login file', () => {
 describe('the lock of the login file', () => {
   test('simultaneous writers take turns, and each preserves the changes of those before it', async () => {
     await save({ clients: {}, logins: {} })
-    // Uses the real clock: on a shared fake clock, each wait would advance the time of all, and some would fail.
+    // Uses the real clock. On a shared fake clock, each wait would advance the time for all writers; some would fail.
     const add = (name: string) =>
       createTokenStore({ directory, system: realSystem }).exclusively(async (stored, write) => {
         await new Promise((resolve) => setImmediate(resolve))

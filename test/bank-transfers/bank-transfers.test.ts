@@ -19,7 +19,7 @@ onEachDatabase('bank transfers', (database) => {
     await world.drop()
   })
 
-  test('an agent that may not read a transfer or payment cannot simulate its bank or recipient', async () => {
+  test('an agent that may not read a transfer or payment cannot simulate how its bank or recipient acts', async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])

@@ -13,7 +13,7 @@ const holidays = {
   2028: ['01-17', '02-21', '05-29', '06-19', '07-04', '09-04', '10-09', '11-23', '12-25'],
 }
 
-/** The two independent implementations of banking days: the service's, and the one of the tests' model. */
+/** The two independent implementations of banking days: one in the service, and one in the tests' model. */
 const calendars = [
   { name: 'the service', isBankingDay, afterBankingDays },
   { name: 'the model', isBankingDay: model.isBankingDay, afterBankingDays: model.clearedAtMs },

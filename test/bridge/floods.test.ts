@@ -5,7 +5,7 @@ import { largestBytes } from '../../src/mcp/bridge/bounds.ts'
 import { event, json, messageOf, sendEndlessly, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
 const mebibyte = 1024 * 1024
-/** The size at which an endless answer gives up. If the bridge stops reading, less than half fits into the buffers. */
+/** The number of bytes after which the server stops an endless answer. Buffers between the two hold less than half. */
 const floodBytes = 64 * mebibyte
 
 const part = 'x'.repeat(64 * 1024)

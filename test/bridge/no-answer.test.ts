@@ -209,7 +209,7 @@ test('a protocol version that is not a valid header value does not stop later re
   expect(await ask('tools/list')).toMatchObject({ result: {} })
 })
 
-test('a canceled call gets no answer; in MCP 2026 the bridge closes its connection, in MCP 2025 it notifies the endpoint', async () => {
+test("a canceled call gets no answer; in MCP 2026 the bridge closes the call's connection, in MCP 2025 it notifies the endpoint", async () => {
   const closed: unknown[] = []
   const received: unknown[] = []
   const url = await startEndpoint(async (request, response) => {

@@ -31,7 +31,7 @@ export async function startEndpoint(answer: RequestListener): Promise<string> {
   return `${address}/mcp`
 }
 
-/** Starts a bridge to `url` and its host. With `stdout`, the test reads the output itself, and `ask` never resolves. */
+/** Starts a bridge to `url`, and a host. With `stdout`, the test reads the output itself, and `ask` never resolves. */
 export async function startBridge(url: string, stdout?: Writable): Promise<Bridge> {
   const system = fakeSystem()
   const stdin = new PassThrough()

@@ -86,7 +86,7 @@ export interface Places {
 /** The number of calls in a round. */
 export const callsPerRound = 7
 
-/** Runs the rounds, `at` of them in parallel. Repeats each call as its answer advises until it succeeds. */
+/** Runs the rounds, `at` of them at a time. Repeats each call as its answer advises until it succeeds. */
 export async function moveMoney(
   caller: Caller,
   places: Places,
