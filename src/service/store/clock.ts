@@ -13,11 +13,11 @@ export interface Times {
   /** Real time, which is independent of the sandbox clock. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
-   * The time on the sandbox clock if the slowest available clock is right. Recorded answers expire by this time.
-   * Otherwise, a clock that runs ahead could make an answer expire early, and a retry would be carried out again.
+   * The time on the sandbox clock by the slowest available clock. It decides when recorded answers expire: by a clock
+   * that runs ahead, an answer could expire early, and a retry would be carried out again.
    */
   earliestMs: number
-  /** Rises when the sandbox is reset or restored. Only then can `nowMs` go back. */
+  /** A number that rises when the sandbox is reset or restored. Only then can `nowMs` go back. */
   epoch: number
 }
 

@@ -64,7 +64,7 @@ export function findInvitations(
 }
 
 /**
- * Finds an invitation by the hash of its page token. It checks no party, because only the invited person has the token.
+ * Finds an invitation of any party by the hash of its page token. Only the invited person has the token.
  */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]

@@ -5,7 +5,7 @@ import type { Tables } from './schema/tables.ts'
 
 /**
  * The columns of each table that contain the id of a row's party. If a table has two such columns, a row belongs to
- * both parties. Null means that no response to a read shows rows of the table.
+ * both parties. Null means that no read request returns rows of the table.
  */
 const partyColumns: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
   wallets: ['partyId'],
@@ -90,15 +90,15 @@ const partyTables = (Object.keys(partyColumns) as (keyof Tables)[]).flatMap((tab
 })
 
 /**
- * Runs `change`. If a `stale` rule is set, also stores the previous rows of each party whose rows changed. If the
- * transaction is rolled back, so are these stored rows.
+ * Runs `change`. If there is a `stale` fault rule, also stores the previous rows of each party whose rows changed.
+ * If the transaction is rolled back, these rows are not stored either.
  */
 export async function runAndSaveEarlierRows<T>(
   tx: Transaction,
   findPartyIds: () => readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  // The number of rules is current, because every change reads the clock first, and the number is in the clock's row.
+  // This number of rules is current: it is in the clock's row, and every change reads the clock first.
   if (tx.clock.sandbox.staleRules === 0) return change()
   const partyIds = findPartyIds()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
@@ -179,7 +179,7 @@ async function restoreRows(tx: Transaction, partyId: string, rows: Rows): Promis
   }
 }
 
-/** Deletes the stored earlier rows of all parties. */
+/** Deletes all rows that were stored for `stale` fault rules. */
 export const dropEarlierStates = (tx: Transaction) => drop(tx, {})
 
 const drop = writing((db, _none: object) => db.deleteFrom('earlierStates'))

@@ -102,8 +102,8 @@ const firstOfParty = prepared((db, by: { partyId: string }) =>
 export const findEvent = finderOf('events', 'partyId', 'sequence')
 
 /**
- * A filter for a party's events. Their numbers must be at least `from` and less than `before`, and all other conditions
- * must hold too.
+ * A filter for a party's events. An event matches if its number is at least `from` and less than `before`, and if it
+ * meets all other conditions.
  */
 export interface EventFilter {
   partyId: string
@@ -130,7 +130,7 @@ export function listEvents({ db }: Transaction, filter: EventFilter): Promise<Ev
   return query.orderBy('sequence', 'desc').limit(limit).execute()
 }
 
-/** The time after which an event is deleted, in real time (docs/service.md#events). */
+/** How long an event is stored, by the real clock (docs/service.md#events). */
 export const eventKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteEvents = deletingOldest('events', ['partyId', 'sequence'], 'recordedAtMs')

@@ -30,7 +30,7 @@ const accountAtBank = prepared((db, by: { partyId: string; bankAccountId: string
 
 const linked = externalAccountStatuses.filter((status) => status !== 'deleted')
 
-/** Returns a party's external accounts, without unlinked ones. */
+/** Returns a party's external accounts, except unlinked ones. */
 export function listExternalAccounts(
   tx: Transaction,
   partyId: string,

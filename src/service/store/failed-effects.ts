@@ -77,7 +77,7 @@ export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key)
     .where('recordId', '=', recordId),
 )
 
-/** Changes only the due time of a record's effect, from `fromMs` to `toMs`. Does nothing if it is not `fromMs`. */
+/** Changes only the due time of an effect, from `fromMs` to `toMs`. Does nothing if it is not due at `fromMs`. */
 export async function changeDueTime(
   tx: Transaction,
   { table, column }: DueColumn,
@@ -89,8 +89,8 @@ export async function changeDueTime(
 }
 
 /**
- * Deletes up to `limit` failed effects that need no retry, because the record's due time has since changed in another
- * way. Returns how many it deleted.
+ * Deletes up to `limit` failed effects that need no retry, because the record's due time is no longer the time of the
+ * retry. Returns how many it deleted.
  */
 export async function deleteObsoleteFailures(
   tx: Transaction,

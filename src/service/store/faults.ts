@@ -15,16 +15,16 @@ const firstSetPlace = 1_000
 /** A stored rule with its JSON parsed. */
 export interface StoredRule extends CountedRule, Pick<FaultRow, 'origin' | 'place'> {}
 
-/** Locks the rules and their counts until the transaction ends. Returns the rules in the order of checking. */
+/** Locks the rules and their counts until the transaction ends. Returns the rules in the order in which they apply. */
 export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
   await tx.lock('faults')
   return allFaults(tx)
 }
 
-/** The query for all rules. Each request runs it while any rule is set. */
+/** The query for all rules. Each request runs it as long as at least one rule exists. */
 const selectAll = prepared((db) => db.selectFrom('faults').selectAll().orderBy('place'))
 
-/** Returns all rules in the order of checking. */
+/** Returns all rules in the order in which they apply. */
 export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
   const { rows } = await selectAll(tx, {})
   return rows.map(({ rule, ...row }) => ({ ...row, rule: JSON.parse(rule) as FaultRule }))
@@ -70,8 +70,8 @@ export async function deleteFaults(
 }
 
 /**
- * Sets the counts of the file's rules to zero, and removes the rules that operations set. Also deletes the stored
- * earlier rows of all parties.
+ * Sets the counts of the file's rules to zero, and removes the rules that operations set. Also deletes
+ * all rows that were stored for `stale` rules.
  */
 export async function resetFaults(tx: Transaction): Promise<void> {
   const rules = await lockFaults(tx)
@@ -89,8 +89,8 @@ interface Change {
 }
 
 /**
- * Changes the rules and stores their number in the clock's row. If the last `stale` rule is removed, also deletes the
- * stored earlier rows of all parties.
+ * Changes the rules and stores their number in the clock's row. If the last `stale` rule is removed, also deletes all
+ * rows that were stored for such rules.
  */
 async function change(tx: Transaction, { before, removed, added }: Change): Promise<void> {
   if (removed.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', removed).execute()

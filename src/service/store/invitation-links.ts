@@ -18,7 +18,7 @@ export async function findLink(tx: Transaction, partyId: string, id: string): Pr
   return links.where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
 }
 
-/** Finds a link by the hash of its page token. It checks no party, because anyone who has the token is invited. */
+/** Finds a link of any party by the hash of its page token. Anyone who has the token is invited. */
 export async function findLinkByToken(tx: Transaction, tokenHash: string): Promise<InvitationLinkRecord | undefined> {
   return tx.db
     .selectFrom('invitationLinks')

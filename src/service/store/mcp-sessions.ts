@@ -34,8 +34,8 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
         if (sequence > bounds.perStream) await deleteEvents(tx, idHash, streamId, sequence - bounds.perStream)
-        // Checking a session's limits reads many events, so they are checked only when a stream begins or a message is
-        // large. Small messages may exceed the limits until the next check.
+        // Checking a session's limits reads many events, so the limits are checked only when a stream begins or a
+        // message is large. Small messages may exceed the limits until the next check.
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await deleteSurplusEvents(tx, idHash, bounds)
       }),

@@ -19,7 +19,7 @@ export const findPartyHead = finderOf('partyHeads', 'partyId')
 /** The columns of a party's head that contain the number of its last activity row and of its last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Returns each party's last number, with the current epoch of the sandbox clock. Omits parties without such rows. */
+/** Returns each party's last number, with the current epoch of the sandbox clock. Omits parties that have none. */
 export function lastNumbers({ db }: Transaction, partyIds: readonly string[], column: LastNumber) {
   return db
     .selectFrom('partyHeads')
@@ -35,7 +35,7 @@ export async function nextActiveParty({ db }: Transaction, after: string): Promi
   return (await active.where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst())?.partyId
 }
 
-/** Defers an event to the end of the transaction. There, the event gets its party's next event number. */
+/** Defers an event to the end of the transaction. Only then does the event get its party's next event number. */
 export function deferEvent(tx: Transaction, event: NewEvent): void {
   tx.atEnd(writeHeads, event)
 }
@@ -71,7 +71,7 @@ async function writeHeads(tx: Transaction, deferred: readonly (NewEvent | Sealed
 }
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
-  /** How many events of the same party follow in this transaction. The event's number is that much below the head's. */
+  /** How many events of the same party follow in this transaction: the last event's number minus this one's. */
   laterEvents: number
 }
 

@@ -36,7 +36,7 @@ export const findPaymentRequest = finderOf('paymentRequests', 'partyId', 'id')
 /** Finds a request by its id alone. The caller must decide who may see it. */
 export const findPaymentRequestOfAnyParty = finderOf('paymentRequests', 'id')
 
-/** Finds a request by the hash of the token in its page's address. */
+/** Finds a request by the hash of the token in the URL of its page. */
 export const findPaymentRequestByToken = finderOf('paymentRequests', 'tokenHash')
 
 const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
@@ -65,8 +65,8 @@ export function listReceivedRequests(
 }
 
 /**
- * Writes events about a new or changed request for both parties. A payer that the request did not have before also
- * gets an `incoming` event.
+ * Writes events about a new or changed request for both parties. If the request had no payer's party before, the payer
+ * also gets an `incoming` event.
  */
 function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
@@ -82,7 +82,7 @@ function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, a
 
 type Changes = Partial<Pick<PaymentRequestRow, 'payerPartyId' | 'paymentId' | 'transactionId'>>
 
-/** Applies an event to a request. @throws 409 `conflict` if its state does not allow it. */
+/** Applies an event to a request. @throws 409 `conflict` if the request's state does not allow the event. */
 export function changePaymentRequest(
   tx: Transaction,
   before: PaymentRequestRow,

@@ -112,7 +112,7 @@ export async function findDecision(
   return (await decisionById(tx, by)).rows[0]
 }
 
-/** Returns the decisions that are waiting for a party's users, the next to expire first. */
+/** Returns the decisions that are waiting for a party's users, the soonest expiry first. */
 export async function waitingDecisions(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },

@@ -6,7 +6,7 @@ import type { Transaction } from './engine/store.ts'
 export interface Lease {
   /** How many of the requests in this reservation are within the limit. */
   granted: number
-  /** How many requests of the limit no process has reserved yet. */
+  /** How many more requests the limit still allows in this window, beyond those that processes have reserved. */
   beyond: number
   /** The time until the window ends. */
   leftMs: number
@@ -26,7 +26,7 @@ export async function takeLeases(
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // If the stored window ends later than a new one would, it began by a wrong clock, and a new window replaces it.
+  // A stored window that ends later than a new one would was begun with a wrong clock, so a new one replaces it.
   const isCurrent = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const windows = await tx.db
     .insertInto('rateLimits')

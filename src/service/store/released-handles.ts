@@ -2,7 +2,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
-/** Returns how many handles a party has given up that are still reserved for the party. */
+/** Returns how many handles are still reserved for the party that gave them up. */
 export async function countReservedHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
   return (await reservedFor(tx, { partyId, nowMs })).rows.length
 }

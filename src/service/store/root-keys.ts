@@ -9,9 +9,9 @@ import type { RootKeyRow } from './schema/root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The keys from which the service derives its own secrets and signatures. Each of them depends on a key and a text, a
- * string that states its purpose. When a key is retired, it is deleted, and the secrets that it derived and that are
- * still needed are stored (`retireRootKeys`).
+ * The keys from which the service derives its own secrets and signatures. Each secret or signature is derived from a
+ * key and a text, which is a string that states the purpose. When a key is retired, it is deleted, but its secrets that
+ * are still needed are stored (`retireRootKeys`).
  */
 export interface RootKeys {
   /** Signs a text with the newest key. The signature shows which key made it, so it stays valid when a key is added. */

@@ -25,7 +25,7 @@ export interface NotedEntry {
  * cannot deadlock. Skips entries from before a reset of the sandbox. Returns the inserted entries.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // Shares its database transaction with no request, so that no request waits for the rows of runs that it locks.
+  // Runs in a database transaction without any request, so that no request waits for the run rows that it locks.
   tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted

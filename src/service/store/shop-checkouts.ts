@@ -32,7 +32,7 @@ const checkoutOf = prepared((db, by: { id: string; partyId: string }) =>
   db.selectFrom('shopCheckouts').selectAll().where('id', '=', by.id).where('partyId', '=', by.partyId),
 )
 
-/** Finds a checkout of any party. Only for the checkout page, whose secret address contains no party. */
+/** Finds a checkout of any party. Only for the checkout page, whose secret URL names no party. */
 export async function findShopCheckoutOfAnyParty(tx: Transaction, id: string): Promise<ShopCheckoutRecord | undefined> {
   const [row] = (await checkoutById(tx, { id })).rows
   return row && parse(row)

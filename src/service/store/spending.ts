@@ -56,7 +56,7 @@ export interface Difference {
   nowMs: number
 }
 
-/** Adds a change to the totals of an agent or, if `agentId` is null, to those of spending without an agent. */
+/** Adds a change to an agent's totals or, if `agentId` is null, to the party's totals without an agent. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isIrrelevant(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })

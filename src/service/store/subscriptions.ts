@@ -134,7 +134,7 @@ export async function saveBilling(tx: Transaction, system: System, change: Chang
 /**
  * Saves the new states of several subscriptions. For each charge, inserts a row with the payment's number and a
  * transaction, and posts the amount to the merchant's wallet. No payment can be charged twice, because the database
- * allows only one row for each number.
+ * allows only one row for each payment number.
  */
 export async function saveBillings(
   tx: Transaction,

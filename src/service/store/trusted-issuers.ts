@@ -9,8 +9,8 @@ import type { TrustedIssuerRow } from './schema/trusted-issuers.ts'
 export const insertIssuer = inserting('trustedIssuers')
 
 /**
- * Finds an issuer by party and id, or by the OAuth client that presents the issuer's assertions. Also finds an issuer
- * that has been revoked.
+ * Finds an issuer by party and id, or by the OAuth client that presents the issuer's assertions. Revoked issuers are
+ * found too.
  */
 export function findIssuer(
   tx: Transaction,
@@ -59,7 +59,7 @@ export async function revokeIssuer(
   await deleteRecordsOfGrant(tx, issuer.id)
 }
 
-/** Inserts the grant under which tokens issued for an issuer's assertions act as one agent. */
+/** Inserts a grant to act as an agent. Tokens that are issued for the issuer's assertions use this grant. */
 export function insertIssuerGrant(
   tx: Transaction,
   issuer: TrustedIssuerRow,

@@ -110,7 +110,7 @@ export const failPendingDeliveries = writing((db, { lastError, nowMs }: { lastEr
     .where('dueAtMs', 'is not', null),
 )
 
-/** How long a delivery is stored, in real time. Events are stored for as long (`eventKeptMs`). */
+/** How long a delivery is stored, by the real clock. Events are stored for as long (`eventKeptMs`). */
 export const deliveryKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteDeliveries = deletingOldest('webhookDeliveries', ['partyId', 'id'], 'createdAtMs')

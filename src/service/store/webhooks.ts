@@ -91,7 +91,7 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 /**
  * Marks a party's events up to the sequence number `upTo` as processed for a webhook. `dueAtMs` is the time at which to
  * send the new deliveries; null if there are none. The statement uses the row's current `nextDueAtMs`, not a value read
- * earlier, because other transactions also write it. If a failing webhook has a next attempt, its time stays.
+ * earlier, because other transactions also write it. A failing webhook's next attempt keeps its time.
  * @throws StaleWriteError if another process has already marked these events.
  */
 export const markProcessed = changingOne(

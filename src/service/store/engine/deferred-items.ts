@@ -5,7 +5,7 @@ interface DeferredItem {
   item: unknown
 }
 
-/** The items that a transaction has deferred to its end (`Transaction.atEnd`), in the order in which it did so. */
+/** The items that a transaction has deferred to its end (`Transaction.atEnd`), the earliest deferred first. */
 export class DeferredItems {
   #deferred: DeferredItem[] = []
 

@@ -41,7 +41,7 @@ interface Inspect {
 }
 
 /**
- * Inspects a database. Returns its state if this version may use it and it has tables; otherwise its origin: 'empty',
+ * Inspects a database. Returns its state if it has tables that this version may use; otherwise its origin: 'empty',
  * 'other', 'newer' or 'foreign'.
  * @throws Error if the database cannot be read.
  */
