@@ -16,9 +16,9 @@ onEachDatabase('a one-time link', (database) => {
     return { path: url.pathname + url.search, action: url.pathname, code: url.pathname.split('/').at(-1) ?? '' }
   }
 
-  test('a link signs a person in only once and leads to its page; link previews do not use it up', async () => {
+  test('a link signs a person in only once, and then leads to the console; previews of the link do not use it up', async () => {
     const { path, action } = await newLink()
-    // Link previews may open the address several times.
+    // Link previews may open the link several times.
     for (const _ of [1, 2]) {
       const preview = await (await site.visitor()).open(path)
       expect([preview.status, preview.headers.get('set-cookie')]).toEqual([200, null])

@@ -292,7 +292,7 @@ describe('signing in', () => {
     expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
   })
 
-  test('30 passwords a minute can be tried from one address, and 300 from all but known browsers', async () => {
+  test('30 passwords a minute can be tried from one address, and 300 from all addresses together, except in known browsers', async () => {
     const knownBrowser = {
       headers: { ...sameOriginHeaders, cookie: browserOf(await send('/sign-in', { email, password })) },
     }
@@ -308,7 +308,7 @@ describe('signing in', () => {
     }
     expect(await wrong(31, '192.0.2.1')).toEqual([...Array(30).fill(401), 429])
     for (let client = 2; client < 10; client++) await wrong(30, `192.0.2.${client}`)
-    // Leaves one try for all addresses together, because the first sign-in of this test counted too.
+    // After these, 299 of the 300 tries are used, including the first sign-in of this test.
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)

@@ -50,7 +50,7 @@ onEachDatabase('token exchange', (database) => {
     expectRefusal(await world.get('/customers', { key: token }), 'forbidden')
   })
 
-  test('an exchanged token is valid for 15 minutes of real time, even if the sandbox clock is advanced', async () => {
+  test('an exchanged token is valid for 15 minutes by the real clock, even if the sandbox clock is advanced', async () => {
     const token = await exchanged(world, world.agentKey)
     await world.post('/simulations/clock/advance', { seconds: 3_600 })
     expect((await world.get('/whoami', { key: token })).status).toBe(200)

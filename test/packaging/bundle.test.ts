@@ -76,7 +76,7 @@ test('the bundle uses the settings that the user entered in the host', async () 
   })
 })
 
-test('the server loads less than a third of its code to start', () => {
+test('the server loads less than a third of its code at startup', () => {
   const size = (names: Iterable<string>) =>
     [...names].reduce((sum, name) => sum + readFileSync(join(unpacked, 'server', name)).length, 0)
   const scripts = readdirSync(join(unpacked, 'server')).filter((name) => name.endsWith('.js'))
@@ -84,7 +84,7 @@ test('the server loads less than a third of its code to start', () => {
   expect(size(startFiles)).toBeLessThan(size(scripts) / 3)
 })
 
-test('the bundle serves the API, its pages and files, sign-in and the views, and can use a deployed API', async () => {
+test('the bundle can serve the API with its pages, sign-in and views, and can also be a client of a deployed API', async () => {
   const key = 'ak_ntl_sandbox_given-secret-0123456789abcdef'
   const server = await serve([join(unpacked, 'server/cli.js'), 'serve'], {
     ...env,
@@ -116,7 +116,7 @@ test('the bundle serves the API, its pages and files, sign-in and the views, and
   }
 })
 
-test('the bundle rehearses an agent in the scenarios that it contains', () => {
+test('the bundle can rehearse an agent, because it contains the scenarios', () => {
   const report = join(directory, 'rehearsal')
   const args = ['rehearse', '--agent', 'careful', '--scenarios', 'card-set-aside', '--report', report]
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const

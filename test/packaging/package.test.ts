@@ -94,7 +94,7 @@ describe('the instructions in docs/hosts.md', () => {
     expect(commandsOf(hostsDocument, 'npx', '-y', '@modelcontextprotocol/inspector')).toHaveLength(3)
   })
 
-  test('README.md has one configuration, which docs/hosts.md has too', () => {
+  test('the only configuration in README.md is also in docs/hosts.md', () => {
     const servers = configurations(read('README.md')).map(({ server }) => server)
     expect(servers).toHaveLength(1)
     expect(configured.map(({ server }) => server)).toEqual(expect.arrayContaining(servers))

@@ -9,7 +9,7 @@ const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8')
 const entry = read('server.json')
 const packageJson = read('package.json')
 
-/** An exact version: the registry accepts no range, tag or prefix. */
+/** An exact version. The registry accepts no range (^1.2.3), no tag (latest) and no prefix (v1.2.3). */
 const Version = z.string().regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/)
 
 const EnvironmentVariable = z.strictObject({
@@ -61,7 +61,7 @@ test.each([
   expect(Entry.safeParse({ ...entry, ...change }).success).toBe(false)
 })
 
-test('server.json and package.json agree on the names and the version, and one command has the package’s name', () => {
+test('server.json and package.json agree on the names and the version, and a command has the same name as the package', () => {
   expect(entry).toMatchObject({ name: packageJson.mcpName, version: packageJson.version })
   expect(entry.packages).toMatchObject([{ identifier: packageJson.name, version: packageJson.version }])
   expect(Object.keys(packageJson.bin)).toContain(packageJson.name)

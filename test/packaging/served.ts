@@ -5,7 +5,7 @@ import { once } from 'node:events'
 export interface Served {
   /** The address on which it listens. */
   url: string
-  /** Returns the URL at which this process serves the path of the given address. */
+  /** Returns the URL of this process that has the same path as the given URL. */
   at(address: string): string
   process: ChildProcess
   stop(): Promise<void>

@@ -9,7 +9,7 @@ import { root } from './installed.ts'
  */
 
 const name = 'payments-mcp'
-/** Matches the package's name, but not in a path or in the name of the file that `npm pack` creates. */
+/** Matches the package's name, except in a path or in the name of the file that `npm pack` creates. */
 const bareName = `(?<![\\w/@.-])${name}(?![\\w/-]|\\.tgz)`
 const patterns = [
   ['a command', `\\b(?:npx|bunx|(?:npm|pnpm|yarn|bun) (?:i|install|add|exec|dlx|x|create))\\b[^\\n&;|]*?${bareName}`],
@@ -34,8 +34,8 @@ const files = [
 ]
 
 /**
- * The only allowed mention: the entry for the MCP registry refers to the package on npm. The entry is submitted only
- * once the package is published.
+ * The only allowed mention: server.json, the entry for the MCP registry, refers to the package on npm. The entry is
+ * submitted only once the package is published.
  */
 const expected = { 'server.json': ['an entry for a registry'] }
 

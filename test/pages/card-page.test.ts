@@ -111,7 +111,7 @@ onEachDatabase('the card number page', (database) => {
     expect(await visitor.open(late.path)).toMatchObject({ status: 404 })
   })
 
-  test('only users of the card’s or agent’s party can open the page; others get the 404 of a missing page', async () => {
+  test('only users of the card’s party or of its agent’s party can open the page; others get the same 404 as for a missing page', async () => {
     const customer = await addParty(site.world)
     const { partyId, agentId } = await site.world.whoami()
     const grant = { customerPartyId: customer.partyId, agentPartyId: partyId, agentId: String(agentId) }

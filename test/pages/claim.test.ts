@@ -66,7 +66,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect(after.text).not.toContain('<form')
   })
 
-  test('a claim works only from the payment’s own page, on this machine, and before the state changes', async () => {
+  test('a claim works only from the payment’s own page, on this machine, and while the payment can still be claimed', async () => {
     const { id, link } = await pay()
     const token = formTokenIn((await page(link)).text)
     expect((await claim(link, 'f'.repeat(64))).status).toBe(403)
@@ -87,7 +87,7 @@ onEachDatabase("the page at a payment's claimLink", (database) => {
     expect((await payment(id)).attributes.status).toBe('CANCELED')
   })
 
-  test('a claim link with a wrong token is not found', async () => {
+  test('a claim link with a wrong token leads to a 404', async () => {
     const { link } = await pay()
     expect((await page(`${link}x`)).status).toBe(404)
     expect((await page(new URL('/claim/x', link).href)).status).toBe(404)

@@ -267,7 +267,7 @@ describe('the self-description of an application', () => {
     ])
   })
 
-  test('the page has the policy for its redirect address, and stays connected to the app’s window', async () => {
+  test('the page’s policy allows its redirect address, and the page stays connected to the window that opened it', async () => {
     const { headers } = await pageFor({ redirectUri: 'http://127.0.0.1:51234/callback' })
     expect(headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:51234;")
     expect(headers.get('cross-origin-opener-policy')).toBeNull()

@@ -39,7 +39,7 @@ import { tries } from '../support/depth.ts'
 const form = { action: '/here', token: 'token' }
 const atMs = Date.UTC(2026, 0, 15)
 const claim = { amountCents: 1, status: 'PENDING_CLAIM', answerer: 'anybody', formToken: 'token' } as const
-/** A visitor who opens a link and is signed in with the given name. */
+/** A visitor who opens a link while signed in as a user with the given name. */
 const visitor = (text: string, personToken: string | null = null) => ({
   form: { ...form, personToken, mayAgree: true },
   account: accountOf(user(text)),
@@ -310,7 +310,7 @@ test.each(Object.entries(pages).filter(([name]) => !nameless.includes(name)))(
   },
 )
 
-test('a quoted name has a warning if its letters are of several alphabets', () => {
+test('a quoted name is followed by a warning if it has letters of several alphabets', () => {
   for (const shown of [quoted(homograph), quotedWhole(homograph)]) expect(shown).toBe(`“${homograph}” (${hint})`)
   expect(quoted('Plain Goods')).toBe('“Plain Goods”')
 })

@@ -64,7 +64,7 @@ test('the home page shows a person a description, the status, and links to all o
   expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style=| on\w+=/i)
 })
 
-test('each host has its own configuration, by address and by command, and a link if it supports one', async () => {
+test('the page shows each host’s configuration by URL and by command, and a link that adds the server if the host supports one', async () => {
   for (const name of hostNames) {
     const text = decoded((await get(`/?host=${name}`, html)).text)
     for (const reach of [{ url }, { start }]) {
@@ -111,7 +111,7 @@ test('each public address answers HEAD with 200, and POST with 404', async () =>
   }
 })
 
-test('the banner shows the time after the sandbox clock is advanced, but never in production', async () => {
+test('once the sandbox clock has been advanced, the banner shows its time, but never in production', async () => {
   const moved = await createWorld(sqlite)
   const page = async () => (await moved.service.fetch(new Request(`${here}/sign-in`))).text()
   expect(await page()).toContain('<p class="sandbox">Sandbox: no real money</p>')
@@ -148,7 +148,7 @@ test('the server card states the address and the transport of the MCP server, an
   expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
 })
 
-test('the catalog of this site links to the server card and the API at the public address', async () => {
+test('the AI catalog links to the server card and the API description at the service’s public address', async () => {
   const service = serviceWith({ publicUrl: () => 'https://pay.example' })
   const { headers, text } = await get('/.well-known/ai-catalog.json', {}, service)
   expect(headers.get('content-type')).toBe('application/ai-catalog+json')
@@ -190,7 +190,7 @@ test('the API reference has a page for each operation, and no page loads anythin
   expect((await get('/docs/no-such-operation', html, service)).status).toBe(404)
 })
 
-test('llms.txt lists every tool of the environment, first the tools that the server offers to hosts', async () => {
+test('llms.txt lists every tool of the environment, beginning with those that the server offers to hosts', async () => {
   const toolsOf = async (change: Parameters<typeof serviceWith>[0]) => {
     const [first = '', others = ''] = (await get('/llms.txt', {}, serviceWith(change))).text.split('## Optional')
     const named = (text: string) => [...text.matchAll(/^- \[(\w+_\w+)\]/gm)].map(([, name]) => name)

@@ -186,7 +186,7 @@ describe('the checkout over HTTP', () => {
     ['{"data":{}}', '/data/attributes'],
     ['{"data":{"attributes":{"clientSecret":"x","more":1}}}', '/data/attributes'],
     ['{"clientSecret":"x"}', ''],
-  ])('the malformed body %s is refused, and the error points to the fault', async (body, pointer) => {
+  ])('the malformed body %s is refused, and the error points to the part that is wrong', async (body, pointer) => {
     expectRefusal(await ask(world, 'session', body), 'invalid_value', { source: { pointer } })
   })
 
@@ -201,7 +201,7 @@ describe('the checkout over HTTP', () => {
     expect(answer.text).not.toMatch(/4242|9{9}|\b987\b/)
   })
 
-  test('a body that is too long is refused, sent as a whole or streamed', async () => {
+  test('a body that is too long is refused, whether it is sent as a whole or streamed', async () => {
     const long = JSON.stringify({ data: { attributes: { clientSecret: 'x'.repeat(17_000) } } })
     expectRefusal(await ask(world, 'session', long), 'invalid_value', { source: { pointer: '' } })
     const chunks = new ReadableStream({

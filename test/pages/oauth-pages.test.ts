@@ -133,7 +133,7 @@ describe('signing in', () => {
     '/oauth/device',
     '/oauth/device/Ab_1-z',
     '/oauth/device?user_code=BCDF-GHJK',
-  ])('signing in leads on to the address %s', async (next) => {
+  ])('signing in redirects to the address %s', async (next) => {
     expect(await newVisitor().post('/sign-in', { as: 'owner', next })).toMatchObject({ status: 303, location: next })
   })
 

@@ -78,7 +78,7 @@ onEachDatabase('compliance cases', (database) => {
     ['approved', 'ACTIVE'],
     ['rejected', 'SUSPENDED'],
   ] as const)(
-    'after the decision %s a party is %s; only the decision approved lets it issue cards',
+    'after the decision “%s”, a party is %s; it can issue cards only after “approved”',
     async (decision, status) => {
       ok(await decide(decision))
       expect(await partyStatus()).toBe(status)

@@ -126,7 +126,7 @@ onEachDatabase('the caller’s own party', (database) => {
       expectRefusal(await take('first'), 'conflict', taken)
     })
 
-    test('a party cannot take another party’s handle, or a handle that begins with it and a hyphen', async () => {
+    test('a party can take neither another party’s handle nor that handle followed by a hyphen and more', async () => {
       const other = await addParty(world, { party: { handle: 'other' } })
       const buyer = await createAgent('buyer', other.apiKey)
       for (const handle of ['other', 'other-buyer', 'other-new']) {
@@ -134,7 +134,7 @@ onEachDatabase('the caller’s own party', (database) => {
       }
       ok(await take('other_buyer'))
       expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
-      // A third party's handle, @acme-inc, could also be the handle of an agent of @acme.
+      // The handle @acme-inc, which belongs to a party here, could also be the handle of an agent of @acme.
       const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
       await createAgent('buyer', dashed.apiKey)
       ok(await take('acme'))

@@ -29,7 +29,7 @@ test.each(['a bank transfer', 'a payment in review'])('a card and %s never both 
   const visitor = await site.visitor(await site.addUser({ partyId: other.partyId, role: 'OWNER' }))
   await visitor.open(path)
 
-  // The card payment reads the request as open, and then waits for the lock on the requester's wallet.
+  // The card payment finds the payment request open, and then waits for the lock on the requester's wallet.
   const walletId = paymentRequest.relationships.wallet.data.id
   const held = await holdLocks(world.url, `select 1 from wallets where id = '${walletId}' for update`)
   const byCard = visitor.send(path, card)
@@ -43,7 +43,7 @@ test.each(['a bank transfer', 'a payment in review'])('a card and %s never both 
 
   expect(await requests.statusOf(paymentRequest.id)).toBe('PROCESSING')
   expect((await payer(world).balance()).available).toBe(before)
-  // The payer's next request first applies the bank's due effects, and must still succeed.
+  // The payer's next API call first applies the bank's due effects, and must still succeed.
   world.system.pass(10 * 24 * 60 * 60_000)
   expect((await world.get('/whoami', { key })).status).toBe(200)
   const status = isFromBank ? 'COMPLETED' : 'PROCESSING'

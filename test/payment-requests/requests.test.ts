@@ -125,7 +125,7 @@ onEachDatabase('payment requests', (database) => {
     expect(await money.balance({ key: other.apiKey })).toMatchObject({ available: 100_000 })
   })
 
-  test('a payment request expires after 30 days, for its sender and its payer', async () => {
+  test('after 30 days, both the sender and the payer see that a payment request has expired', async () => {
     const id = await askOther()
     world.system.pass(30 * dayMs - 1)
     expect(await requests.statusOf(id, other.apiKey)).toBe('OPEN')

@@ -143,12 +143,12 @@ onEachDatabase('the status of a payment request', (database) => {
     ok(await requests.decline(id, { key: joined.apiKey }))
   })
 
-  test('nobody can simulate the answer of a payer who has credentials', async () => {
+  test('if a payer has credentials, nobody can simulate that the payer pays or declines a request', async () => {
     const id = await askOther()
     for (const play of [requests.simulateFulfillment, requests.simulateDecline]) {
       expectRefusal(await play(id, theirs), 'not_found')
     }
-    // An agent of the requester cannot either, even with a grant from the payer.
+    // Even an agent of the requester that has a grant from the payer cannot do so.
     const { partyId: agentPartyId, agentId } = await world.whoami()
     const permissions = JSON.stringify(['payments.read'])
     await addDelegation(world, { customerPartyId: other.partyId, agentPartyId, agentId: agentId ?? '', permissions })

@@ -8,9 +8,9 @@ import { created, ok, type Payer, payer } from './payer.ts'
 
 describe('exceeded limits', () => {
   test.each([
-    ['nothing if there are no limits', {}, []],
-    ['nothing if all limits are null', { perTransaction: null, perDay: null, perMonth: null }, []],
-    ['no limit that it reaches exactly', { perTransaction: 100, perDay: 150, perMonth: 350 }, []],
+    ['none if there are no limits', {}, []],
+    ['none if all limits are null', { perTransaction: null, perDay: null, perMonth: null }, []],
+    ['none if the amount exactly reaches them', { perTransaction: 100, perDay: 150, perMonth: 350 }, []],
     ['a limit of zero', { perTransaction: 0 }, [['perTransactionAmount', 0, 100]]],
     ['only the limit per transaction', { perTransaction: 99, perDay: 150 }, [['perTransactionAmount', 99, 100]]],
     ['only the limit per day', { perTransaction: 100, perDay: 149 }, [['dailyAmount', 149, 150]]],
@@ -24,7 +24,7 @@ describe('exceeded limits', () => {
         ['monthlyAmount', 3, 350],
       ],
     ],
-  ] as const)('an amount exceeds %s', (_, limits, expected) => {
+  ] as const)('the limits that an amount exceeds: %s', (_, limits, expected) => {
     const hit = limitsHit(limits, 100, { dayCents: 50, monthCents: 250 })
     expect(hit.map(({ limitType, limitAmount, actualAmount }) => [limitType, limitAmount, actualAmount])).toEqual(
       expected,
@@ -262,7 +262,7 @@ onEachDatabase('spending limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 99_980, total: 99_980 })
     })
 
-    test('without a grant or its permission, or with a party key, a payment gets 403 and moves no money', async () => {
+    test('a payment without a grant, without the grant’s permission, or with a party key gets 403 and moves no money', async () => {
       const source = { pointer: '/data/attributes/customerPartyId' }
       const refused = async (customerPartyId: string, sent?: object) =>
         expectRefusal(await self.pay(10, to, { customerPartyId }, sent), 'forbidden', { source })

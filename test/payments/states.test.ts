@@ -72,11 +72,14 @@ describe('permission to approve', () => {
     ['user', 'agent', 'allowed'],
     ['user', 'user', 'allowed'],
     ['user', 'api', 'allowed'],
-  ] as const)('if the decider is %s and the request is from %s, the decision is %s', (decider, initiator, outcome) => {
-    const decide = () => requireMayApprove(decider, initiator)
-    if (outcome === 'allowed') expect(decide).not.toThrow()
-    else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))
-  })
+  ] as const)(
+    'if a credential of kind “%s” decides about a request from one of kind “%s”, the decision is %s',
+    (decider, initiator, outcome) => {
+      const decide = () => requireMayApprove(decider, initiator)
+      if (outcome === 'allowed') expect(decide).not.toThrow()
+      else expect(decide).toThrow(expect.objectContaining({ code: 'forbidden' }))
+    },
+  )
 
   const nowMs = 1_000_000_000
   test.each([
@@ -85,7 +88,7 @@ describe('permission to approve', () => {
     [mfaThresholdCents + 1, 'just verified', 'allowed', nowMs],
     [mfaThresholdCents + 1, 'verified ten minutes ago', 'allowed', nowMs - mfaLifetimeMs],
     [mfaThresholdCents + 1, 'verified over ten minutes ago', 'refused', nowMs - mfaLifetimeMs - 1],
-  ])('an approval of %d cents by a user who %s is %s', (amountCents, _, outcome, verifiedAtMs) => {
+  ])('approving %d cents: a user who %s is %s', (amountCents, _, outcome, verifiedAtMs) => {
     const decide = () => requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt: 'http://here/verify' })
     if (outcome === 'allowed') expect(decide).not.toThrow()
     else
@@ -137,31 +140,34 @@ onEachDatabase('actions on payments', (database) => {
     return id
   }
 
-  test.each(cells)('on a payment that is %s, the action %s results in: %s', async (status, action, result) => {
-    // A claim in an earlier case created a party with this address. Here the recipient must be unknown again.
-    await world.store.transaction(async ({ db }) => {
-      await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
-    })
-    const id = await createInState(status)
-    expect(await self.status(id)).toBe(status)
-    const approval = await self.approvalOf(id)
-    if (result === 'no approval') return expect(approval).toBeUndefined()
-    const key = { key: world.apiKey }
-    const before = await self.balance()
-    const answer = await {
-      approve: () => self.approve(approval.id, key),
-      deny: () => self.deny(approval.id, { reason: 'No.' }, key),
-      cancel: () => self.cancel(id),
-      claim: () => self.claim(id),
-    }[action]()
-    if (result === 409) {
-      expectRefusal(answer, 'conflict')
+  test.each(cells)(
+    'for a payment with the status %s, the action %s has the result: %s',
+    async (status, action, result) => {
+      // A claim in an earlier case created a party with this email address. Here the recipient must be unknown again.
+      await world.store.transaction(async ({ db }) => {
+        await db.updateTable('parties').set({ email: null }).where('email', '=', 'a@b.example').execute()
+      })
+      const id = await createInState(status)
       expect(await self.status(id)).toBe(status)
-      expect(await self.balance()).toEqual(before)
-    } else {
-      ok(answer)
-      expect(await self.status(id)).toBe(result)
-    }
-    await proveBooks(world.store)
-  })
+      const approval = await self.approvalOf(id)
+      if (result === 'no approval') return expect(approval).toBeUndefined()
+      const key = { key: world.apiKey }
+      const before = await self.balance()
+      const answer = await {
+        approve: () => self.approve(approval.id, key),
+        deny: () => self.deny(approval.id, { reason: 'No.' }, key),
+        cancel: () => self.cancel(id),
+        claim: () => self.claim(id),
+      }[action]()
+      if (result === 409) {
+        expectRefusal(answer, 'conflict')
+        expect(await self.status(id)).toBe(status)
+        expect(await self.balance()).toEqual(before)
+      } else {
+        ok(answer)
+        expect(await self.status(id)).toBe(result)
+      }
+      await proveBooks(world.store)
+    },
+  )
 })

@@ -65,7 +65,7 @@ onEachDatabase('transfers', (database) => {
       expect(JSON.stringify(await readAllRows(world.store))).not.toContain('000123456789')
     })
 
-    test('a wire without the address gets a special 400, which is not recorded under the idempotency key', async () => {
+    test('a wire without the beneficiary’s address gets a 400, which is not recorded under the idempotency key', async () => {
       const sent = { idempotencyKey: 'wire' }
       for (let count = 0; count < 2; count++) {
         const refused = await wire({ beneficiary: incomplete }, sent)
@@ -91,7 +91,7 @@ onEachDatabase('transfers', (database) => {
       ['beneficiary/address', { beneficiary: { ...complete, address: null } }],
       ['beneficiary/address/city', { beneficiary: { ...complete, address: { ...address, city: undefined } } }],
       ['beneficiary/address/country', { beneficiary: { ...complete, address: { ...address, country: 'USA' } } }],
-    ])('a wire with an invalid %s gets an ordinary 422, and a replay repeats it', async (pointer, wrong) => {
+    ])('a wire with an invalid %s gets a 422, and a replay repeats it', async (pointer, wrong) => {
       const sent = { idempotencyKey: 'wrong' }
       const refused = await wire(wrong, sent)
       expectRefusal(refused, 'invalid_value', { status: 422, ...at(pointer) })

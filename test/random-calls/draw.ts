@@ -42,7 +42,7 @@ const disablingOperations: readonly OperationKey[] = [
   'freezeWallet',
 ]
 
-/** Returns the ids of the agents, wallets and keys that every call may need. */
+/** Returns the ids of the agents, wallets and keys that any call may need. */
 export async function sharedIds({ world, places }: Grounds): Promise<ReadonlySet<string>> {
   const all = Object.values(places)
   const keys = all.flatMap(({ apiKey, agentKey }) => [apiKey, agentKey])
@@ -87,7 +87,7 @@ export function drawInterlude(random: Random): OperationKey | undefined {
 
 /**
  * The kinds of calls. `made` is a correct call on new records, `live` uses existing records and random values, and
- * `hostile` may add an invalid value to that.
+ * `hostile` is a `live` call in which a value may also be invalid or missing.
  */
 type CallKind = 'made' | 'live' | 'hostile'
 
@@ -154,7 +154,7 @@ function drawCaller({ on, random }: Drawing, { who }: Sample, kind: CallKind) {
   return { place, credential: random.chance(70) ? keyOf(place) : random.pick([place.apiKey, place.agentKey]) }
 }
 
-/** Creates the records for a call and returns their ids. If an earlier call prevents that, returns other ids. */
+/** Creates the records for a call and returns their ids. If an earlier call prevents that, returns existing ids. */
 async function makeIds(drawing: Drawing, key: OperationKey, place: Place): Promise<Ids> {
   try {
     return await (makers[key] ?? samples[key].make)(drawing.on, place)
