@@ -109,7 +109,7 @@ async function setLimits(context: Context, limits: Limits | null, source?: { poi
 }
 
 /**
- * Requires `partyId` to be the caller's party, or a customer with an active grant to one of that party's agents. If an
+ * Requires `partyId` to be the caller's party, or a customer whose grant to one of the caller's agents is active. If an
  * agent calls, the grant must be to that agent.
  * @param needed The permission that one of the customer's grants must include.
  * @throws 404 for any other party, 403 if no grant includes the permission.

@@ -73,13 +73,13 @@ export const partyInvitationHandlers = {
   },
 } satisfies HandlersOf<typeof partyInvitations>
 
-/** Refuses two invitations to the same address. @throws 422 with the path of the second invitation. */
+/** Refuses two invitations to the same e-mail address. @throws 422 with the path of the second invitation. */
 function requireDistinctEmails(invitees: readonly Invitee[]): void {
   const second = invitees.findIndex(({ email }, index) => invitees.findIndex((one) => one.email === email) < index)
   if (second === -1) return
   failAttribute(
     `invitations/${second}/email`,
-    `invitations.${second}.email repeats an address of this request. Send each address once.`,
+    `invitations.${second}.email repeats an earlier e-mail address in this request. List each address once.`,
   )
 }
 
@@ -125,8 +125,8 @@ async function invite(
 }
 
 /**
- * Returns a function that renders invitations. It shows the URL of the page for joining only if the invitation is open
- * and the caller may grant membership.
+ * Returns a function that renders invitations. An invitation's `url` is null unless the invitation is open and the
+ * caller may grant membership.
  */
 async function viewsOf({
   tx,

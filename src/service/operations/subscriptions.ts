@@ -159,7 +159,7 @@ async function view(context: Context, record: SubscriptionRecord): Promise<Subsc
 
 /**
  * Returns a function that renders subscriptions in their current state. A pending subscription includes its checkout
- * address and client secret only if the caller may manage subscriptions. A caller with read access must not get them,
+ * URL and client secret only if the caller may manage subscriptions. A caller with only read access must not get them,
  * because anyone who has them can act as the payer.
  */
 async function viewer(context: Context, records: readonly SubscriptionRecord[]) {

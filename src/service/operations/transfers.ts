@@ -142,7 +142,7 @@ function destWalletOf({ id, beneficiary }: PaymentRow) {
 export function transferView(row: PaymentRow): z.output<typeof Transfer> {
   const { status, settledAtMs, failure, returned } = row
   const timeOrNull = (ms: number | null) => (ms === null ? null : timestamp(ms))
-  // If no linked bank account is involved, the last update of a transfer completes it.
+  // A transfer that involves no linked bank account is never updated after it completes.
   const doneAt = status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
   const isAtBank = row.externalAccountId !== null
   return {

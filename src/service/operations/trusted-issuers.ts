@@ -69,12 +69,14 @@ export const trustedIssuerHandlers = {
 
   updateTrustedIssuer: async ({ trustedIssuerId, jwksUri, agents, scopes }, context) => {
     const { tx, actor, partyId, nowMs } = context
-    // Anyone who has a key from the new address, or a token that matches the new rules, can act as the agents.
+    // Anyone who can sign with a key published at the new URL, or has a token that matches the new rules, can act as
+    // the agents.
     requireCanGrant(actor, grantedScopes.agentKey())
     if (jwksUri !== undefined) requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)
     const before = await loadIssuer(context, trustedIssuerId)
-    if (before.revokedAtMs !== null) fail('conflict', { detail: 'The trust has ended. Trust the issuer again.' })
+    if (before.revokedAtMs !== null)
+      fail('conflict', { detail: 'The issuer is no longer trusted. Trust it again with create_trusted_issuer.' })
     if (agents !== undefined) await requireAgents(agents, context)
     const change = {
       jwksUri: jwksUri ?? before.jwksUri,
@@ -97,7 +99,7 @@ export const trustedIssuerHandlers = {
   },
 } satisfies HandlersOf<typeof trustedIssuers>
 
-/** Refuses an address that is not on the public internet. Some sandboxes also accept an address on this machine. */
+/** Refuses a URL that is not on the public internet. Some sandboxes also accept a URL on this machine. */
 function requireAddress(field: string, address: string, { environment, publicUrl }: Context): void {
   const mayBeLocal = allowsLocalAddresses(environment, publicUrl())
   const problem = addressProblem(address, mayBeLocal)

@@ -80,8 +80,8 @@ export const webhookHandlers = {
       failingSinceMs: null,
     }
     const enabled = enabledEvents === undefined ? before.enabledEvents : JSON.stringify(enabledTypes(enabledEvents))
-    // A new address, new event types and re-enabling can all give a receiver data that it did not get before, so the
-    // caller must have the permission to read this data.
+    // A new URL, new event types and re-enabling can all give a receiver data that it did not get before, so the caller
+    // must have the permission to read this data.
     if (enabledEvents !== undefined) requireMayReceive(context, enabled, { pointer: enabledEventsPointer })
     else if (url !== undefined || isEnabled) requireMayReceive(context, enabled)
     const after = await changeWebhook(tx, before, {

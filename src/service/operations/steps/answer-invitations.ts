@@ -15,8 +15,8 @@ import type { PartyRow } from '../../store/schema/parties.ts'
 import { connectText } from '../../tokens/record-texts.ts'
 
 /**
- * Returns the token for the address of a new invitation's page. The token is a signature with the newest root key. The
- * database stores only its hash.
+ * Returns the token for the URL of a new invitation's page. The token is a signature with the newest root key. The
+ * database stores only the token's hash.
  */
 export async function invitationToken(tx: Transaction, invitationId: string): Promise<string> {
   return (await rootKeys(tx)).sign(connectText(invitationId))
@@ -26,11 +26,11 @@ export function hashOfToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that builds the address of the page where the invited person accepts or declines. */
+/** Returns a function that builds the URL of the page where the invited person accepts or declines. */
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
-    // Only the token's hash is stored, so this tries each root key until a token has that hash.
+    // Only the token's hash is stored, so this tries each root key until one produces a token with that hash.
     const token = await find(connectText(id), (candidate) => hashOfToken(candidate) === tokenHash)
     if (token === undefined) throw new Error(`Bug: the token of the invitation ${id} cannot be recomputed.`)
     return `${publicUrl()}/connect/${token}`
@@ -38,8 +38,8 @@ export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
 }
 
 /**
- * Accepts an invitation for the invited party and grants the agent the requested permissions. Cancels the other pending
- * invitations by which the same agent invited this party.
+ * Accepts an invitation on behalf of the invited party and grants the agent the requested permissions. Cancels the
+ * other pending invitations by which the same agent invited this party.
  * @throws 409 `conflict` if the invitation is not pending.
  */
 export async function acceptInvitation(
@@ -54,7 +54,7 @@ export async function acceptInvitation(
   return after
 }
 
-/** Declines an invitation for the invited party. @throws 409 `conflict` if the invitation is not pending. */
+/** Declines an invitation on behalf of the invited party. @throws 409 `conflict` if the invitation is not pending. */
 export async function declineInvitation(
   { tx, nowMs }: ChangeContext,
   before: InvitationRecord,
@@ -63,8 +63,8 @@ export async function declineInvitation(
 }
 
 /**
- * Returns the party that is invited. If no party has the recipient's address, creates one with an empty wallet. The
- * sandbox has no customer accounts, so anyone who has the invitation's link counts as its recipient.
+ * Returns the invited party. If no party has the e-mail address or phone number of the recipient, creates one with an
+ * empty wallet. The sandbox has no customer accounts, so anyone who has the invitation's link counts as its recipient.
  * @throws 409 `conflict` if the invitation is not pending, or if the invited party sent it.
  */
 export async function findOrCreateInvitedParty(
@@ -88,7 +88,7 @@ export async function joinAsTestCustomer(
   id: string,
   partyType: PartyRow['partyType'],
 ): Promise<{ handle: string; email: string }> {
-  // The random digits of the id make the handle and address unique.
+  // The random digits of the id make the handle and the e-mail address unique.
   const handle = `test-customer-${id.slice(-12)}`
   const email = `${handle}@sandbox.example`
   const displayName = partyType === 'ORG' ? 'Test business' : 'Test customer'

@@ -12,17 +12,17 @@ import type { UserRow } from '../../store/schema/users.ts'
 import { createUser, findUser, findUserByEmail } from '../../store/users.ts'
 import { joinText } from '../../tokens/record-texts.ts'
 
-/** Returns the token for the address of a new invitation's page, and the token's hash. Only the hash is stored. */
+/** Returns the token for the URL of a new invitation's page, and the token's hash. Only the hash is stored. */
 export async function partyInvitationToken(tx: Transaction, invitationId: string) {
   const token = (await rootKeys(tx)).sign(joinText(invitationId))
   return { token, tokenHash: sha256(token) }
 }
 
-/** Returns a function that builds the address of the page where the invited person joins or declines. */
+/** Returns a function that builds the URL of the page where the invited person joins or declines. */
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Only the token's hash is stored, so this tries each root key until a token has that hash.
+    // Only the token's hash is stored, so this tries each root key until one produces a token with that hash.
     const token = await find(joinText(id), (candidate) => sha256(candidate) === tokenHash)
     if (token === undefined) throw new Error(`Bug: the token of the party invitation ${id} cannot be recomputed.`)
     return `${publicUrl()}/join/${token}`

@@ -77,7 +77,7 @@ export async function submit(context: ChangeContext, transfer: PaymentRow, walle
   return { ...transfer, status, heldCents, bankDueAtMs, submittedAtMs: nowMs, updatedAtMs: nowMs }
 }
 
-/** Cancels all transfers and payments with an unlinked bank account that wait for approval, and their approvals. */
+/** Cancels everything in review that uses an unlinked bank account: transfers, payments and their approvals. */
 export async function cancelInReview(
   { tx, nowMs }: ChangeContext,
   { partyId, id: externalAccountId }: Pick<ExternalAccountRow, 'partyId' | 'id'>,

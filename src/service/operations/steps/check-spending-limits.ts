@@ -45,7 +45,7 @@ export async function requireCardWithinLimits(
 }
 
 /**
- * Returns a 409 `conflict` that states the exceeded limits if a purchase would exceed limits of its agent. The purchase
+ * Returns a 409 `conflict` if a purchase would exceed limits of its agent. The error states these limits. The purchase
  * is not put in review, because a merchant cannot wait for a person to decide. The account's own limits do not apply:
  * they can only put payments in review.
  */
@@ -81,7 +81,10 @@ async function reasonsOf(
   return reasons
 }
 
-/** Loads the limits on a spender's payments from the party's wallets. `isIncluded` selects whose limits are loaded. */
+/**
+ * Loads the limits that apply when a spender pays from the party's wallets. `isIncluded` selects whose limits are
+ * loaded.
+ */
 export async function capsOf(
   tx: Transaction,
   { agentId, partyId, agent: loadedAgent }: AgentSpender,

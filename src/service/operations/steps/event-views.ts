@@ -119,7 +119,7 @@ const renderers: { readonly [Word in EventWord]: Renderer<RecordOf<Word>> } = {
   webhook: ({ row }) => webhookView(row as WebhookRow),
 }
 
-/** Removes the address of an invitation's page, because anyone who has it can accept or decline the invitation. */
+/** Removes the URL of an invitation's page, because anyone who has the URL can accept or decline the invitation. */
 function withoutUrl<View extends { attributes: object }>(view: View) {
   return { ...view, attributes: { ...view.attributes, url: null } }
 }

@@ -27,9 +27,9 @@ export interface TypedPayment extends TypedCard {
 }
 
 /**
- * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines).
- * The shop's later steps, such as shipping, are scheduled on the sandbox clock.
- * @throws 409 if the checkout is not open, 422 if the amount differs from its total.
+ * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines). The
+ * shop's later steps, such as shipping, are scheduled on the sandbox clock.
+ * @throws 409 if the checkout is not open, 422 if the amount differs from the checkout's total.
  */
 export async function payCheckout(
   payer: Payer,
@@ -101,7 +101,10 @@ async function placeOrder(
   ).ordered
 }
 
-/** Returns the initial state of an order, including the shop's plan, which later changes to the shop do not affect. */
+/**
+ * Returns the initial state of an order. It contains all that the shop will do, such as when it ships, so later changes
+ * to the shop do not affect the order.
+ */
 function initialOrderState(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
   const { says, captures, returns } = shop
   const extra = cart.extras.find(({ selected, subscription }) => selected && subscription !== null)

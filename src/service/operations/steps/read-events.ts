@@ -74,7 +74,7 @@ export async function readEvent(context: Context, id: string): Promise<EventReco
   return found
 }
 
-/** Returns the events of the records that the caller may read, with these records. */
+/** Returns the given events whose records the caller may read, each with its record. */
 async function readableRecords(context: Context, events: readonly EventRow[]): Promise<EventRecord[]> {
   const { tx, actor, partyId } = context
   const answers = new Map<string, Promise<boolean>>()

@@ -50,7 +50,7 @@ export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
   /** Returns the newest pending approvals of the user's party, up to `limit`. */
   waiting(user: UserRow, limit: number): Promise<ApprovalReview[]>
-  /** Creates a challenge: the last part of the address of the page where the user verifies with a second factor. */
+  /** Creates a challenge. It is the last part of the URL where the user verifies with a second factor. */
   challenge(user: UserRow): Promise<string>
 }
 

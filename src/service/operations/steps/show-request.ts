@@ -15,8 +15,8 @@ import { requestText } from '../../tokens/record-texts.ts'
 type RequestResource = z.output<typeof PaymentRequest>
 
 /**
- * Returns the hash of the token in the address of a new payment request's page. The token itself is not stored, because
- * it can always be derived from the key again.
+ * Returns the hash of the token in the URL of a new payment request's page. The token itself is not stored, because it
+ * can always be derived from the root key again.
  */
 export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
   return hashOfRequestToken((await tx.shared(rootKeys)).sign(requestText(requestId)))
@@ -26,7 +26,7 @@ export function hashOfRequestToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that builds the address of the page where the payer pays or declines a request. */
+/** Returns a function that builds the URL of the page where the payer pays or declines a request. */
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {

@@ -5,9 +5,12 @@ import { areHandlesTaken, updateParty } from '../../store/parties.ts'
 import { areHandlesReserved, countReservedHandles, releaseHandle, unreserve } from '../../store/released-handles.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
-/** How long a handle is reserved for the party that gave it up (docs/service.md#handles). */
+/** The time for which a handle is reserved for the party that gave it up (docs/service.md#handles). */
 const heldMs = 14 * 24 * 60 * 60_000
-/** The maximum number of handles reserved for one party. A party cannot block many handles by renaming itself often. */
+/**
+ * The maximum number of handles reserved for one party. It keeps a party from blocking many handles by renaming itself
+ * often.
+ */
 const maxHeld = 10
 
 const source = { pointer: '/data/attributes/handle' }

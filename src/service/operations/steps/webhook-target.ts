@@ -6,7 +6,7 @@ import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
 /**
  * Returns a webhook's URL as it is stored: without its fragment.
- * @throws 422 for `url` if the service does not deliver events to such an address.
+ * @throws 422 for `url` if the service does not deliver events to this URL.
  */
 export function webhookUrl(
   url: string,

@@ -50,7 +50,8 @@ export function createCardPages(dependencies: Dependencies): CardPages {
         if (page.state !== 'ready') return unchanged({ page, details: null })
         const isFirst = await markCardPageShown(context.tx, row.tokenHash, context.nowMs)
         if (!isFirst) return unchanged({ page: { ...page, state: 'shown' }, details: null })
-        // The user's party records who saw the number. For a customer's card, the entry names the customer.
+        // The activity log of the user's party records who saw the number. For a customer's card, the entry names the
+        // customer.
         const customerPartyId = row.partyId === user.partyId ? null : row.partyId
         const act = actOfUser(user, { operation: 'show_agent_card', resourceIds: [card.id], customerPartyId })
         return { result: { page, details: cardDetails(card) }, acts: [act] }
@@ -68,7 +69,7 @@ interface Opened extends ChangeContext {
   card: Awaited<ReturnType<typeof cardOf>>
 }
 
-/** Returns the page with its card; undefined if the token is unknown or the user belongs to neither of its parties. */
+/** Returns the page with its card; undefined if the token is unknown or the user belongs to neither party. */
 async function findOpened(context: ChangeContext, token: string, user: UserRow): Promise<Opened | undefined> {
   const row = await findCardPage(context.tx, sha256(token))
   if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined

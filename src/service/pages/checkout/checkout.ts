@@ -169,7 +169,7 @@ interface PayContext extends ChangeContext {
 async function pay(context: PayContext, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = context
   const payer = payerKey === undefined ? null : sha256(payerKey)
-  // A double click or a second tab can send the payment again. It must not be charged twice.
+  // A double click or a second tab can send the payment again. The card must not be charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
     return unchanged(await answerOf(tx, 'paid', before, isPayer))

@@ -112,7 +112,7 @@ function warnOfDeclines(
   if (declines.count(address)) log.warn({ address }, 'the address is paused: too many declined cards')
 }
 
-/** Returns the data of a checkout, with the texts that the page and the form show. */
+/** Returns the data of a checkout, with the text that the page and the form show. */
 async function view({ checkout }: CheckoutDependencies, session: CheckoutSession) {
   return { ...session, words: checkoutWords(session, await checkout.now()) }
 }

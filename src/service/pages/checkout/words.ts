@@ -6,7 +6,7 @@ import { dueAtMs, type Terms } from '../../rules/subscription-terms.ts'
 import { dollars, isolatedText, utcFormat } from '../frame/texts.ts'
 import type { CheckoutSession } from './checkout.ts'
 
-/** The texts of a checkout, which the page and the framed form share. Plain text, not HTML. */
+/** The text of a checkout, used by both the page and the framed form. Plain text, not HTML. */
 export interface CheckoutWords {
   state: 'open' | 'paid' | 'over'
   title: string
@@ -29,7 +29,7 @@ export interface CheckoutWords {
 }
 
 /**
- * Returns the texts of a checkout. For an unpaid checkout, the dates assume that the payer pays now.
+ * Returns the text of a checkout. For an unpaid checkout, the dates assume that the payer pays now.
  * @param nowMs The current time of the sandbox clock.
  */
 export function checkoutWords(session: CheckoutSession, nowMs: number): CheckoutWords {

@@ -23,7 +23,7 @@ import type { UserRow } from '../../store/schema/users.ts'
 export interface Claim {
   /** The name of the sender. */
   sender: string
-  /** The email address or phone number that the payment was sent to. */
+  /** The e-mail address or phone number that the payment was sent to. */
   claimant: string
   /** How the visitor is related to the recipient, who may have created an account since the payment was sent. */
   answerer: Answerer
@@ -38,8 +38,8 @@ export interface Claim {
 }
 
 /**
- * The recipient's operations on a payment. They need only the token in the page's address. But a self-managed recipient
- * can claim only through a signed-in user of its account.
+ * The recipient's operations on a payment. The visitor needs only the token in the page's URL. But a self-managed
+ * recipient can claim only through a signed-in user of its account.
  */
 export interface Claims {
   /** Returns the payment whose `claimLink` has the token; undefined if there is none. */

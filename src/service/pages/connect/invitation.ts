@@ -57,8 +57,8 @@ interface SentForm {
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's operations on an invitation. They need only the token in the page's address. But a self-managed
- * party can answer only through a signed-in user of its account.
+ * The invited person's operations on an invitation. The visitor needs only the token in the page's URL. But a
+ * self-managed party can answer only through a signed-in user of its account.
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>

@@ -35,6 +35,6 @@ async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Resp
   const answered = await pages.connectLinks.join(tokenOf(c), formToken)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ invitationLink: answered.state }, 'answered')
-  // With this token in its address, the page shows the result of this form.
+  // The token in the URL makes the page show the result of this form.
   return lead(c, `${c.req.path}?joined=${encodeURIComponent(formToken)}`)
 }

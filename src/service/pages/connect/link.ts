@@ -28,7 +28,7 @@ export interface OpenedLink {
   formToken: string
 }
 
-/** The visitor's operations on an invitation link. They need only the token in the page's address. */
+/** The visitor's operations on an invitation link. The visitor needs only the token in the page's URL. */
 export interface ConnectLinks {
   /** Opens the link. If `formToken` is from a submitted form, the page shows that form's result. */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>

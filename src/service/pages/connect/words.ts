@@ -26,7 +26,7 @@ export const permissionWords = {
   'cards.read': 'Issue cards that spend from your wallet, and see their details',
 } as const satisfies Record<Delegable, string>
 
-/** The texts that the invited person sees. Plain text, not HTML. */
+/** The text that the invited person sees. Plain text, not HTML. */
 export interface ConnectWords {
   title: string
   developer: string

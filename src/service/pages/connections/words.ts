@@ -4,7 +4,7 @@ import { type ApplicationWords, applicationWords } from '../frame/application-wo
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** The texts of a connected application, as shown to its user. Plain text, not HTML. */
+/** The text about a connected application, as shown to its user. Plain text, not HTML. */
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords

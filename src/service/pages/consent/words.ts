@@ -4,7 +4,7 @@ import { type ApplicationWords, applicationWords, destinationWords } from '../fr
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** The texts of an application's request, as shown to the person who decides. Plain text, not HTML. */
+/** The text about an application's request, as shown to the person who decides. Plain text, not HTML. */
 export interface ConsentWords {
   application: ApplicationWords
   answerGoesTo: string

@@ -16,7 +16,7 @@ const maxRunsScanned = 20
 /** A listener that is called with a party and with the topics whose data changed. */
 export type Changed = (partyId: string, topics: readonly string[]) => void
 
-/** The state that a poll found; the next poll compares its own state with it. */
+/** The state that a poll found, for comparison with the state that the next poll finds. */
 interface ObservedState {
   /** The id of each run's last entry, by the run's id. */
   runs: ReadonlyMap<string, string>

@@ -59,8 +59,8 @@ export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 export type Drawn = { source: string } & ({ html: string } | { version: string })
 
 /**
- * A function that redraws the parts of a page that belong to a topic. Pages themselves request the parts that it does
- * not return.
+ * A function that redraws the parts of a page that belong to a topic. Each page requests the parts that this function
+ * does not return.
  */
 export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 

@@ -51,7 +51,7 @@ export interface RequestAttributes extends PaymentAttributes {
   requesterName: string | null
 }
 
-/** The party whose lists are shown, with names of payments and agents that the API's lists lack. */
+/** The party whose lists are shown, and names of its payments and agents, which the API's lists do not contain. */
 export interface ListOwner {
   partyId: string
   /** The descriptions or payees of the party's own payments. */
@@ -63,7 +63,7 @@ export interface ListOwner {
 const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${toneOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-/** Renders the name of the agent that created a record, with a link to the run in which it did. */
+/** Renders the name of the agent that created a record, with a link to the agent's run. */
 function agentAndRun({ partyId, agents }: ListOwner, { agentId, instanceId }: Creation, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
