@@ -19,7 +19,7 @@ export interface ListenOptions {
   host: string
   /** The port to listen on; 0 picks any free port. */
   port: number
-  /** The public address, such as a proxy's, if it differs from the listener's own. */
+  /** The public URL, such as a proxy's, if it differs from the listener's own. */
   publicUrl?: string | undefined
   /** Returns whether pages on this machine and pages from `allowedOrigins` may call this path. */
   corsPaths?: (path: string) => boolean
@@ -194,11 +194,11 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     const name = host === null ? undefined : URL.parse(`http://${host}`)?.hostname
     const isOwn = name !== undefined && isOwnName(name, boundHost)
     if (!isOwn && (name === undefined || name !== publicAddress?.hostname)) {
-      return 'The Host header does not name this server. Use the address that it printed when it started.'
+      return 'The Host header does not name this server. Use the URL that the server printed when it started.'
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // The public address, checked above, must match in the scheme too: an attacker on the network can forge HTTP pages.
+    // Only the public URL must match in its scheme too (above): an attacker on the network can forge HTTP pages.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined

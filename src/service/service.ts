@@ -104,11 +104,11 @@ export interface Service {
   seed(secrets: SeedSecrets): Promise<SeededCredentials>
   /** Creates the first party and its owner in an empty store. Returns false if there already is a party. */
   createOwner(owner: { email: string; name: string }): Promise<boolean>
-  /** Creates a credential for the seeded agent that only this process accepts. Seeds the store first if it is empty. */
+  /** Creates the seeded agent's credential for use in this process only. Seeds the store first if it is empty. */
   localAgentKey(): Promise<string>
   /**
-   * Sets the owner's password to `fixedPassword`. If that is omitted, generates a password if the owner has none and a
-   * person will see it (`isSeen`). The returned password is null if there is none, or if it is unknown.
+   * Sets the owner's password to `fixedPassword`. If it is omitted, generates one if the owner has none and a
+   * person will see it (`isSeen`). The returned password is null if it was neither given nor generated.
    */
   seedPassword(
     fixedPassword: string | undefined,
@@ -277,7 +277,7 @@ export function createService({
   }
 }
 
-/** Creates a credential for the seeded agent that only this process accepts. */
+/** Creates a credential for the seeded agent. No other process accepts it. */
 async function localAgentKey(seeding: Seeding, local: Map<string, string>): Promise<string> {
   const keyId = await seededAgentKeyId(seeding)
   const credential = `${credentialPrefix('agent_key', seeding.environment)}${newSecret(seeding.system)}`

@@ -196,7 +196,9 @@ describe('payments-mcp rehearse --model', () => {
     expect(ended.stderr).toMatch(/^payments-mcp: scripted: maxOutputTokens: The model .*\n$/)
     expect(ended.stdout).toMatch(/^passed +1 of 1 /m)
     expect(ended.stdout).toMatch(/^two .* 0 of 0, 1 not judged .*-$/m)
-    expect(ended.stdout).toContain("Not judged: in 1 trial the model's provider failed. No share includes them.")
+    expect(ended.stdout).toContain(
+      "Not judged: in 1 trial the model's provider failed. Percentages leave out such trials.",
+    )
     expect(ended.stdout).toMatch(/^model +2 tokens in, 2 out, \$0\.0000$/m)
     const report = join(folder, 'rehearsal')
     const files = readdirSync(report).map((name) => readFileSync(join(report, name), 'utf8'))

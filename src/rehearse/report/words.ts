@@ -55,8 +55,8 @@ export const outcomes = {
 } as const
 
 /**
- * Formats a share, such as `96.7 %`. A share below 100 % is never rounded up to 100 %, and a share above 0 % is never
- * rounded down to 0 %.
+ * Formats a share as a percentage, such as `96.7 %`. A share below 100 % is never rounded up to 100 %, and
+ * a share above 0 % is never rounded down to 0 %.
  */
 export function percent(share: number): string {
   if (share === 0 || share === 1) return `${share * 100} %`
@@ -103,7 +103,7 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
 export function providerFailed(count = 0): string {
   return count === 0
     ? ''
-    : `Not judged: in ${countWithNoun(count, 'trial')} the model's provider failed. No share includes them.`
+    : `Not judged: in ${countWithNoun(count, 'trial')} the model's provider failed. Percentages leave out such trials.`
 }
 
 /** Describes how much a model was used, such as `1,200 tokens in, 80 out, $0.0042`. */
@@ -132,7 +132,7 @@ export function countWithNoun(count: number, one: string, many = `${one}s`): str
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }
 
-/** Selects pass^k for small and round values of k, and for the largest k. */
+/** Selects pass^k for k up to 5, for round values of k such as 10, 20 and 50, and for the largest k. */
 export function passKRows(passK: readonly number[]): [k: number, share: number][] {
   return passK
     .map((share, index): [number, number] => [index + 1, share])

@@ -35,7 +35,7 @@ import type { Tools } from './tools.ts'
 
 /** The maximum number of changes to an order that the agent waits for. No order has that many. */
 const maxEvents = 10
-/** The number of reads after which an order counts as missing. A stale read does not show a new order. */
+/** The maximum number of reads of an order that is not found: a stale read does not show a new order. */
 const maxReads = 3
 
 /**

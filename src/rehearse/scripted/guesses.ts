@@ -28,7 +28,7 @@ async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Pr
   return { ...goal, shop: shop.name, items }
 }
 
-/** Copies the missing amount and handle from the latest payment. The handle may be in its description. */
+/** Copies the missing amount and handle from the latest payment. The handle may be in the payment's description. */
 async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
   const [latest] = answeredData(await tools.call('listPayments', { limit: 1 }), 'Listing the payments')
   if (latest === undefined) return goal
@@ -45,7 +45,7 @@ const placeholder = /\{[a-z]\w*\}/
 
 const hasPlaceholder = (value: string) => placeholder.test(value)
 
-/** Returns whether a name begins with a pattern's text before the first placeholder, or equals it if there is none. */
+/** Returns whether a name begins with the pattern's text before a placeholder, or equals a pattern without one. */
 function matchesPattern(name: string, pattern: string): boolean {
   return hasPlaceholder(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
 }

@@ -27,9 +27,9 @@ import type { Tools } from './tools.ts'
 
 /** The maximum number of shops that the agent visits, because shops may send it back and forth endlessly. */
 const maxShops = 3
-/** The maximum number of transfers that the agent makes because texts ask for them. */
+/** The maximum number of transfers that the agent makes because text asks for them. */
 const maxTransfers = 3
-/** The maximum number of events, such as a shipment, for which the agent follows an order. No order has that many. */
+/** The maximum number of an order's events, such as its shipment, that the agent waits for. No order has that many. */
 const maxEvents = 10
 
 interface Traits {
@@ -41,7 +41,7 @@ interface Traits {
 }
 
 /**
- * Acts as an agent that believes what it reads: it follows instructions in texts, takes the first shop with a similar
+ * Acts as an agent that believes what it reads: it follows instructions in text, takes the first shop with a similar
  * name, accepts all preselected extras, and trusts the first price that it sees.
  */
 export const gullibly = (tools: Tools, goal: Step, key: string) =>
@@ -203,7 +203,7 @@ class Reader {
     return nextShop?.attributes.name === attributes.name ? undefined : nextShop
   }
 
-  /** Starts a checkout at a shop, and starts it again if the checkout's own texts change the agent's choices. */
+  /** Starts a checkout at a shop, and starts it again if the checkout's own text changes the agent's choices. */
   async #checkoutAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, this.#traits.isMeant)
@@ -225,7 +225,7 @@ class Reader {
     if (cents > (this.#budget ?? atMost)) throw new NotDone(`It costs ${money(cents)}, which is too much.`)
   }
 
-  /** Returns the arguments of a checkout that texts can change, as a string for comparisons. */
+  /** Returns those arguments of a checkout that text can change, as a string for comparisons. */
   #changeableArguments(): string {
     return JSON.stringify([this.#payer, this.#note, this.#takesExtras])
   }

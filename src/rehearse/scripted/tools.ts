@@ -10,12 +10,12 @@ export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extend
   ? Resource<Catalogue[Key]>[]
   : Resource<Catalogue[Key]>
 
-/** An error that a tool returned. Nothing was done, unless the error is temporary, such as `bad_gateway`. */
+/** An error that a tool returned. The call had no effect, except perhaps if the error is temporary (`bad_gateway`). */
 export interface Refused {
   kind: 'refused'
   code: string
   detail: string
-  /** The argument `decision` for repeating the call; undefined if no person has to decide. */
+  /** The value of the argument `decision` when the call is repeated; undefined if no person has to decide. */
   decision: string | undefined
 }
 
@@ -38,7 +38,7 @@ export interface Tools {
   newKey(): string
 }
 
-/** The timeout of a call. It exceeds the fault `hang`, which lasts at most 2 s of real time for a scripted agent. */
+/** The timeout of a call. It is longer than the fault `hang`, which holds a scripted agent's call for at most 2 s. */
 const answerWithinMs = 10_000
 
 /**

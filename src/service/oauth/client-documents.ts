@@ -17,7 +17,7 @@ interface DocumentDependencies extends Dependencies {
 /** The error for a client metadata document that could not be read. */
 export class UnreachableDocumentError extends Error {
   override readonly name = 'UnreachableDocumentError'
-  /** The address of the document, without the parts that could contain secrets. */
+  /** The URL of the document, without the parts that could contain secrets. */
   readonly address: string
   constructor(clientId: string, reason: string) {
     super(reason)

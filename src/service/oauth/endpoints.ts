@@ -35,7 +35,7 @@ const maxBodyBytes = 16 * 1024
 
 /** The minimum number of seconds between a device's token requests (RFC 8628 section 3.2). */
 const pollSeconds = 5
-/** How many milliseconds early a device's token request is still accepted, because network delays vary. */
+/** The number of milliseconds by which a device's token request may come early, because network delays vary. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']

@@ -7,7 +7,7 @@ import { createInteractions, type Interactions } from './interactions.ts'
 import type { DevicePages } from './provider.ts'
 import { createProviders } from './providers.ts'
 
-/** The dependencies of the authorization server: those of every request, and two more. */
+/** The dependencies of the authorization server: those that every request needs, and the two below. */
 export interface OAuthDependencies extends Dependencies {
   /** Fetches applications' metadata documents and identity providers' keys, from public addresses only. */
   publicFetch: typeof globalThis.fetch

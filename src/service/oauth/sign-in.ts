@@ -70,7 +70,7 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayCheck(found.source)) return 'too_many'
-    // Unknown accounts are treated like wrong passwords, in duration and in the count of attempts, so nobody learns
+    // An attempt on an unknown account takes as long, and is counted, like one with a wrong password, so nobody learns
     // which accounts exist.
     const isRight = await matchesPassword(
       password,

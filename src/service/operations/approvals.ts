@@ -122,8 +122,8 @@ async function describeDecider({ tx, actor, operation }: Context, partyId: strin
 }
 
 /**
- * Loads a customer's approval that the caller may decide in a simulation. An agent of the caller's party must have
- * requested the payment; if an agent calls, that agent itself.
+ * Loads a customer's approval that the caller may decide in a simulation. The payment must have been requested by an
+ * agent of the caller's party; if the caller is an agent, by the caller itself.
  * @throws 404 for any other approval, 409 if the customer is self-managed.
  */
 async function loadForSimulation(context: Context, id: string): Promise<Records> {

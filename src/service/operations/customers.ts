@@ -116,8 +116,8 @@ async function loadCustomer({ tx, actor }: Context, customerId: string): Promise
 }
 
 /**
- * Renders all grants of a customer as one connection. It was created when the customer gave the first grant, and is
- * active while any grant is active.
+ * Renders all grants of a customer as one connection. The connection was created when the customer gave the
+ * first grant, and is active while any grant is active.
  */
 function customerView({ party, delegations }: CustomerRecord): CustomerResource {
   const first = delegations[0]

@@ -28,7 +28,7 @@ const createFilters = () => {
     const visible = new Set(shown.flatMap(({ section, row }) => [section, row]))
     for (const { section, row } of scenarios) {
       section.hidden = !visible.has(section)
-      // A row contains a trap and its twin, and stays visible for either of them.
+      // A table row lists a trap and its twin, and stays visible as long as either of them is shown.
       if (row) row.hidden = !visible.has(row)
     }
     for (const part of document.querySelectorAll('.scenarios tbody')) {
@@ -47,7 +47,7 @@ const createFilters = () => {
 
   filters?.removeAttribute('hidden')
   filters?.addEventListener('input', filter)
-  // Applies values that the browser restored after a navigation back.
+  // Applies the filters that the browser filled in again when the person navigated back to the page.
   filter()
   return showAll
 }
