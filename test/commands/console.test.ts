@@ -203,7 +203,7 @@ test.runIf(isDeep)('the console command exits with a one-line error if its port 
   )
 })
 
-test.runIf(isDeep)('console opens the console of a deployed API, which production requires', async () => {
+test.runIf(isDeep)('console opens the console of a deployed API; in production, it requires such an API', async () => {
   const deployed = start(['--no-open', '--json', '--base-url', 'https://payments.example'], {
     PAYMENTS_DATABASE_URL: '',
   })

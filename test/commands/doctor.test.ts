@@ -138,9 +138,9 @@ test('doctor reports whether a deployed API is reachable, accepts the key and ha
 })
 
 test.each([
-  ['an expired login without a refresh token must sign in again', {}, { is: 'BAD', says: 'has expired' }],
-  ['an expired login of an application is renewed', { proofFile: '/key' }, { is: 'note', says: 'will be renewed' }],
-])('for doctor, %s', (_, proof, { is, says }) => {
+  ['an expired login without a refresh token requires a new sign-in', {}, { is: 'BAD', says: 'has expired' }],
+  ["an application's expired login will be renewed", { proofFile: '/key' }, { is: 'note', says: 'will be renewed' }],
+])('doctor reports that %s', (_, proof, { is, says }) => {
   const login = { issuer: url, clientId: 'c', resource: url, accessToken: 't', obtainedAtMs: 0, expiresAtMs: 1 }
   const data = join(folder, home, '.local/share/payments-mcp')
   mkdirSync(data, { recursive: true })

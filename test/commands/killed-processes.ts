@@ -12,7 +12,7 @@ import { modernRequest } from '../mcp-http/hosting.ts'
 
 const secret = 'killed-processes-secret-0123456789'
 const workers = 32
-/** The amounts of each captured purchase and of its refund. Each such pair costs the wallet one cent. */
+/** The amounts, in cents, of every captured purchase and of its refund. Together, the two cost the wallet one cent. */
 const purchase = { cents: 2, refundCents: 1 }
 
 interface Counts {

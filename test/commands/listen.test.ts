@@ -144,7 +144,7 @@ test.each(
   expect({ status, stdout }).toEqual({ status: exitCode, stdout: '' })
   const lines = stderr.trim().split('\n')
   expect(lines.pop()).toContain(line)
-  // With exit code 1, the command had already started and printed which events it follows.
+  // If the exit code is 1, the command failed only after it had printed which events it follows.
   expect(lines).toEqual(exitCode === 2 ? [] : [expect.stringContaining(`after ${unknownEvent}; without --forward-to`)])
 })
 

@@ -295,7 +295,7 @@ test('setup refuses --key, and never shows the secrets in an existing file', () 
   expect(read(cursor())).toMatch(/0123456789abcdef01.*foreign-secret/s)
 })
 
-test.runIf(isDeep)('setup --http writes the address of serve, and setup alone writes the command again', () => {
+test.runIf(isDeep)('with --http, setup writes the URL of serve; without it, setup writes the command', () => {
   const { stdout } = setup('gemini', '--yes', '--http', '--port', '4123')
   expect(stdout).toContain('The server must be running')
   const path = join(home, '.gemini/settings.json')

@@ -125,8 +125,8 @@ describe('starts that cannot succeed', () => {
       2,
       /PAYMENTS_KEY .* got ak_ntl_prod_\[masked\]/,
     ],
-    ['a remote address without TLS', [], { PAYMENTS_BASE_URL: 'http://api.example' }, 2, /PAYMENTS_BASE_URL/],
-    ['production without an address', [], { PAYMENTS_ENVIRONMENT: 'production' }, 2, /PAYMENTS_BASE_URL/],
+    ['a remote URL without TLS', [], { PAYMENTS_BASE_URL: 'http://api.example' }, 2, /PAYMENTS_BASE_URL/],
+    ['production without a base URL', [], { PAYMENTS_ENVIRONMENT: 'production' }, 2, /PAYMENTS_BASE_URL/],
     [
       'a database that cannot be opened',
       ['serve'],
@@ -177,7 +177,7 @@ describe('starts that cannot succeed', () => {
       ['--sandbox-password', 'hidden-word-hidden'],
       /--sandbox-password is not read by the/,
     ],
-    ['a flag before the wrong command', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
+    ['a flag that login does not read', ['--read-only', 'true', 'login'], /--read-only is not read by login, but by/],
     ['an unknown flag', ['serve', '--prot', '1'], /unknown option '--prot' \(Did you mean --port\?\)/],
     ['a flag without its value', ['serve', '--port'], /option '--port <number>' argument missing/],
     [
@@ -206,7 +206,7 @@ describe('starts that cannot succeed', () => {
   })
 })
 
-test('each variable that serve does not read is reported in one line, and serve starts', async () => {
+test('each PAYMENTS_ variable that serve does not read is reported in one line, and serve starts anyway', async () => {
   const wrongEnv = {
     PAYMENTS_PROT: '1',
     PAYMENTS_BASE_URL: 'https://x.example',

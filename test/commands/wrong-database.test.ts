@@ -107,7 +107,7 @@ describe('the command init', () => {
     [['--email', 'ada@example.com', 'world.yaml'], 'production', /got "world\.yaml"; it accepts no file name/],
     [['--email', 'ada@example.com'], 'foreign', /another program/],
   ]
-  test.each(sampleOf(refused, 5))('init --production fails with %j on a %s database', (args, database, line) => {
+  test.each(sampleOf(refused, 5))('init --production with %j fails on a %s database', (args, database, line) => {
     const { status, stdout, stderr } = run(['init', '--production', ...args], database)
     expect(stderr).toMatch(line)
     expect(stderr.trimEnd()).not.toContain('\n')

@@ -194,7 +194,7 @@ describe('the configuration', () => {
     expect(() => load({}, { port: '' })).toThrow(ConfigError)
   })
 
-  it('the first settings have the documented variables and flags', () => {
+  it('the first three settings have the documented variables and flags', () => {
     expect(settings.map(({ variable, flag }) => [variable, flag]).slice(0, 3)).toEqual([
       ['PAYMENTS_ENVIRONMENT', '--environment'],
       ['PAYMENTS_BASE_URL', '--base-url'],

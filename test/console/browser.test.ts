@@ -48,7 +48,7 @@ test('a new run appears in the list, and a new call in the timeline of its run, 
   await context.close()
 })
 
-test('a read moves into the row of its tool call when the call arrives, and later reads are added there', async () => {
+test('a read moves into the row of its tool call as soon as the page shows the call, and later reads are added there', async () => {
   const sent = { instanceId: 'reading', headers: { 'X-MCP-Tool-Call-Id': 'one' } }
   await site.world.get('/whoami', { instanceId: 'reading' })
   const [entry] = await entriesOf(site.world, 'reading')

@@ -18,8 +18,8 @@ export const histories = fc.array(
     run: fc.constantFrom(0, 0, 0, 1),
     pick: fc.nat(),
     /**
-     * The amount of a payment in cents. Card limits and purchases use half of it. In this range, some purchases exceed
-     * their card's limit, and some payments need approval.
+     * The amount of a payment in cents. Card limits and purchases are half as large. In this range, some purchases
+     * exceed their card's limit, and some payments need approval.
      */
     amount: fc.integer({ min: 100, max: 3000 }),
     merchant: fc.constantFrom('Books', 'BOOKS', 'Bo\u202eoks | <b>', 'Books '),
@@ -130,7 +130,7 @@ async function changePurchase({ runs, pick, call }: ActionContext, action: strin
 /** Sends a request outside all runs, as the account's owner, a payer or a bank. */
 async function sendOutsideRuns({ on: { world } }: ActionContext, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
-  // Reading the status marks a refusal as expected.
+  // A refusal is acceptable here. If nothing read its status, it would make the test fail.
   void answer.status
   return answer
 }
@@ -170,7 +170,7 @@ const actions: Record<Action['name'], (context: ActionContext) => Promise<void>>
     const same = { idempotencyKey: `repeat ${records.name} ${records.calls}` }
     const first = await call('/agent-cards', card, same)
     const second = await call('/agent-cards', card, same)
-    if (first.status >= 300 || second.text !== first.text) throw new Error(`No replay: ${first.text} ${second.text}`)
+    if (first.status >= 300 || second.text !== first.text) throw new Error(`Not replayed: ${first.text} ${second.text}`)
     records.cards.push(first.json.data.id)
     records.replays++
   },

@@ -81,7 +81,7 @@ onEachDatabase('records in the console', (database) => {
       const { text } = await owner.open(path)
       const [, main = ''] = text.split('<main')
       for (const [, id = ''] of main.matchAll(/href="\/console\/records\/([^"?#]+)/g)) shown.add(id)
-      // Ids in text for copying are not links, nor is the record's own id at the top of its page.
+      // Ids in text that is meant to be copied are not links, nor is the record's own id at the top of its page.
       const plain = main
         .replace(/<a [^>]*>[\s\S]*?<\/a>/g, '')
         .replace(/<code id="(?:record-id|support-|curl-)[\s\S]*?<\/code>/g, '')

@@ -187,7 +187,7 @@ test('visible content keeps its position when a redraw adds content above it', a
   await context.close()
 })
 
-/** A script that redraws a form with the hidden value `sent`, and returns whether the form's button was reused. */
+/** A script that redraws a form, sets its hidden field to `sent`, and returns whether the form's button was reused. */
 const keepsButton = `async (sent) => {
   const { redraw } = await import('/scripts/redraw.js')
   const append = (into, value) => {
@@ -230,7 +230,7 @@ const { drawn } = fc.letrec<{ drawn: Drawn }>((tie) => ({
   }),
 }))
 
-/** A script that redraws the first element of each pair to match the second, and returns the pairs that failed. */
+/** A script that redraws the first element of each pair to match the second, and returns the pairs that differ. */
 const redrawPairs = `async (pairs) => {
   const { redraw } = await import('/scripts/redraw.js')
   const append = (into, { tag, id, href, text, children }) => {

@@ -169,7 +169,7 @@ onEachDatabase('the figures of run reports', (database) => {
     return report
   }
 
-  test("the figures match the API's records and the ledger, and those not taken from run entries survive the entries' deletion", async () => {
+  test("the figures match the API's records and the ledger; deleting the run entries changes only the figures that come from these entries", async () => {
     await fc.assert(
       fc.asyncProperty(histories, async (actions) => {
         count++

@@ -124,7 +124,7 @@ onEachDatabase('the list of runs', (database) => {
     expect(await textAt(`/console?agent=nobody&from=${at(15)}`)).toContain('No runs match')
   })
 
-  test('the oldest totals of runs per minute can be deleted, and a reset deletes all of them', async () => {
+  test('the oldest per-minute totals of runs can be deleted, and a reset deletes all such totals', async () => {
     const { world } = site
     const minutes = async () => (await readAllTables(world.store)).get('runMinutes') ?? []
     await world.service.runLog.flush()

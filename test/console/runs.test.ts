@@ -186,7 +186,7 @@ onEachDatabase('runs in the console', (database) => {
       expect(found).toEqual([first.id])
       expect(pages).toBe(query.includes('outcome') ? 1 : 2)
     }
-    // The fragment that the script adds marks a gap only if it is full, and the search ended before that.
+    // A fragment marks a gap only if it is full. This search ended before the fragment was full.
     expect(await textAt(`${path}?agent=${agentId}&newest=1&fragment=1`)).not.toContain('data-gap')
     expect(entriesIn(await textAt(`${path}?order=oldest&agent=${agentId}`))).toEqual([first.id])
   })
@@ -196,7 +196,7 @@ onEachDatabase('runs in the console', (database) => {
     const instanceId = 'over days'
     await world.authorize(await world.issueCard({}, { instanceId }), 1200, { instanceId })
     const sent = { key: world.apiKey, instanceId }
-    // This move of the clock expires the hold, at a time before the clock's new time.
+    // When the clock is moved, the hold expires. The time of expiry lies between the clock's old and new times.
     await world.post('/simulations/clock/advance', { seconds: 40 * 86_400 }, sent)
     await world.service.runLog.flush()
     await world.get('/wallets', sent)

@@ -165,17 +165,20 @@ test('untrusted names appear as plain text that neither overflows the page nor r
   await context.close()
 })
 
-test.each(['light', 'dark'] as const)('the %s sandbox page has contrast and fits a phone', async (colorScheme) => {
-  await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
-  const { page, context, complaints } = await open({ colorScheme })
-  await page.locator('details').evaluateAll((all) => {
-    for (const it of all) it.setAttribute('open', '')
-  })
-  await expectContrast(page)
-  await shoot(page, `console-sandbox-${colorScheme}`)
-  await page.setViewportSize({ width: 360, height: 740 })
-  await waitUntilPageFits(page)
-  await shoot(page, `console-sandbox-${colorScheme}-phone`)
-  expect(complaints).toEqual([])
-  await context.close()
-})
+test.each(['light', 'dark'] as const)(
+  'in %s mode, the sandbox page has enough contrast and fits on a phone',
+  async (colorScheme) => {
+    await site.world.authorize(await site.world.issueCard({ maximumAmount: 700 }), 400)
+    const { page, context, complaints } = await open({ colorScheme })
+    await page.locator('details').evaluateAll((all) => {
+      for (const it of all) it.setAttribute('open', '')
+    })
+    await expectContrast(page)
+    await shoot(page, `console-sandbox-${colorScheme}`)
+    await page.setViewportSize({ width: 360, height: 740 })
+    await waitUntilPageFits(page)
+    await shoot(page, `console-sandbox-${colorScheme}-phone`)
+    expect(complaints).toEqual([])
+    await context.close()
+  },
+)

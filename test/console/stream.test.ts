@@ -66,7 +66,7 @@ onEachDatabase('the stream of changes to the console', (database) => {
     await reader.cancel()
   })
 
-  test('the stream of the money page contains its wallets and lists, but only a version of the pending decisions', async () => {
+  test('the stream of the money page sends its wallets and lists as HTML, but only a version hash of its pending decisions', async () => {
     const { world, owner } = site
     const visitor = await site.visitor(owner)
     const reader = await watch('money')

@@ -55,7 +55,7 @@ onEachDatabase('the section "What the model saw" of an entry', (database) => {
     expect(compared).toBe(calls.length)
   })
 
-  test('the section is missing for a REST call, and a tool result with a card number is shown as unknown', async () => {
+  test('the page of a REST call has no section “What the model saw”, and a tool result with a card number is shown as unknown', async () => {
     const cardId = await site.world.issueCard({}, { instanceId: 'over REST' })
     const [{ open }] = hosts
     const { host, close } = await connectHost(site.world, open, { cardDetails: 'reveal' })

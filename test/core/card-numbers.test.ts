@@ -30,7 +30,7 @@ describe('card numbers in a text', () => {
   })
 })
 
-it('every decimal digit of Unicode has its value', () => {
+it('digitValue returns the value of every decimal digit in Unicode', () => {
   const digits: string[] = []
   for (let code = 0; code <= 0x10ffff; code++) {
     const character = String.fromCodePoint(code)

@@ -13,7 +13,7 @@ test.each([
   ['http://localhost.example', false],
   ['http://127.0.0.1.example', false],
   ['http://[::2]', false],
-])('URL settings, origin checks and isLoopback agree whether %s is local: %s', (address, expected) => {
+])('%s is local: %s, according to isLoopback, the URL settings and the origin checks alike', (address, expected) => {
   expect(isLoopback(address)).toBe(expected)
   expect(parseBaseUrl(address) !== undefined).toBe(expected)
   expect(isAllowedOrigin(address, [])).toBe(expected)
