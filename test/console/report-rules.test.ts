@@ -34,5 +34,8 @@ test('a section of a report shows at most 500 rows, and states how many more the
     rows: Array.from({ length: count }, (_, at) => [String(at)]),
   })
   expect(readableRows(section(500))).toStrictEqual({ visibleRows: section(500).rows, more: undefined })
-  expect(readableRows(section(502))).toStrictEqual({ visibleRows: section(500).rows, more: '2 more are in the JSON.' })
+  expect(readableRows(section(502))).toStrictEqual({
+    visibleRows: section(500).rows,
+    more: '2 more rows are in the JSON file.',
+  })
 })

@@ -90,7 +90,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
   }
 }
 
-/** The event that each answer records, and the name of its operation in the activity log. */
+/** For each answer, the event to record, and the operation's name in the activity log. */
 const recordsByAnswer = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },
@@ -142,7 +142,7 @@ async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments 
   }
 }
 
-/** Returns the id of the party for which the call acts; undefined if its arguments contain none. */
+/** Returns the id of the party for which the call acts; undefined if the call's arguments contain no such id. */
 const customerOf = ({ arguments: callArguments }: HeldCall) =>
   [callArguments.customerPartyId, callArguments.partyId].find(
     (party): party is string => typeof party === 'string' && party !== '',

@@ -34,7 +34,7 @@ ${after}`
 /** The message for a person whose answer came too late. */
 export const lateWords = 'This request was already decided or has expired. Your answer had no effect.'
 
-/** Renders the form for a decision. In a session that must not agree, its only button is No. */
+/** Renders the form for a decision. If the session is not permitted to agree, the only button is No. */
 export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
   return html`${mayAgree ? '' : askForProof('agree', action)}
 <form method="post" action="${action}">

@@ -25,8 +25,8 @@ export async function proveSession(c: Context, pages: PageDependencies): Promise
 }
 
 /**
- * Returns the client's address, and the cookie that identifies the browser even after the user signs out. Wrong
- * passwords are counted by this cookie if the user has signed in here before, otherwise by the address.
+ * Returns the client's IP address, and the cookie that identifies the browser even after the user signs out. Wrong
+ * passwords are counted per cookie if the user has signed in with this browser before, otherwise per IP address.
  */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }

@@ -3,8 +3,8 @@ import { Tries } from '../../../core/tries.ts'
 import { declinesPauseMs, tooManyTries } from '../../rules/checkout-tries.ts'
 
 /**
- * The maximum number of declined cards from one address within `declinesWaitMs`. It is high because all payers in a
- * company or phone network may share an address, and some of them mistype their card details.
+ * The maximum number of declined cards from one IP address within `declinesPauseMs`. It is high because all payers in
+ * a company or phone network may share an address, and some of them mistype their card details.
  */
 export const maxDeclinesPerAddress = 30
 

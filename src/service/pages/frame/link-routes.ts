@@ -25,7 +25,7 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
     refuse: (c: Context): Answer => refusalPage(c, 400, 'The form is too long.'),
     /**
      * Returns the fields of a form that was sent from this site and whose `decision` is one of `decisions`. Otherwise,
-     * returns the response that refuses the request. `problem` is its text if the decision is not one of them.
+     * returns a response that refuses the request. If the decision is not one of `decisions`, it shows `problem`.
      */
     sentForm: async (
       c: Context,

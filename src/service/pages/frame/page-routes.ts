@@ -43,8 +43,8 @@ export type Serve<Pages> = <Route extends PageRoute>(
 
 /**
  * Returns a function that mounts the routes of pages. A route is a key of `pageNeeds`, which says whether the route
- * needs a session or proof. The handler runs only for a person who has it. If the route needs a secret, the handler
- * itself checks the secret.
+ * needs a session or proof. The handler runs only for a person who has what the route needs. If the route needs a
+ * secret, the handler itself checks the secret.
  */
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,

@@ -7,7 +7,7 @@ import { formPage } from './form-page.ts'
 export const oneClickWords = 'You signed in with one click, as any program on this computer can.'
 
 /** Instructions for people at the sandbox's machine on how to prove that they are not a program. */
-export const howToProve = html`Use the email and the password that the sandbox printed when it was started (to choose your own password, set <code>PAYMENTS_SANDBOX_PASSWORD</code>), or run <code>payments-mcp console</code> (<code>npm run console</code> in a checkout), which opens a one-time link.`
+export const howToProve = html`Use the email and the password that the sandbox printed when it was started (to choose your own password, set <code>PAYMENTS_SANDBOX_PASSWORD</code>), or run <code>payments-mcp console</code> (<code>npm run console</code> in a clone of the repository), which opens a one-time link.`
 
 /**
  * Renders a link to the password form, which replaces the buttons that need proof. After signing in, the person comes

@@ -15,7 +15,7 @@ interface HomeDependencies extends PageDependencies {
   about: About
 }
 
-/** Mounts the root address, which returns a page to a browser and JSON with links to a program. */
+/** Mounts the root address. A browser gets a page; any other program gets JSON that contains links. */
 export function mountHome(app: Hono, pages: HomeDependencies): void {
   pageRoutes(
     app,
@@ -31,7 +31,7 @@ const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'a
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // The result is not used. If the database is down, the read fails, and the home page reports it as other pages do.
+  // This read only checks the database. If it fails, the home page shows the same error as other pages.
   await movedClock(store)
   const hostId = c.req.query('host')
   const page = homePage({

@@ -30,9 +30,9 @@ export interface ShownInvitation {
   role: 'ADMIN' | 'MEMBER'
   /** The email address that was invited. The person who joins will sign in with it. */
   email: string
-  /** Whether the address of a pending invitation already belongs to a user, who cannot join a second party. */
+  /** Whether the email of a pending invitation already belongs to a user, who cannot join a second party. */
   isTaken: boolean
-  /** Whether the visitor may decline. If the address belongs to a user of a self-managed party, only that user may. */
+  /** Whether the visitor may decline. If the email belongs to a user of a self-managed party, only that user may. */
   mayDecline: boolean
   /** A token that the form sends back. It is valid only while the invitation is unchanged. */
   formToken: string
@@ -46,7 +46,7 @@ export type Outcome = 'joined' | 'declined' | 'stale'
 
 /**
  * The operations of the page where an invited person joins or declines. To join, a visitor needs no credential but the
- * secret token in the page's address.
+ * secret token in the page's URL.
  */
 export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<ShownInvitation | undefined>
@@ -57,8 +57,8 @@ export interface PartyInvitationPages {
   isShown(token: string, formToken: string): Promise<boolean>
   /**
    * Accepts an invitation.
-   * @throws 403 if the form is not from this page or the party is stopped; 409 if the invitation has expired or the
-   * address already belongs to a user.
+   * @throws 403 if the form is not from this page or the party is stopped; 409 if the invitation has expired or its
+   * email address already belongs to a user.
    */
   accept(token: string, formToken: string, newMember: NewMember): Promise<Outcome | undefined>
   /** Declines an invitation. @throws 403 if the form is not from this page, or the visitor may not decline. */

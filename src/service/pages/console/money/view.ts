@@ -52,8 +52,8 @@ export interface MoneyPageData extends WalletOverview {
   hasMoreSubscriptions: boolean
   owner: ListOwner
   /**
-   * The address of the live part with the lists. If one list does not show its first page, the address contains its
-   * cursor.
+   * The address of the live part with the lists. If one list does not show its first page, the address contains that
+   * list's cursor.
    */
   lists: string
   cards: ResourceList<CardAttributes>

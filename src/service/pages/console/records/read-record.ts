@@ -50,7 +50,7 @@ export interface RecordDetails {
   noun: string | null
   /** The record as the API returns it to the user now, with secrets masked; null if the API cannot read it. */
   now: string | null
-  /** The email address or phone number of a payment's recipient who had no party; null otherwise. */
+  /** For a payment to somebody who had no party, that person's email address or phone number; otherwise null. */
   payee: string | null
   /** The ids of other records that appear in this record's activity. */
   related: readonly string[]
@@ -73,7 +73,10 @@ const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 
 export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
-    /** Returns the address of a run with the id or instance id `sought`, or of an entry with that id or request id. */
+    /**
+     * Returns the address of the entry whose id or request id is `sought`. If there is none, returns the address of the
+     * run whose id or instance id is `sought`.
+     */
     findAddress: (partyId: string, sought: string): Promise<string | undefined> =>
       store.read(async (tx) => {
         const entry = (await entryOfRequest(tx, partyId, sought)) ?? (await findRunEntry(tx, partyId, sought))

@@ -105,7 +105,7 @@ function figures(attributes: Attributes, payee: string | null): Html {
 
 const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
 
-/** Renders a link to the special page for this kind of record or for its shop, if there is one. */
+/** Renders a link to the special page for records of this kind, or to the page of the record's shop, if any. */
 function specialPageLink(id: string, { shopId }: Attributes): Html {
   if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
   if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`

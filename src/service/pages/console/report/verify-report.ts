@@ -32,7 +32,7 @@ const failBroken = (what: string): never => {
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
 
-/** The maximum number of characters around the data. Real reports stay far below both limits. */
+/** The maximum number of characters around the data. Real reports stay far below this limit and the next one. */
 const maxOtherCharacters = 64 * 1024 * 1024
 /** The maximum number of characters in the data before the chain. */
 const maxDataCharacters = 256 * 1024 * 1024
@@ -68,7 +68,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
     isFirst = false
     if (part === 'before' && line === dataBegins) part = 'head'
     if (part === 'head') {
-      if (!written.add(line)) failBroken('the data before the chain is longer than in any report')
+      if (!written.add(line)) failBroken('the data before the chain is longer than in any real report')
       if (line !== chainBegins) continue
       head = readHead(written.lines)
       chain = new Chain(head)
@@ -78,7 +78,7 @@ async function verify(lines: AsyncIterable<string>): Promise<Verified> {
       else chain?.take(line)
     } else if (!outside.add(line)) {
       if (part === 'before') return { result: 'no report' }
-      failBroken('the text around the data is longer than in any report')
+      failBroken('the text around the data is longer than in any real report')
     }
   }
   if (part === 'before') return { result: 'no report' }
@@ -143,7 +143,7 @@ function parsedHead(written: readonly string[]): Head {
 async function checkShown(head: Head, outside: readonly string[]): Promise<void> {
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
-    // This version may be unable to generate the text of a report from another version.
+    // This version of the program may be unable to generate the text of a report that another version made.
     const { before, after } = await partsAround(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue

@@ -42,7 +42,7 @@ export function sectionsOf(report: RunReport, madeAt: string): Section[] {
   return [run(report, madeAt), ...moneyParts(report), ...peopleParts(report), ...troubleParts(report), chain(report)]
 }
 
-/** Returns the notes at the top of a report about the parts of the run that it does not cover. */
+/** Returns the notes at the top of a report. They state which parts of the run the report does not cover. */
 export function missingParts({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
@@ -69,7 +69,7 @@ function run(report: RunReport, madeAt: string): Section {
       ['Run', report.runId],
       ['Environment', environments[report.environment]],
       ['Instance id', foreignCell(report.instanceId, 'none')],
-      ['Agent', agent === null ? 'none: a user or an API key' : foreignCell(agent.name, agent.id)],
+      ['Agent', agent === null ? 'none (called by a user or with an API key)' : foreignCell(agent.name, agent.id)],
       ['Program', foreignCell(host, 'unknown')],
       ['From', moment(report.from)],
       ['To', moment(report.to)],
@@ -196,7 +196,7 @@ function paymentParts({ payments, requests, subscriptions, customers }: RunRepor
     {
       id: 'customers',
       title: 'For customers',
-      note: 'Calls made in customers’ accounts. Only the customers can see the resulting records. The totals of this report leave them out.',
+      note: 'Calls made in customers’ accounts. Only the customers can see the resulting records. The totals of this report do not include these calls.',
       none: 'No calls for customers.',
       columns: ['Customer', 'Done', 'Refused', 'Cards', 'Intended', 'Payments', 'Amount'],
       amounts: [1, 2, 3, 4, 5, 6],
@@ -278,5 +278,5 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
 /** Returns the rows to show, and a note that states how many rows are left out. */
 export function readableRows({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
   if (rows.length <= maxRows) return { visibleRows: rows, more: undefined }
-  return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more are in the JSON.` }
+  return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more rows are in the JSON file.` }
 }

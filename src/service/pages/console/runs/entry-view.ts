@@ -19,7 +19,7 @@ interface EntryShown {
   entry: EntryOpened
   publicUrl: string
   nowMs: number
-  /** The shop of the entry's order. */
+  /** The id of the shop where the entry's order was placed; null if there is none. */
   shopId: string | null
   /** Whether to show the section with the result that the model saw. Only tool calls have one. */
   isToolCall: boolean
@@ -192,7 +192,7 @@ function toolResultPart({ isToolCall, toolResult }: EntryShown): Html {
 <pre class="wrapped" tabindex="0" aria-label="The text of the result"><code>${withLinkedIds(escaped(text))}</code></pre>
 ${next === null ? '' : html`<p><strong>Next step:</strong> <bdi>${sentence(next)}</bdi></p>`}
 ${structuredContent === null ? '' : html`<details open><summary>Structured content</summary><pre tabindex="0" aria-label="Structured content, JSON"><code>${withLinkedIds(readableJson(structuredContent))}</code></pre></details>`}
-<p class="aside">Derived from the masked answer, as for a connection that offers all tools. Remarks that the MCP server added, such as those on a low balance or ignored arguments, are not recorded.</p></section>`
+<p class="aside">Derived from the masked answer, on the assumption that the connection offers all tools. Remarks that the MCP server added, such as those on a low balance or ignored arguments, are not recorded.</p></section>`
 }
 
 function curlPart({ entry, publicUrl }: EntryShown): Html {

@@ -6,8 +6,8 @@ type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 /**
- * The smallest clock jump to show. A smaller difference may come only from a busy database that delayed the recording
- * of an entry.
+ * The smallest clock jump to show. A smaller difference may not be a jump at all: a busy database can delay the
+ * recording of an entry.
  */
 const jumpMs = 5 * minuteMs
 

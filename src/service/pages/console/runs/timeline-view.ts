@@ -52,7 +52,7 @@ export const factsAddress = (runId: string) => `/console/runs/${runId}?part=fact
 /** Renders the live part with the run's agent, program and figures. */
 export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs }: RunSeen, nowMs: number): Html {
   return html`<dl class="figures">
-<div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None: an API key or a user' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
+<div><dt>Agent</dt><dd><bdi>${agentName === null ? 'None (called by a user or with an API key)' : foreignName(agentName, 'An agent without a name')}</bdi></dd></div>
 <div><dt>Program</dt><dd><bdi>${host === null ? 'Unknown' : foreignName(host, 'Unknown')}</bdi></dd></div>
 <div><dt>Calls</dt><dd>${calls}${refused > 0 ? html`, <span class="problem">${refused} failed</span>` : ''}</dd></div>
 <div><dt>From</dt><dd>${clockText(firstAtMs, nowMs)} UTC</dd></div>
@@ -60,7 +60,7 @@ export function factsPart({ agentName, host, calls, refused, firstAtMs, lastAtMs
 </dl>`
 }
 
-/** Renders the entries that the script adds at the top or the bottom. */
+/** Renders the entries that the script adds at the top or the bottom of the list. */
 export function timelinePart(
   state: Pick<TimelineShown, 'run' | 'entries' | 'onward' | 'isOldestFirst' | 'nowMs'>,
 ): Html {

@@ -17,8 +17,8 @@ export interface FormRequest {
 type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
 /**
- * Creates a form that moves the clock forward from its offset at the time when the page was rendered. Therefore,
- * submitting the form twice moves the clock only once.
+ * Creates a form that moves the clock forward by `ms`. The starting point is the clock's offset when the page was
+ * rendered, so submitting the form twice moves the clock only once.
  */
 const advanceBy =
   (ms: number): Form =>

@@ -49,8 +49,8 @@ const nameText = (text: string | null) => foreignName(text ?? '', 'without a des
 const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${nameText(description)}`
 
 /**
- * Returns the name of a subscription's next event. If the subscription is pending, its checkout expires. If it needs
- * attention, its next payment is missed.
+ * Returns the name of a subscription's next event. For a pending subscription, that is the expiration of its checkout.
+ * For one that needs attention, it is a missed payment.
  */
 const subscriptionHappens = ({ status }: RecordAttributes) =>
   status === 'pending'

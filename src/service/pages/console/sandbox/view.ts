@@ -104,7 +104,7 @@ ${form('save', token, html`<label>Name <input name="name" required maxlength="64
 ${livePart('sandbox', partAddress('snapshots'), snapshotsPart({ faults, snapshots }, token), versionOf(snapshots))}</section>
 <section aria-labelledby="reset"><h2 id="reset">Reset</h2>
 <p>Returns the sandbox, including its clock, to its initial state.</p>
-<details><summary>Reset…</summary><p>Deletes all runs, cards, purchases and payments created since then, for every user. Sign-ins, connections and snapshots stay. The world’s ids and keys keep working.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
+<details><summary>Reset…</summary><p>Deletes all runs, and all cards, purchases and payments that are not part of the initial state, for every user. Sign-ins, connections and snapshots stay. The world’s ids and keys keep working.</p>${form('reset', token, html`<button type="submit" class="danger">Reset the sandbox</button>`)}</details></section>
 </div>`
 }
 

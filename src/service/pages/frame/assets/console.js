@@ -103,7 +103,7 @@ async function fetchNewer(list) {
 }
 
 /**
- * Adds the newer ones of the fetched entries to a list.
+ * Adds to a list those fetched entries that are newer than its first entry.
  * @param {HTMLElement} list
  * @param {string} text
  */
@@ -368,7 +368,7 @@ document.addEventListener('pointerup', (event) => {
   location.assign(address)
 })
 
-// Texts such as "2 min ago" become outdated even if the data does not change.
+// Relative times such as "2 min ago" become outdated even if the data does not change.
 setInterval(() => {
   for (const part of parts) if (part.dataset.live === 'runs') refreshSoon(part, 0)
 }, 60_000)

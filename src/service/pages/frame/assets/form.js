@@ -27,7 +27,7 @@ const payerKey = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =
 addEventListener('message', receive)
 
 /**
- * Receives the client secret and the channel for results from the embedding page. Ignores all later messages.
+ * Receives, from the embedding page, the client secret and the channel for results. Ignores all later messages.
  * @param {MessageEvent} event
  */
 function receive({ source, origin, data, ports }) {
