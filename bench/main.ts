@@ -42,7 +42,7 @@ const help = `npm run bench -- [--only NAME]… [--rows NUMBER] [--data FOLDER]
 Compares this package with other programs on the same machine. All measurements together take about an hour.
 
   --only NAME    one of ${names.join(', ')}; may be repeated
-  --rows NUMBER  the number of rows in the large database of growth (default 1000000)
+  --rows NUMBER  the number of rows in the large database that "growth" measures (default 1000000)
   --data FOLDER  the folder in which growth keeps its SQLite databases, to use them again the next time
   --help         prints this text`
 
@@ -74,7 +74,9 @@ async function bench(): Promise<void> {
     const { marked, notes } = explainMisses(rows)
     console.log([tableText(marked), ...notes].join('\n'))
   }
-  console.log('\nFigures are medians of all rounds (lowest–highest); ratios are medians of the ratios per round.')
+  console.log(
+    '\nEach figure is the median of all rounds (lowest–highest), each ratio the median of the ratios of the rounds.',
+  )
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s`)
 }
 

@@ -36,7 +36,7 @@ export function summaryMarkdown(results: Results): string {
     .concat('\n')
 }
 
-/** Writes a table with the three shares of the rehearsed agent and of each trivial agent. */
+/** Returns a table of how often the rehearsed agent and each trivial agent passed, did right and told the truth. */
 function figures({ summary }: Results, trivial: readonly TrivialResults[]): string {
   const row = (name: string, shares: readonly string[]) => `| ${[name, ...shares].join(' | ')} |`
   const { passed, didRight, toldTruth } = summary
@@ -69,7 +69,9 @@ function counts({ summary }: Results): string {
     `- Clutter, such as abandoned carts: ${clutter}`,
     `- Calls: ${calls}`,
     ...(usage === undefined ? [] : [`- Model: ${escapeText(usageWords(usage))}`]),
-    ...(grader === undefined ? [] : [`- Answers on which the grader agrees: ${grader.agreed} of ${grader.of}`]),
+    ...(grader === undefined
+      ? []
+      : [`- Answers on which the grader agrees with the built-in judgment: ${grader.agreed} of ${grader.of}`]),
   ].join('\n')
 }
 
@@ -121,7 +123,7 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
 const maxReasons = 3
 const maxTextLength = 300
 
-/** Masks and escapes foreign text for one line of Markdown, so that it cannot become markup, a formula or a link. */
+/** Masks and escapes untrusted text for one line of Markdown, so that it cannot become markup, a formula or a link. */
 function escapeText(foreign: string): string {
   return foreignName(withoutSecrets(foreign), '', maxTextLength).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

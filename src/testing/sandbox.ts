@@ -45,7 +45,7 @@ export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
 }
 
 /**
- * Bearer credentials of the sandbox. Reading a credential whose secret is unknown throws an `Error` with the reason.
+ * Bearer credentials of the sandbox. Reading a credential throws an `Error` if the sandbox does not know its secret.
  */
 export interface SandboxKeys {
   /** The API key of the world's first party, `sk_ntl_sandbox_…`. */

@@ -15,19 +15,22 @@ const Product = z.strictObject({
   description: ShopText.describe('The description that the shop shows'),
   price: RequestedCents.describe('The price in cents before the checkout'),
   checkoutPrice: RequestedCents.optional().describe('The price in cents at the checkout. Default: price'),
-  available: z.boolean().default(true).describe('false: the shop finds it out of stock after the card is authorized'),
+  available: z
+    .boolean()
+    .default(true)
+    .describe('false: after the card is authorized, the shop discovers that it has none left'),
   hidden: ShopText.optional().describe("Text in the page's HTML that people cannot see"),
 })
 
-/** An extra that the shop adds to a cart. */
+/** An extra that the shop offers at the checkout, possibly already selected. */
 const Extra = z.strictObject({
   id: Slug.describe('Its id'),
-  name: Text(200).describe('Its name, which also tells the buyer about later charges'),
+  name: Text(200).describe('Its name, which must also mention later charges, because buyers see no other text'),
   price: CentsOrZero.describe('The price in cents'),
   ticked: z.boolean().default(false).describe('Whether it is selected by default'),
   subscription: z
     .strictObject({
-      amount: RequestedCents.describe('The cents of each charge'),
+      amount: RequestedCents.describe('The amount of each charge, in cents'),
       afterSeconds: Seconds.describe('Seconds until the first charge'),
     })
     .optional()
@@ -40,7 +43,7 @@ export const ShopDefinition = z.strictObject({
   name: Text(100).describe('Its name, which is also the merchant name on cards'),
   about: ShopText.describe('How it describes itself'),
   products: z.array(Product).min(1).max(50).describe('Its products'),
-  extras: z.array(Extra).max(10).default([]).describe('Extras that it adds to a cart'),
+  extras: z.array(Extra).max(10).default([]).describe('Extras that it offers at the checkout'),
   prices: z
     .strictObject({
       taxPercent: z.number().min(0).max(100).default(0).describe('Tax on products and extras, in percent'),

@@ -57,17 +57,17 @@ faults:
       'payments-mcp: PAYMENTS_FAULTS (--faults) got "wrong.yaml", which cannot be used:',
       'wrong.yaml:3:7 faults[0].operation got "issue_agent_crad"; it accepts the name of an operation, or * (did you mean issue_agent_card?).',
       'wrong.yaml:4:5 faults[1].operation is missing: a rule needs an operation (a name, or *), a path or both.',
-      'wrong.yaml:5:5 faults[2].code is required for the fault error: an error code such as rate_limited.',
-      'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is only for the fault error; omit it for slow.',
-      'wrong.yaml:7:7 faults[4].id got "a"; it accepts a different name: an earlier rule in the file is named a.',
-      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts one that suits create_payment: stale is only for operations that read data.',
-      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts one that does not manage the sandbox: no rule can make clear_sandbox_faults fail.',
+      'wrong.yaml:5:5 faults[2].code is required for the fault "error": an error code such as rate_limited.',
+      'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is only for the fault "error"; leave it out for "slow".',
+      'wrong.yaml:7:7 faults[4].id got "a"; it accepts a new name: an earlier rule in the file already has the id "a".',
+      'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts a fault that applies to create_payment: "stale" applies only to operations that read data.',
+      'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts an operation that does not manage the sandbox: no rule can make clear_sandbox_faults fail.',
       '',
     ])
   },
 )
 
-test('over stdio, a fault file makes a call fail after its effect; the advised repeat returns the result', async () => {
+test('over stdio, a fault file makes a call fail after it took effect, and repeating the call as the error advises returns the result', async () => {
   const rule = { id: 'paid', operation: 'issue_agent_card', path: '/mcp', fault: 'effect_then_503', when: { nth: 2 } }
   const path = await writeRules('good.json', JSON.stringify({ faults: [rule] }))
   const env = environment({ PAYMENTS_FAULTS: path, PAYMENTS_TOOLSETS: 'all' })

@@ -8,15 +8,23 @@ import { created, ok, type Payer, payer } from './payer.ts'
 
 describe('exceeded limits', () => {
   test.each([
-    ['none if there are no limits', {}, []],
-    ['none if all limits are null', { perTransaction: null, perDay: null, perMonth: null }, []],
-    ['none if the amount exactly reaches them', { perTransaction: 100, perDay: 150, perMonth: 350 }, []],
-    ['a limit of zero', { perTransaction: 0 }, [['perTransactionAmount', 0, 100]]],
-    ['only the limit per transaction', { perTransaction: 99, perDay: 150 }, [['perTransactionAmount', 99, 100]]],
-    ['only the limit per day', { perTransaction: 100, perDay: 149 }, [['dailyAmount', 149, 150]]],
-    ['only the limit per month', { perMonth: 349 }, [['monthlyAmount', 349, 350]]],
+    ['without limits, an amount exceeds nothing', {}, []],
+    ['if all limits are null, an amount exceeds nothing', { perTransaction: null, perDay: null, perMonth: null }, []],
     [
-      'all three limits',
+      'an amount that exactly reaches the limits does not exceed them',
+      { perTransaction: 100, perDay: 150, perMonth: 350 },
+      [],
+    ],
+    ['any amount exceeds a limit of zero', { perTransaction: 0 }, [['perTransactionAmount', 0, 100]]],
+    [
+      'an amount can exceed only the limit per transaction',
+      { perTransaction: 99, perDay: 150 },
+      [['perTransactionAmount', 99, 100]],
+    ],
+    ['an amount can exceed only the limit per day', { perTransaction: 100, perDay: 149 }, [['dailyAmount', 149, 150]]],
+    ['an amount can exceed only the limit per month', { perMonth: 349 }, [['monthlyAmount', 349, 350]]],
+    [
+      'an amount can exceed all three limits',
       { perTransaction: 1, perDay: 2, perMonth: 3 },
       [
         ['perTransactionAmount', 1, 100],
@@ -24,7 +32,7 @@ describe('exceeded limits', () => {
         ['monthlyAmount', 3, 350],
       ],
     ],
-  ] as const)('the limits that an amount exceeds: %s', (_, limits, expected) => {
+  ] as const)('%s', (_, limits, expected) => {
     const hit = limitsHit(limits, 100, { dayCents: 50, monthCents: 250 })
     expect(hit.map(({ limitType, limitAmount, actualAmount }) => [limitType, limitAmount, actualAmount])).toEqual(
       expected,
@@ -250,7 +258,7 @@ onEachDatabase('spending limits', (database) => {
       ])
     })
 
-    test('the agent that made a payment for a customer can cancel it or simulate its claim', async () => {
+    test('the agent that made a payment for a customer can cancel it, or simulate that the recipient claims it', async () => {
       const unknown = { type: 'email', value: 'a@b.example' }
       const [first, second] = [
         created(await self.pay(10, unknown, acting)),
@@ -262,7 +270,7 @@ onEachDatabase('spending limits', (database) => {
       expect(await self.balance({}, query())).toMatchObject({ available: 99_980, total: 99_980 })
     })
 
-    test('a payment without a grant, without the grant’s permission, or with a party key gets 403 and moves no money', async () => {
+    test("a payment gets 403 and moves no money if there is no grant, if the grant lacks the permission, or if a party's key is used", async () => {
       const source = { pointer: '/data/attributes/customerPartyId' }
       const refused = async (customerPartyId: string, sent?: object) =>
         expectRefusal(await self.pay(10, to, { customerPartyId }, sent), 'forbidden', { source })

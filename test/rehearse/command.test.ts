@@ -29,7 +29,7 @@ const run = (command: string, env?: Record<string, string>) => commandAgent(comm
 const script = (text: string) => `"${process.execPath}" -e "${text}"`
 
 describe('an agent that is a command', () => {
-  it('a command gets the host’s environment variables and the trial’s, which take precedence', async () => {
+  it('a command gets the environment variables of the rehearsing process and those of the trial, which take precedence', async () => {
     const names = ['TASK', 'MCP_URL', 'MCP_KEY', 'API_URL', 'SHOPS_URL', 'TRIAL_FOLDER', 'TRIAL_SEED', 'MODEL_KEY']
     const print = script(`console.log(JSON.stringify(process.env))`)
     const env = JSON.parse(await run(print, { MODEL_KEY: 'of the host', TASK: 'Another task.' }))
@@ -42,7 +42,7 @@ describe('an agent that is a command', () => {
     expect(env.MCP_CONFIG).toBe(join(input.folder, '.mcp.json'))
   })
 
-  it('an API key in a command is masked in the name of the agent', () => {
+  it("an API key in a command is masked where the command is shown as the agent's name", () => {
     expect(commandAgent('host --key ak_ntl_sandbox_1234567890abcdef', options()).name).toBe(
       'host --key ak_ntl_sandbox_[masked]',
     )

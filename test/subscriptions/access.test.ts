@@ -264,7 +264,7 @@ onEachDatabase('access to subscriptions', (database) => {
     })
   })
 
-  test('the checkout secrets are shown only to credentials that could request the payments', async () => {
+  test('the checkout secrets are shown only to credentials that may create subscriptions', async () => {
     const id = await shop.create()
     const customerSub = await shop.create({ ...monthly, customerPartyId })
     const key = (scopes: string[]) => addKey(world, { partyId, agentId: null, scopes })

@@ -92,7 +92,7 @@ const here = [
 
 const good = 'https://hooks.example.com/'
 
-test('localhost addresses are accepted only where they are allowed, and malformed or private addresses nowhere', () => {
+test('localhost addresses are accepted only if the service allows them; malformed and private addresses are never accepted', () => {
   const accepted = (urls: readonly string[], mayStayHere: boolean) =>
     urls.filter((url) => addressProblem(url, mayStayHere) === undefined)
   expect(accepted([good, ...here, ...nowhere], true)).toEqual([good, ...here])
@@ -137,7 +137,7 @@ onEachDatabase('checks of webhook addresses', (database) => {
       }
       const hooks = await Promise.all(refused.map(async (url) => ({ url, id: (await create(good)).json.data.id })))
       const partyId = (await world.whoami(world.apiKey)).partyId
-      // Stores the refused addresses directly, as if the service had accepted them under another public address.
+      // Writes the refused addresses into the database, as if the service had accepted them when its public URL was another.
       await world.store.transaction(async (tx) => {
         for (const { id, url } of hooks) {
           const before = await findWebhook(tx, { partyId, id })

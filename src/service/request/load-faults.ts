@@ -19,13 +19,13 @@ export function ruleConflict(rule: FaultRule): { path: string; detail: string } 
     return { path: 'operation', detail: 'A rule needs an operation (a name, or *), a path or both.' }
   }
   if (code !== undefined && fault !== 'error') {
-    return { path: 'code', detail: `code is only for the fault error; omit it for ${fault}.` }
+    return { path: 'code', detail: `code is only for the fault "error"; leave it out for "${fault}".` }
   }
   if (code === undefined && fault === 'error') {
-    return { path: 'code', detail: 'code is required for the fault error: an error code such as rate_limited.' }
+    return { path: 'code', detail: 'code is required for the fault "error": an error code such as rate_limited.' }
   }
   if (afterMs !== undefined && fault !== 'slow' && fault !== 'hang') {
-    return { path: 'afterMs', detail: `afterMs is only for the faults slow and hang; omit it for ${fault}.` }
+    return { path: 'afterMs', detail: `afterMs is only for the faults "slow" and "hang"; leave it out for "${fault}".` }
   }
   if (seed !== undefined && when?.probability === undefined) {
     return { path: 'seed', detail: 'seed is only for rules with when.probability; add that, or omit the seed.' }
@@ -48,14 +48,14 @@ function operationConflict(name: string, { fault }: FaultRule): { path: string; 
   if (operation.permission === 'sandbox.manage') {
     return {
       path: 'operation',
-      detail: `operation must be one that does not manage the sandbox: no rule can make ${name} fail.`,
+      detail: `operation must be an operation that does not manage the sandbox: no rule can make ${name} fail.`,
     }
   }
   if (isSuited(fault, operation)) return undefined
   const suited = fault === 'stale' ? 'read data' : 'list records'
   return {
     path: 'fault',
-    detail: `fault must be one that suits ${name}: ${fault} is only for operations that ${suited}.`,
+    detail: `fault must be a fault that applies to ${name}: "${fault}" applies only to operations that ${suited}.`,
   }
 }
 
@@ -64,7 +64,10 @@ export function ruleConflicts(rules: readonly FaultRule[]): { index: number; pat
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
     const { id } = withId(rule, index)
-    const duplicate = { path: 'id', detail: `id must be a different name: an earlier rule in the file is named ${id}.` }
+    const duplicate = {
+      path: 'id',
+      detail: `id must be a new name: an earlier rule in the file already has the id "${id}".`,
+    }
     const wrong = seenKeys.has(id) ? duplicate : ruleConflict(rule)
     seenKeys.add(id)
     return wrong === undefined ? [] : [{ index, ...wrong }]

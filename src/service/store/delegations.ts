@@ -43,8 +43,7 @@ function recordCustomerEvents(
 }
 
 /**
- * Revokes the active grants to a party's agents. The filter can limit this to the grants from one customer or to one
- * agent. Also expires the cards issued under these grants.
+ * Revokes the active grants to a party's agents. The filter can limit this to one customer's grants, to the grants that one agent received, or to both. Also expires the cards issued under these grants.
  */
 export async function revokeDelegations(
   tx: Transaction,
@@ -73,7 +72,7 @@ export async function revokeDelegations(
 }
 
 /**
- * Returns the parties of those recipients that are or were customers in the scope. A caller with this scope may see the
+ * Looks up the parties that the recipients stand for. Returns those that are or were customers in the scope. A caller with this scope may see the
  * names of these parties, but not of other recipients.
  */
 export async function customersAmong(

@@ -5,7 +5,7 @@ export const shopCheckouts = table({
   id: text,
   /** The buyer: the caller's party, or the customer that the caller acts for. */
   partyId: text,
-  /** The agent that buys; null if the party buys as a user, with an API key or in a browser. */
+  /** The agent that buys; null if a user buys in a browser, or a program with an API key. */
   agentId: nullable(text),
   instanceId: nullable(text),
   shopId: text,

@@ -1,7 +1,7 @@
 import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Addresses that receive a party's events (docs/webhooks.md). Times of deliveries are in real time. */
+/** Addresses that receive a party's events (docs/webhooks.md). Times of deliveries follow the real clock, not the sandbox clock. */
 export const webhooks = table({
   id: text,
   partyId: text,
@@ -20,13 +20,13 @@ export const webhooks = table({
   secretKeyId: integer,
   /** The id of the root key from which the previous secret is derived. */
   previousKeyId: nullable(integer),
-  /** Until this real time, deliveries are also signed with the previous secret. */
+  /** Until this time by the real clock, deliveries are also signed with the previous secret. */
   previousSecretUntilMs: nullable(bigint),
   /** The sequence number of the party's last event that was processed for this webhook. */
   toldUpTo: bigint,
-  /** The time since which no delivery has succeeded, in real time; null if the last delivery succeeded. */
+  /** The time since which no delivery has succeeded, by the real clock; null if the last delivery succeeded. */
   failingSinceMs: nullable(bigint),
-  /** The time of the next delivery, in real time; null if no delivery is planned. */
+  /** The time of the next delivery, by the real clock; null if no delivery is planned. */
   nextDueAtMs: nullable(bigint),
   version: integer,
   createdAtMs: bigint,
