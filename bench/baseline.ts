@@ -114,7 +114,9 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/** Creates one caller per count, with that number of cards. Returns the callers, and statements that insert all rows. */
+/**
+ * Creates one caller per count, with that number of cards. Returns the callers, and statements that insert all rows.
+ */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => createCaller(count, nowMs))
@@ -155,7 +157,9 @@ function rowsOf(callers: readonly Caller[], nowMs: number): Record<string, Recor
   }
 }
 
-/** Returns statements that insert up to 100 rows each, because SQLite allows at most 32,766 parameters per statement. */
+/**
+ * Returns statements that insert up to 100 rows each, because SQLite allows at most 32,766 parameters per statement.
+ */
 function insertions(table: string, rows: readonly Record<string, Value>[]): Statement[] {
   const columns = Object.keys(rows[0] ?? {})
   const into = `insert into "${table}" (${columns.map((column) => `"${column}"`).join(', ')}) values`

@@ -100,8 +100,8 @@ export async function measureCrowds({ sqlite, postgres }: Databases): Promise<Ro
 }
 
 /**
- * Checks a server's health continuously and measures each check. This runs in a separate thread, because the thread that
- * sends the authorizations is too busy to measure times accurately.
+ * Checks a server's health continuously and measures each check. This runs in a separate thread, because the thread
+ * that sends the authorizations is too busy to measure times accurately.
  */
 if (!isMainThread) {
   for (;;) {

@@ -6,8 +6,8 @@ import { z } from 'zod'
 // Without an argument, it serves the tool over stdio.
 // If the argument is a path, the tool also stores each string in a SQLite file there, before it answers. Calls that
 // arrive together share a commit.
-// If the argument is `http`, the SDK's own HTTP transports serve the tool for MCP 2025 and MCP 2026, without sign-in. The
-// server prints its URL.
+// If the argument is `http`, the SDK's own HTTP transports serve the tool for MCP 2025 and MCP 2026, without sign-in.
+// The server prints its URL.
 const [file] = process.argv.slice(2)
 const store = file === undefined || file === 'http' ? async () => {} : await openFile(file)
 if (file === 'http') await serveHttp()

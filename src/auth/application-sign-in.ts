@@ -35,7 +35,9 @@ export async function signInAsApplication(options: SignInOptions, proof: Applica
 /** The grant type for requesting a token with a JWT assertion (RFC 7523 section 2.1). */
 const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** Requests an access token. There is no refresh token: the application authenticates again each time it needs a token. */
+/**
+ * Requests an access token. There is no refresh token: the application authenticates again each time it needs a token.
+ */
 export async function requestToken(
   { issuer, resource, clientId, proofFile, company }: ApplicationProof & { issuer: string; resource: string },
   fetch: Fetch,

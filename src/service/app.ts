@@ -43,8 +43,8 @@ export interface App {
 }
 
 /**
- * Creates the service's HTTP side: a fetch function with routes for the operations, OAuth, the pages, and documents such
- * as `/openapi.json`.
+ * Creates the service's HTTP side: a fetch function with routes for the operations, OAuth, the pages, and documents
+ * such as `/openapi.json`.
  */
 export function createApp(dependencies: Dependencies): App {
   const app = new Hono()

@@ -50,7 +50,9 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** The time limits for receiving a request. A well-behaved client sends all headers at once; the body may take longer. */
+/**
+ * The time limits for receiving a request. A well-behaved client sends all headers at once; the body may take longer.
+ */
 const receiveLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**

@@ -11,8 +11,8 @@ export interface Random {
 }
 
 /**
- * Creates a generator from a seed, because the bytes of `System.randomBytes` cannot be reproduced. It uses the algorithm
- * sfc32 by Chris Doty-Humphrey.
+ * Creates a generator from a seed, because the bytes of `System.randomBytes` cannot be reproduced. It uses the
+ * algorithm sfc32 by Chris Doty-Humphrey.
  */
 export function randomFrom(seed: string): Random {
   const hash = Buffer.from(sha256(seed), 'hex')

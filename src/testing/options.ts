@@ -12,7 +12,10 @@ export interface SandboxOptions {
    * whole cents. Default: the package's own world.
    */
   world?: string | z.input<typeof worldSchema> | undefined
-  /** The port on 127.0.0.1; 0 picks any free port. If false, no port is opened, and only the sandbox's own `fetch` method reaches it. Default: 0. */
+  /**
+   * The port on 127.0.0.1; 0 picks any free port. If false, no port is opened, and only the sandbox's own `fetch`
+   * method reaches it. Default: 0.
+   */
   port?: number | false | undefined
   /** `sqlite::memory:`, `sqlite:PATH` or `postgres://…`. Default: `sqlite::memory:`. */
   database?: string | undefined

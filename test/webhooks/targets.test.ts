@@ -137,7 +137,7 @@ onEachDatabase('checks of webhook addresses', (database) => {
       }
       const hooks = await Promise.all(refused.map(async (url) => ({ url, id: (await create(good)).json.data.id })))
       const partyId = (await world.whoami(world.apiKey)).partyId
-      // Writes the refused addresses into the database, as if the service had accepted them when its public URL was another.
+      // Writes refused addresses into the database, as if the service had accepted them under another public URL.
       await world.store.transaction(async (tx) => {
         for (const { id, url } of hooks) {
           const before = await findWebhook(tx, { partyId, id })

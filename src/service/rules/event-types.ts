@@ -7,8 +7,8 @@ interface EventKind {
   /** The permission to read the resource, and so the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
-   * The part of its party's events that an agent gets: only events about its `own` records, only events about records of
-   * `wallets` that it may read, or `all` events.
+   * The part of its party's events that an agent gets: only events about its `own` records, only events about records
+   * of `wallets` that it may read, or `all` events.
    */
   agents: 'own' | 'wallets' | 'all'
   /** The types that the published interface has. */

@@ -43,7 +43,8 @@ function recordCustomerEvents(
 }
 
 /**
- * Revokes the active grants to a party's agents. The filter can limit this to one customer's grants, to the grants that one agent received, or to both. Also expires the cards issued under these grants.
+ * Revokes the active grants to a party's agents. The filter can limit this to one customer's grants, to the grants that
+ * one agent received, or to both. Also expires the cards issued under these grants.
  */
 export async function revokeDelegations(
   tx: Transaction,
@@ -72,8 +73,8 @@ export async function revokeDelegations(
 }
 
 /**
- * Looks up the parties that the recipients stand for. Returns those that are or were customers in the scope. A caller with this scope may see the
- * names of these parties, but not of other recipients.
+ * Looks up the parties that the recipients stand for. Returns those that are or were customers in the scope. A caller
+ * with this scope may see the names of these parties, but not of other recipients.
  */
 export async function customersAmong(
   tx: Transaction,

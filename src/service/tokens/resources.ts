@@ -68,8 +68,8 @@ export function resourceMetadataUrl(resource: string): string {
 
 /**
  * Returns the metadata of one of this service's resources (RFC 9728 section 2). MCP hosts request every listed scope
- * (Scope Selection Strategy), so only the scopes that a new connection needs are listed. If a tool needs more scopes, the
- * error response to its call lists them.
+ * (Scope Selection Strategy), so only the scopes that a new connection needs are listed. If a tool needs more scopes,
+ * the error response to its call lists them.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

@@ -32,8 +32,8 @@ export interface ApprovalReview {
   resolvedAtMs: number | null
   denialReason: string | null
   /**
-   * The user's second-factor verification; null if the amount requires none. `untilMs` is the time when the verification
-   * expires; null if the user must verify first.
+   * The user's second-factor verification; null if the amount requires none. `untilMs` is the time when the
+   * verification expires; null if the user must verify first.
    */
   check: { untilMs: number | null } | null
 }

@@ -38,7 +38,8 @@ export type CodeResult =
 export type Enrollment = 'none' | 'begun' | 'enrolled'
 
 /**
- * The operations on a signed-in user's second factor. The challenge in a page's URL identifies one verification, but gives no access by itself.
+ * The operations on a signed-in user's second factor. The challenge in a page's URL identifies one verification, but
+ * gives no access by itself.
  */
 export interface SecondFactor {
   /** Returns the state of the check; undefined if the challenge is invalid or belongs to another user. */

@@ -1,7 +1,10 @@
 import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** Addresses that receive a party's events (docs/webhooks.md). Times of deliveries follow the real clock, not the sandbox clock. */
+/**
+ * Addresses that receive a party's events (docs/webhooks.md). Times of deliveries follow the real clock, not the
+ * sandbox clock.
+ */
 export const webhooks = table({
   id: text,
   partyId: text,

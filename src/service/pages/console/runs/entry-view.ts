@@ -162,8 +162,8 @@ function postingRows({ reason, entries }: RunPosting, wallets: ReadonlyMap<strin
 }
 
 /**
- * Renders the wallet and account of a ledger entry. Another party's wallet gets no link, because the console has no page
- * for it.
+ * Renders the wallet and account of a ledger entry. Another party's wallet gets no link, because the console has no
+ * page for it.
  */
 function walletAccount(walletId: string, account: string, wallets: ReadonlyMap<string, string>): Html {
   const name = wallets.get(walletId)

@@ -116,7 +116,8 @@ export function createRunReads({ store }: { store: Store }) {
 export type RunReads = ReturnType<typeof createRunReads>
 
 /**
- * Returns whether a filter is set. In a filtered timeline, each entry has its own row, even a read made for a tool call.
+ * Returns whether a filter is set. In a filtered timeline, each entry has its own row, even a read made for a tool
+ * call.
  */
 const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
   Object.values(filter).some((value) => value !== undefined)
