@@ -1,6 +1,6 @@
 import type { System } from '../../core/system.ts'
 
-/** The longest interval at which load balancers poll. If the last poll is older, there seems to be none. */
+/** The longest interval at which load balancers poll. If the last poll is older, nothing seems to poll. */
 const maxPollIntervalMs = 30_000
 /** How long an ending process still serves requests, so that load balancers notice that it is not ready anymore. */
 const graceMs = 3_000

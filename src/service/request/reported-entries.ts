@@ -17,7 +17,7 @@ interface ReporterDependencies {
 
 /** The maximum number of names that are remembered. An entry with a remembered name is a duplicate and is dropped. */
 const maxNames = 10_000
-/** The most facts in a question, and the most characters in a fact. No real question reaches these limits. */
+/** The maximum number of facts in a question, and of characters in a fact. No real question reaches these limits. */
 const [maxFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {

@@ -7,7 +7,10 @@ import type { System } from '../../core/system.ts'
 /** A function to call for each answered request. `operation` is the operation's name, or `other`. */
 export type Observe = (operation: string, status: number, seconds: number) => void
 
-/** Returns middleware that observes all requests. Requests for unknown paths count as `other`, to limit the labels. */
+/**
+ * Returns middleware that observes all requests. Requests for unknown paths count as `other`, so that callers cannot
+ * create ever more label values.
+ */
 export function observeRequests(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
   const operations = new Map(
     Object.values<OperationDefinition>(catalogue).map(({ method, path, name }) => [

@@ -24,7 +24,7 @@ export interface Incoming {
   readonly json: unknown
 }
 
-/** The mark of a request from the MCP server in this process. The host's own request was counted already. */
+/** The mark of a request from the MCP server in this process, which has already counted the host's request. */
 export const counted = Object.freeze({ counted: true })
 
 /** A request whose body is read only after its credential was checked. */
@@ -114,7 +114,7 @@ export function parseRequest(operation: OperationDefinition, incoming: Incoming)
   }
 }
 
-/** Refuses a customer that is named twice, by `customerPartyId` and `partyId`, with different ids. @throws 400. */
+/** Refuses a request whose `customerPartyId` and `partyId` name different customers. @throws 400. */
 function requireOneCustomer(
   schema: z.ZodObject | undefined,
   { customerPartyId, partyId }: Record<string, unknown>,
@@ -154,7 +154,7 @@ interface Named {
 }
 
 /**
- * Returns the digest that repeats of a request have in common. The order of keys and white space in the body do not
+ * Returns a digest that is the same for every repeat of a request. The order of keys and white space in the body do not
  * matter. The digest includes the agent, so that no agent gets an answer recorded for another agent of its party.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {

@@ -6,7 +6,7 @@ import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
-/** A function that finds the party whose due effects must be applied first; undefined if there is none. */
+/** A function that returns the id of the party whose due effects must be applied first; undefined if none must be. */
 export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
 /** The result of a change, and the acts to record in the activity. If nothing changed, there are no acts. */

@@ -39,8 +39,8 @@ const deleteEveryMs = 60_000
 /** The maximum number of rows in one deletion, so that it does not block other writers for long. */
 const deletedAtOnce = 500
 /**
- * The maximum number of deletions in a row for one kind of row: half a million rows. Any further rows are deleted a
- * minute later.
+ * The maximum number of successive deletions of one kind of row, together half a million rows. Any further rows are
+ * deleted a minute later.
  */
 const maxBatches = 1000
 
@@ -149,6 +149,6 @@ async function inOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
 
 function wrongClock({ clock }: Store): string {
   return clock.shared
-    ? "this machine's clock differs from the database's by more than a minute. The service uses the database's clock; correct the machine's"
+    ? "this machine's clock differs from the database's by more than a minute. The service uses the database's clock; correct this machine's clock"
     : "this machine's clock jumped by more than a minute; the service ignores the jump until its process is restarted"
 }

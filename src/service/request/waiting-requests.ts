@@ -141,7 +141,10 @@ export class WaitingRequests {
     }
   }
 
-  /** Wakes the waiting requests of all processes after the clock was moved, because expiry alone adds no event. */
+  /**
+   * Wakes the waiting requests of all processes after the clock was moved. Something may have expired, and an expiry
+   * alone adds no event that would wake them.
+   */
   wakeAll(): void {
     this.#signals?.send(clockTopic)
     this.#wakeEach()

@@ -13,7 +13,7 @@ export const approvalTransitions = {
   canceled: {},
 } as const satisfies Transitions<ApprovalStatus, ApprovalEvent>
 
-/** Returns the state of an approval after a decision. @throws 409 `conflict` if it is already resolved. */
+/** Returns the status of an approval after a decision. @throws 409 `conflict` if it is already resolved. */
 export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent): ApprovalStatus {
   const after = next<ApprovalStatus, ApprovalEvent>(approvalTransitions, status, event)
   return after ?? fail('conflict', { detail: `The approval is already ${status} and cannot be decided again.` })

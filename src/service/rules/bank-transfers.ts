@@ -30,7 +30,7 @@ export const bankTransitions = {
   APPROVAL_DENIED: {},
 } as const satisfies Transitions<PaymentStatus, BankEvent>
 
-/** Returns the state of a transfer after an event. @throws 409 `conflict` if the table does not allow the event. */
+/** Returns the status of a transfer after an event. @throws 409 `conflict` if the table does not allow the event. */
 export function nextBankStatus(status: PaymentStatus, event: BankEvent): PaymentStatus {
   const after = next<PaymentStatus, BankEvent>(bankTransitions, status, event)
   return after ?? fail('conflict', { detail: `A transfer that is ${status} does not allow ${event}. ${hints[event]}` })

@@ -4,7 +4,7 @@ import type { Permission } from '../../core/permissions.ts'
 interface EventKind {
   /** The type of the resource that the event is about and includes. */
   resource: string
-  /** The permission to read the resource, and so the event (docs/events.md#who-may-read-which-events). */
+  /** The permission needed to read the resource, and therefore the event (docs/events.md#who-may-read-which-events). */
   permission: Permission
   /**
    * The part of its party's events that an agent gets: only events about its `own` records, only events about records

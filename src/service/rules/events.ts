@@ -11,7 +11,7 @@ import type { SubscriptionStatus } from './subscriptions.ts'
 
 /** The second word of the event for each payment status; null for a status without an event. */
 const paymentSteps = {
-  // While a payment is in review, its approval has events. While a transfer is at the bank, it has none.
+  // A payment in review gets no event, because its approval has events. A transfer at the bank gets none either.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,

@@ -33,7 +33,7 @@ export interface CountedRule {
 }
 
 export interface Outcome {
-  /** The ids of all rules that match the request. Each of them counts it. */
+  /** The ids of all rules that match the request. Each of these rules counts the request. */
   matched: readonly string[]
   /** The rule to apply: the first of the matching rules whose conditions hold. */
   hit: CountedRule | undefined

@@ -60,13 +60,14 @@ const eventsOfPayment: Readonly<Record<PaymentStatus, PaymentRequestEvent | null
 /** Returns the event that the payment's status causes for the payment request; null if there is none. */
 export function eventOfPayment(status: PaymentRequestStatus, payment: PaymentStatus): PaymentRequestEvent | null {
   const event = eventsOfPayment[payment]
-  // The request became PROCESSING when its payment went to review. The payment was approved and is now at the bank.
+  // The request became PROCESSING when its payment went to review. Sending the approved payment to the bank changes
+  // nothing for the request.
   return event === 'begin' && status === 'PROCESSING' ? null : event
 }
 
 /**
  * Refuses a second payment of a request. Two payments may start at the same time, for example one on the page and one
- * through the API. The caller reads the request again just before it writes it, so this check sees the first payment.
+ * through the API. The caller reads the request again just before the write, so this check sees the first payment.
  * @throws 409 `conflict` if the request has another payment.
  */
 export function requireOnlyPayment(

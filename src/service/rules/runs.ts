@@ -35,9 +35,7 @@ export const runOutcomes = [
 
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/**
- * Returns the common start of all entry ids of a time. The ids of all entries from this time or later are greater.
- */
+/** Returns the prefix of all entry ids from the given time. All entries from this time or later have greater ids. */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
 /** The outcomes that count as failures of a run. */

@@ -12,7 +12,7 @@ type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
 type BuyerMove = 'return'
 
 /**
- * The transitions that the shop causes. Callers can wait until the shop will no longer change the status of an order.
+ * The transitions that the shop causes. A caller that waits for an order waits until its status allows none of them.
  */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },
@@ -79,7 +79,7 @@ type Moment = 'shipsAtMs' | 'refundsAtMs' | 'chargesAtMs'
 
 /**
  * Returns the next planned step of an order and its time; undefined if no step is planned. If several steps have the
- * same time, the first in this list comes first.
+ * same time, they follow the order of the list below.
  */
 export function nextOfOrder({ state }: Pick<ShopOrder, 'state'>): { what: Moment; atMs: number } | undefined {
   const moments: [Moment, number | null][] = [

@@ -46,7 +46,7 @@ export interface ShopCart {
   subtotalCents: number
   taxCents: number
   shippingCents: number
-  /** The part of the price that the shop charges with the other of two orders. */
+  /** The amount that the shop charges with the other order if the cart was split into two orders; otherwise 0. */
   otherOrderCents: number
   totalCents: number
   /** `first` or `second` if the shop split the cart into two orders; null if it is one order. */
@@ -63,7 +63,7 @@ const maxCents = 99_999_999
 
 interface CartInput {
   items: readonly { productId: string; quantity: number }[]
-  /** The ids of the chosen extras; undefined for those that the shop preselects. */
+  /** The ids of the chosen extras; undefined to accept the shop's preselection. */
   extras?: readonly string[] | undefined
 }
 

@@ -14,7 +14,7 @@ import {
 
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** The states that allow each command. In other states it fails with 409 (docs/service.md#subscription-status). */
+/** The statuses that allow each command. In others it fails with 409 (docs/service.md#subscription-status). */
 export const statesAllowing = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
@@ -177,7 +177,7 @@ export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, 
   return { ...moveToNextPayment(terms, billing), updatedAtMs: nowMs }
 }
 
-/** Changes how the card behaves from a payment on. @throws 409 in other statuses, 422 for a payment before the next. */
+/** Changes how the card behaves from a payment on. @throws 409 in a wrong status, 422 for a payment before the next. */
 export function changeCard(
   billing: Billing,
   behavior: CardBehavior,

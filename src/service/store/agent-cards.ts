@@ -188,8 +188,8 @@ const saveFreeze = changingOne(
 )
 
 /**
- * Selects the card that `column` refers to, but only if the card was issued to the agent. The selection filters the
- * column's table.
+ * Selects the card that `column` refers to, but only if the card was issued to the agent. The result is a
+ * subquery for filtering the column's table.
  */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db

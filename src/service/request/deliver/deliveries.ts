@@ -17,7 +17,7 @@ const leaseMs = 3_000
 const renewEveryMs = 1_000
 /** The maximum number of webhooks that are served at a time, because each uses sockets and memory. */
 const maxTurns = 200
-/** The maximum number of failing webhooks among them: half, because serving one may take many seconds. */
+/** The maximum number of failing webhooks among them: half, because serving a failing one may take many seconds. */
 const maxFailing = 100
 const maxWithNewEvents = 100
 /** How long a webhook's deliveries pause after an internal error, such as a bug or a broken disk. */

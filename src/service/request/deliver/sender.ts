@@ -34,7 +34,7 @@ const maxAnswerBytes = 4096
 
 /**
  * Creates the function that sends messages to webhooks. Parties choose the addresses of their webhooks, so the function
- * resolves the host name, checks every resolved address, and connects to one of them. So nothing is sent into the
+ * resolves the host name, checks every resolved address, and connects to one of them. Thus nothing is sent into the
  * service's own network, even if the name resolves differently a moment later. Redirects are not followed. If a request
  * goes through a proxy, only the proxy resolves the name.
  */
