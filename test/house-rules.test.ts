@@ -367,7 +367,7 @@ describe('unused files', () => {
 
 /** The maximum number of code lines per room, and of files in bench. A failing test prints the current table. */
 const budget: Readonly<Record<string, number>> = {
-  bench: 2253,
+  bench: 2255,
   'files in bench': 20,
   src: 21,
   'src/auth': 855,
@@ -385,7 +385,7 @@ const budget: Readonly<Record<string, number>> = {
   'src/mcp/tools': 1852,
   'src/mcp/ui': 1103,
   'src/openapi': 647,
-  'src/rehearse': 3471,
+  'src/rehearse': 3473,
   'src/rehearse/agents': 544,
   'src/rehearse/answer': 1628,
   'src/rehearse/closed-world': 282,
@@ -397,15 +397,15 @@ const budget: Readonly<Record<string, number>> = {
   'src/service/fill': 1208,
   'src/service/idp': 237,
   'src/service/oauth': 1971,
-  'src/service/operations': 5828,
+  'src/service/operations': 5829,
   'src/service/pages': 12341,
-  'src/service/request': 4609,
+  'src/service/request': 4611,
   'src/service/rules': 2761,
   'src/service/store': 10626,
   'src/service/tokens': 561,
   'src/simulate': 1950,
   'src/testing': 195,
-  'src/worlds': 2141,
+  'src/worlds': 2144,
   tools: 4439,
 }
 
