@@ -59,7 +59,7 @@ faults:
       'wrong.yaml:4:5 faults[1].operation is missing: a rule needs an operation (a name, or *), a path or both.',
       'wrong.yaml:5:5 faults[2].code is required for the fault "error": an error code such as rate_limited.',
       'wrong.yaml:6:46 faults[3].code got "rate_limited"; it is only for the fault "error"; leave it out for "slow".',
-      'wrong.yaml:7:7 faults[4].id got "a"; it accepts a new name: an earlier rule in the file already has the id "a".',
+      'wrong.yaml:7:7 faults[4].id got "a"; it accepts an id that no earlier rule in the file has.',
       'wrong.yaml:8:34 faults[5].fault got "stale"; it accepts a fault that applies to create_payment: "stale" applies only to operations that read data.',
       'wrong.yaml:9:7 faults[6].operation got "clear_sandbox_faults"; it accepts an operation that does not manage the sandbox: no rule can make clear_sandbox_faults fail.',
       '',

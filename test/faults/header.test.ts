@@ -56,7 +56,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     ['slow; afterMs=soon', /afterMs=… from 0 to 120000 milliseconds, got "afterMs=soon"/],
     ['slow; afterMs=120001', /from 0 to 120000/],
     ['slow; code=conflict', /got "code=conflict"/],
-    ['error', /has the fault error, which needs code=… with a code from the error table/],
+    ['error', /has the fault "error", which needs code=… with a code from the error table/],
     ['error; code=broken', /with a code from the error table/],
     ['error; code=constructor', /with a code from the error table, such as rate_limited, got "code=constructor"/],
     ['reset; afterMs=1', /no parameters with the fault reset/],

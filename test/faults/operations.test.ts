@@ -150,7 +150,7 @@ describe('a fault rule', () => {
     [{ operation: 'whoami', fault: 'reset', seed: '1' }, 'seed', /when.probability/],
     [{ operation: 'issue_agent_card', fault: 'stale' }, 'fault', /to operations that read/],
     [{ operation: 'whoami', fault: 'empty_page' }, 'fault', /to operations that list/],
-    [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /a different name/],
+    [{ id: 'sandbox_unresolved', operation: 'whoami', fault: 'reset' }, 'id', /an id that no built-in rule has/],
     [{ operation: 'whoami', fault: 'slow', afterMs: 120_001 }, 'afterMs', /120000/],
     [{ operation: 'whoami', fault: 'reset', when: { nth: 0 } }, 'when/nth', /1/],
     [{ path: 'wallets', fault: 'reset' }, 'path', /^path must be a path such as \/agent-cards\/\*, got "wallets"/],

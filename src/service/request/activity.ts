@@ -130,7 +130,7 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of a connected application. The actor is the agent of the grant or, if it has none, its user. */
+/** Returns the act of a connected application. The actor is the grant's agent; if it has no agent, the grant's user. */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,

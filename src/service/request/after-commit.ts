@@ -15,7 +15,7 @@ export interface AfterCommit {
   timeMoved: boolean
   /** How a shop delays or replaces the recorded answer; undefined to send the recorded answer at once. */
   changedAnswer: ChangedAnswer | undefined
-  /** Entries to add to the logs of other runs, such as the run that requested the payment approved here. */
+  /** Entries to add to the logs of other runs, such as the run that requested a payment that this request approves. */
   reportedEntries: ReportedEntry[]
   /** Whether the wallet's balance covers the issued card. Only a client in this process receives it (`ApiAnswer`). */
   isCovered: boolean | undefined
@@ -23,7 +23,7 @@ export interface AfterCommit {
 
 /** A change to the answer of a shop that is slow, or that fails after charging the card (docs/shops.md#answers). */
 export interface ChangedAnswer {
-  /** The delay of the answer, in milliseconds of real time. */
+  /** The delay of the answer, in milliseconds by the real clock. */
   delayMs: number
   /** The failure that replaces the recorded answer. A repeat with the same idempotency key gets the recorded answer. */
   failure?: Failure | undefined

@@ -17,7 +17,7 @@ import type { Actor } from './permission-checks.ts'
 export interface Authority {
   environment: Environment
   local: LocalCredentials
-  /** The service's time, by which keys expire, and real time, by which tokens expire. */
+  /** The service's time, by which keys expire, and the real time, by which tokens expire. */
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The credential's claims if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined

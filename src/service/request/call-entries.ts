@@ -43,8 +43,8 @@ export function noteCall(
 
 /**
  * Returns the additional entries that the handler reported, such as a decision in the run that requested the payment.
- * Each gets the request's postings for its own party and records. An entry in the request's own run gets none, because
- * the call's entry already has them.
+ * Each entry gets those of the request's postings that concern the entry's party and records. An entry in the request's
+ * own run gets none, because the call's entry already has them.
  */
 export function entriesToReport(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
@@ -163,7 +163,7 @@ function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
 function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
   if (!('body' in incoming) || incoming.body === '') return {}
   const { body, json } = incoming
-  // Secrets in a body that cannot be parsed cannot be masked, so it is not stored.
+  // Secrets in a body that cannot be parsed cannot be masked, so such a body is not stored.
   if (json === undefined) return { bodyCut: body.length, remark: 'The body is not valid JSON and was not stored.' }
   const { text, cut } = maskJson(body, [], () => json)
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }

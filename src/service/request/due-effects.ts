@@ -22,7 +22,7 @@ import { timedEffects, withDueEffects } from './timed-effects.ts'
 const maxBatchSize = 32
 /** The maximum number of batches in one call of `settleDue`. The next call or the upkeep applies the rest. */
 const maxBatches = 1_000_000
-/** The number of tries after which a request applies due effects in its own transaction, because more become due. */
+/** The number of attempts that leave due effects to other transactions. Later attempts apply them in their own. */
 const triesOutside = 2
 
 /** The context of a change: its transaction, and the service's time in this transaction. */
@@ -174,8 +174,8 @@ async function settleBatch(opening: Opening, untilMs: number, partyId?: string):
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // Each party gets its share of the batch. The share may exceed its number of rows, because one record, such as a
-      // weekly subscription, may have many due effects.
+      // Each party gets its share of the batch. The share may exceed the party's number of rows, because one
+      // record, such as a weekly subscription, may have many due effects.
       const limit = Math.floor((maxBatchSize * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),

@@ -30,7 +30,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
     else if (!isReading) queueMicrotask(() => isReading || socket.pause())
   })
   const closeWhenSent = socket.destroySoon.bind(socket)
-  // Node calls this once the answer is written.
+  // Node calls this as soon as the answer is written.
   socket.destroySoon = () => {
     if (incoming.complete) return closeWhenSent()
     const timer = deadline(lingerMs, () => socket.destroy())

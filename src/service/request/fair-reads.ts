@@ -3,8 +3,8 @@ import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
 /**
- * The maximum number of reads at a time. A PostgreSQL store has more connections for reads, so some stay free for other
- * requests.
+ * The maximum number of reads at a time. A PostgreSQL store has more connections for reads than this, so some stay free
+ * for other requests.
  */
 const maxConcurrent = 2
 const maxQueued = 20_000

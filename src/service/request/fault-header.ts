@@ -21,7 +21,7 @@ export function faultInHeader(text: string, operation: FaultableOperation | unde
       fault.afterMs = Number(value)
     } else refuse(`accepts ${parametersOf[kind] ?? `no parameters with the fault ${kind}`}, got ${show(parameter)}`)
   }
-  if (kind === 'error' && fault.code === undefined) refuse(`has the fault error, which needs ${parametersOf.error}`)
+  if (kind === 'error' && fault.code === undefined) refuse(`has the fault "error", which needs ${parametersOf.error}`)
   if (!isSuited(kind, operation)) {
     const suited = faultKinds.filter((one) => isSuited(one, operation)).join(', ')
     refuse(`has the fault ${kind}, which does not apply to ${operation?.name ?? 'this request'}. Use one of: ${suited}`)

@@ -31,7 +31,7 @@ type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 /** A request that a fault may apply to. */
 export interface FaultSubject extends Omit<FaultableRequest, 'partyId'> {
   actor: Affected
-  /** The fault that the header requests; undefined if there is no header, so that the rules decide. */
+  /** The fault that the header requests; undefined if there is no header, and the rules decide. */
   requestedFault: Fault | undefined
 }
 

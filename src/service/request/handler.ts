@@ -25,7 +25,7 @@ export interface Context extends ChangeContext {
   attempt: 'first' | 'repeated'
   environment: Environment
   lastUses: LastUses
-  /** The public address of the service's pages, without a trailing slash. */
+  /** The public URL of the service's pages, without a trailing slash. */
   publicUrl: () => string
   afterCommit: AfterCommit
 }

@@ -7,7 +7,7 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { probeWrite } from '../store/write-probe.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How long a successful and a failed write check are reused, so that frequent probes do not write each time. */
+/** How long a good and a bad result of the write check are reused, so that frequent probes do not write each time. */
 const goodForMs = 10_000
 const badForMs = 1_000
 /** A database that takes longer to answer counts as unhealthy. */

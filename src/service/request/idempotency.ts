@@ -80,8 +80,8 @@ export function claim(
 const notRecordedStatuses: readonly number[] = [408, 429, 503]
 
 /**
- * The code of the only other failure that is not recorded. The caller adds the address and retries with the same
- * idempotency key.
+ * The code of the only other failure that is not recorded. The caller adds the beneficiary's address and retries
+ * with the same idempotency key.
  */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 

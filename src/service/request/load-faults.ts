@@ -13,7 +13,7 @@ import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 export function ruleConflict(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
   if (builtInRules.some((builtIn) => builtIn.id === id)) {
-    return { path: 'id', detail: `id must be a different name: a built-in rule is named ${id}.` }
+    return { path: 'id', detail: 'id must be an id that no built-in rule has.' }
   }
   if (operation === undefined && path === undefined) {
     return { path: 'operation', detail: 'A rule needs an operation (a name, or *), a path or both.' }
@@ -64,10 +64,7 @@ export function ruleConflicts(rules: readonly FaultRule[]): { index: number; pat
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
     const { id } = withId(rule, index)
-    const duplicate = {
-      path: 'id',
-      detail: `id must be a new name: an earlier rule in the file already has the id "${id}".`,
-    }
+    const duplicate = { path: 'id', detail: 'id must be an id that no earlier rule in the file has.' }
     const wrong = seenKeys.has(id) ? duplicate : ruleConflict(rule)
     seenKeys.add(id)
     return wrong === undefined ? [] : [{ index, ...wrong }]

@@ -73,8 +73,8 @@ export async function resolveCause(tx: Transaction, actor: Actor, agentId: strin
 }
 
 /**
- * Returns the party that a request acts on: the customer in the request, or else the caller's own party. A refusal does
- * not reveal whether a party exists that is not a customer of the agent.
+ * Returns the party that a request acts on: the customer in the request, or else the caller's own party. If
+ * the party is not a customer of the agent, the refusal does not reveal whether it exists.
  * @throws 403 `forbidden` if the customer has not granted the permission to this agent.
  */
 export async function resolveParty(

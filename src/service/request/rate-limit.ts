@@ -4,7 +4,7 @@ import type { Store } from '../store/engine/store.ts'
 import { RateWindows } from './rate-windows.ts'
 
 export interface RateLimit {
-  /** The rate limit headers of the answer, which it has even if the request is refused. */
+  /** The rate limit headers, which the answer has even if the request is refused. */
   headers: Readonly<Record<string, string>>
   /** The error 429 `rate_limited` if the request exceeds the limit; otherwise undefined. */
   failure: Failure | undefined

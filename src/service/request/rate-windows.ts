@@ -36,7 +36,7 @@ export interface CountResult {
 type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
 
 /**
- * Counts requests in windows of one minute of real time. A window begins with a credential's first request. On a
+ * Counts requests in windows of one minute by the real clock. A window begins with a credential's first request. On a
  * database server, all processes share each window. Each process reserves a small share of the limit in advance, so
  * that together they never exceed it. This takes about a hundred statements per window, however many requests arrive.
  * Shares that several credentials need at the same time are reserved with one statement.

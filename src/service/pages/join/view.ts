@@ -50,7 +50,10 @@ const roles = {
 
 const statusTexts = {
   PENDING: (party) => ({ heading: `Join ${party}`, line: null }),
-  ACCEPTED: (party) => ({ heading: 'You joined', line: `Sign in with your address and password to act for ${party}.` }),
+  ACCEPTED: (party) => ({
+    heading: 'You joined',
+    line: `Sign in with your email address and password to act for ${party}.`,
+  }),
   DECLINED: (party) => ({
     heading: 'Declined',
     line: `You did not join ${party}. To join after all, ask for another invitation.`,

@@ -74,7 +74,7 @@ ${agents.length === 0 ? noAgent : ''}
 <form method="post" action="${target.action}" novalidate>
 <input type="hidden" name="formToken" value="${target.token}">
 ${summary(problems)}
-${textField({ name: 'name', label: 'Name of the AI host', hint: 'What you call the application that presents the sign-ins', value: entry.name, maxLength: 100, problem: problems.name, isFocused: focus === 'name' })}
+${textField({ name: 'name', label: 'Name of the AI host', hint: 'What you call the application that sends us the provider’s assertions', value: entry.name, maxLength: 100, problem: problems.name, isFocused: focus === 'name' })}
 ${textField({ name: 'issuer', label: 'Issuer', hint: 'The “iss” of the provider’s assertions, such as https://login.example.com', value: entry.issuer, maxLength: 500, problem: problems.issuer, isFocused: focus === 'issuer', isAddress: true })}
 ${textField({ name: 'jwksUri', label: 'Address of the provider’s public keys', hint: 'The provider’s “jwks_uri”, such as https://login.example.com/jwks', value: entry.jwksUri, maxLength: 500, problem: problems.jwksUri, isFocused: focus === 'jwksUri', isAddress: true })}
 ${scopeFields('The AI host may', entry.scopes, problems.scopes, focus === 'scopes')}

@@ -75,8 +75,8 @@ export interface CardEntry {
 export type Outcome = 'paid' | 'declined' | 'stale'
 
 /**
- * The operations of a payment request's page. Visitors need only the secret token in the page's address, except that
- * for a self-managed payer, only its signed-in users may pay or decline.
+ * The operations of a payment request's page. A visitor needs only the secret token in the page's URL. But if the payer
+ * is self-managed, only its signed-in users may pay or decline.
  */
 export interface PaymentRequestPages {
   /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
@@ -135,8 +135,8 @@ function requesterFinder(token: string): FindParty {
 }
 
 /**
- * Applies a form if the request is unchanged since the page was shown. The lock makes the second request of a double
- * click wait for the first.
+ * Applies a form if the request is unchanged since the page was shown. The lock makes the second submission of a
+ * double click wait for the first.
  */
 async function applyForm(
   { tx }: ChangeContext,

@@ -16,7 +16,7 @@ export interface RequestWords {
   expires: string
   /** The outcome or the current state of the request; null while the payer can pay or decline. */
   outcome: string | null
-  /** The address of the page where the payer's users decide on the payment; null if there is nothing to decide. */
+  /** The path of the page where the payer's users decide on the payment; null if there is nothing to decide. */
   review: string | null
   /** The message about the last declined card; null if no card was declined or the request is no longer open. */
   declined: string | null

@@ -61,7 +61,7 @@ interface Cart {
   note?: string
 }
 
-/** The functions that read the data for the shop pages and carry out their forms. */
+/** The functions that read the data for the shop pages and process their forms. */
 export interface ShopPages {
   all(): Promise<ShopContent[]>
   shop(shopId: string): Promise<ShopContent | undefined>

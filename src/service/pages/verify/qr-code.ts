@@ -1,11 +1,11 @@
 import { html } from 'hono/html'
 import type { Html } from '../frame/document.ts'
 
-/** The maximum length of an address in bytes. The code of a longer one is too dense to scan from a small screen. */
+/** The maximum length of a URL in bytes. The QR code of a longer URL is too dense to scan from a small screen. */
 const maxBytes = 520
 
 /**
- * Renders the QR code of an address, with the white border that scanners need; empty if the address is too long. The
+ * Renders the QR code of a URL, with the white border that scanners need; empty if the URL is too long. The
  * lowest error correction is enough for a screen. The code is black on white even in dark mode. The library is loaded
  * on first use, so starting a stdio server does not load it.
  */

@@ -29,7 +29,7 @@ export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const serve = pageRoutes(app, pages, orFailure)
-  // Knowing the address is not enough: the user to whom the challenge belongs must be signed in.
+  // Knowing the URL is not enough: the user to whom the challenge belongs must be signed in.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
   serve('GET /second-factor', showEnrollment, { back: addressOf })

@@ -45,8 +45,8 @@ export interface SecondFactor {
   /** Returns the state of the check; undefined if the challenge is invalid or belongs to another user. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
   /**
-   * Checks a code against real time. If the code is right, the user counts as verified from the service's current time,
-   * which the sandbox can move. Returns undefined in the same cases as `open`.
+   * Checks a code by the real clock. If the code is right, records the service's current time as the time of the
+   * verification; in the sandbox, that is the time of the sandbox clock. Returns undefined in the same cases as `open`.
    */
   verify(
     challenge: string,
