@@ -30,7 +30,8 @@ export interface RetiringKey {
 export const carriedTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Subscriptions and checkouts do not store which key signed their URLs, so every key in use at their creation counts.
+  // Subscriptions and checkouts do not store which key signed their URLs, so each key in use at their creation
+  // is assumed to have signed them.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

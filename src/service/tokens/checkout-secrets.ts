@@ -12,7 +12,7 @@ type Subscription = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 export interface CheckoutSecrets {
   /** Returns the secret with which the payer's browser pays payment 1 (docs/service.md#client-secret). */
   clientSecret(subscription: Subscription): string
-  /** Returns the token at the end of the checkout page's address, after the subscription's id. */
+  /** Returns the token at the end of the checkout page's URL, after the subscription's id. */
   pageToken(subscription: Subscription): string
   /** Returns the token with which the payer of payment 1 can cancel the subscription. */
   manageToken(subscription: Subscription): string

@@ -10,7 +10,7 @@ export interface Challenge {
 }
 
 /**
- * Creates a challenge for a user. The challenge is the last part of the address of the page where the user enters a
+ * Creates a challenge for a user. The challenge is the last part of the URL of the page where the user enters a
  * code. It is signed and not stored, because the API returns it in an error, and a failed request stores nothing. It
  * grants no access: its holder must still sign in as the user and enter the user's code.
  */

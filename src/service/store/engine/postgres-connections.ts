@@ -117,7 +117,7 @@ export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error
-    // The likely reason is that a pooler's server connection still has the statement of an earlier probe.
+    // The query probably failed because a pooler's server connection still has the statement of an earlier probe.
     return false
   } finally {
     client.release()

@@ -1,9 +1,9 @@
 import type { Session } from './postgres-session.ts'
 
 /**
- * The prefix of the lines of parties. A line is a lock's name, and jobs with the same line run in sequence. Locks are
- * rows, since not every PostgreSQL-compatible database has advisory locks. A party is locked by its own row, and any
- * other name by inserting a row.
+ * The prefix of a party's line. A line is the name of a lock, and jobs with the same line run in sequence. Locks are
+ * rows, since not every PostgreSQL-compatible database has advisory locks. To lock a party, its own row is locked. To
+ * lock any other name, a row with this name is inserted into `locks`.
  */
 const partyPrefix = 'party '
 
@@ -25,7 +25,7 @@ export function lockLines(session: Session, lines: Iterable<string>, by: object)
   }
 }
 
-/** Locks those of the given parties that are free, or waits for all if `mustWait` is true. Returns the locked lines. */
+/** Locks those of the given parties that are free; all of them if `mustWait` is true. Returns the locked lines. */
 export async function lockTogether(
   session: Session,
   lines: readonly string[],

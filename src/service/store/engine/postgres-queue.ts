@@ -22,13 +22,13 @@ export interface Job {
   attempts: number
   /** How many times it was moved to another line or to a separate transaction. */
   moves: number
-  /** Lock names for the rows whose stale writes made it fail. It takes these locks before it tries again. */
+  /** A lock name for each row whose StaleWriteError made it fail. It takes these locks before it tries again. */
   readonly contended: Set<string>
   /** The names that it has claimed. No other job of this process can claim them until it ends. */
   readonly claims: Set<string>
 }
 
-/** Makes a job. Properties that are known only once it runs begin with their most common values. */
+/** Makes a job. Properties that become known only while it runs start with their most common values. */
 export function newJob<T>(
   work: (tx: Transaction) => Promise<T>,
   { partyId, kind, alone = false }: TransactionOptions,

@@ -34,7 +34,7 @@ const abortedCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
 export function isRetryable(error: unknown): boolean {
   if (error instanceof StaleWriteError) return true
   if (!(error instanceof Error) || !('code' in error)) return false
-  // Another request with the same idempotency key committed first. The retry finds its record.
+  // Another request with the same idempotency key committed first. The retry finds that request's record.
   const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
   return lostKey || isOutdatedStatement(error) || abortedCodes.has(String(error.code))
 }

@@ -56,7 +56,8 @@ export class Session {
 
   /**
    * Sends a statement without waiting for its answer.
-   * @param rowLabel The name of the one row that the statement must change, for the `StaleWriteError` if it does not.
+   * @param rowLabel The name of the one row that the statement must change. If it does not, the `StaleWriteError`
+   * contains this name.
    */
   send(query: QueryText, by: object, rowLabel?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a query was sent after the end of its transaction.')

@@ -24,7 +24,7 @@ export interface Surroundings {
 
 /** The methods that work differently in a shared transaction, in one that runs alone, and in one that only reads. */
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
-  /** Throws if the job must not send a statement that only a rollback of the whole database transaction can undo. */
+  /** Throws if the job may not send writes before it ends. Only a rollback of the whole transaction could undo them. */
   mayWriteEarly(): void
 }
 

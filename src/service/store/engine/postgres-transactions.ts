@@ -11,7 +11,7 @@ interface Options {
   pool: ConnectionPool
   /** The maximum number of concurrent transactions that are shared by jobs, and of those that run a single job. */
   maxConcurrent: { shared: number; alone: number }
-  /** Returns the statements that begin a transaction. `alone` means that it excludes all other transactions. */
+  /** Returns the statements that begin a transaction. If `alone` is true, it excludes all others. */
   begin(alone: boolean): string
   system: System
   surroundings: Surroundings
@@ -125,7 +125,7 @@ export class Transactions {
     else if (running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /** Begins a transaction. If no connection can be opened, rejects all these and queued jobs, and returns undefined. */
+  /** Begins a transaction. If no connection can be opened, rejects `jobs` and all queued jobs; returns undefined. */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
     const sql = begin(jobs.some(({ isExclusive }) => isExclusive))

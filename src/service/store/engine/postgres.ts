@@ -22,7 +22,7 @@ interface OpenPostgres {
   isResettable: boolean
 }
 
-/** The number of connections for each purpose. A small database server accepts more than their sum. */
+/** The number of connections for each purpose. Even a small database server accepts more than these together. */
 const poolSizes = { writing: 10, reading: readingConnections, aside: 2 } as const
 /**
  * The maximum number of connections for transactions that jobs share. These need few connections, because each runs

@@ -34,7 +34,7 @@ export const toleranceMs = 60_000
 
 interface LatestReading {
   epoch: number
-  /** Not rounded down: with many readings within one millisecond, the clock would fall behind. */
+  /** Not rounded down. Otherwise, many readings within one millisecond would make the clock fall behind. */
   realNowMs: number
   elapsedMs: number
   sleptMs: number

@@ -152,7 +152,7 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
   return message === undefined ? undefined : new StoreBusyError(message, { cause: error })
 }
 
-/** Returns the primary result code of an SQLite error, which is in its low eight bits; 0 for any other error. */
+/** Returns the primary result code of an SQLite error (the low eight bits of `errcode`); 0 for any other error. */
 function resultCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : 0
 }

@@ -11,8 +11,8 @@ export function isEmpty(database: DatabaseSync): boolean {
 }
 
 /**
- * Returns a function that throws if the database file or its log was deleted or replaced since then. SQLite reports
- * writes to such a file as durable, although they are lost.
+ * Returns a function that throws if the database file or its log has been deleted or replaced since this call. SQLite
+ * reports writes to such a file as durable, although they are lost.
  */
 export function watchFiles(path: string): () => void {
   if (path === ':memory:') return () => {}
@@ -53,8 +53,8 @@ export async function requireUsableFile(path: string): Promise<void> {
 
 /**
  * Opens a database file for reading, and creates no files next to it. If the database is in WAL mode and its log is
- * missing, SQLite would create the log, unless the file counts as immutable. That is safe, because a missing log means
- * that no process of payments-mcp has the database open.
+ * missing, SQLite would create the log, unless the file is opened as immutable. That way of opening is safe, because a
+ * missing log means that no process of payments-mcp has the database open.
  */
 export function openWithoutTrace(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })

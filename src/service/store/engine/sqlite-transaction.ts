@@ -35,7 +35,7 @@ export class SqliteTransaction implements Transaction {
   /**
    * Runs a job to its end. A job that writes only at its end gets no savepoint, because SQLite copies every page that
    * changes under a savepoint. Without these copies, a write takes 7% less CPU time.
-   * @param forceSavepoint Whether the job gets a savepoint in any case, so that it can be undone without the others.
+   * @param forceSavepoint Whether the job gets a savepoint in any case, so that it can be undone alone.
    * @throws SpoiledError if the job fails after it has written without a savepoint.
    */
   async run<T>(work: (tx: Transaction) => Promise<T>, forceSavepoint: boolean): Promise<T> {

@@ -235,7 +235,7 @@ class GroupCommittingStore implements Store {
       this.#connection.command('commit')
     } catch (error) {
       const reason = this.#connection.rollback(error)
-      // If no job could start, all jobs in the queue fail now. Otherwise they would wait as long for the same error.
+      // If no job could start, all jobs in the queue fail now. Otherwise each would wait just to get the same error.
       const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return
@@ -272,7 +272,7 @@ function createTables(database: DatabaseSync, system: System): void {
   }
 }
 
-/** Runs `use`, and repeats it while another connection has the lock that it needs. Does not block the thread. */
+/** Runs `use`, and repeats it while another connection has the lock that `use` needs. Does not block the thread. */
 async function whenUnlocked(system: System, use: () => void | Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -6,7 +6,7 @@ export const accessTokens = table({
   /** The exchanged key. */
   credentialId: text,
   secretHash: text,
-  /** The expiry in real time, so that moving the sandbox clock does not make the token expire. */
+  /** The expiry on the real clock, so that moving the sandbox clock does not make the token expire. */
   expiresAtMs: bigint,
   /** The party that owns the key. */
   partyId: text,

@@ -1,6 +1,6 @@
 import { bigint, flag, type RowOf, table, text } from './table.ts'
 
-/** A browser in which a user is signed in. Its times are real time. */
+/** A browser in which a user is signed in. Its times are on the real clock. */
 export const signInSessions = table({
   idHash: text,
   userId: text,
@@ -14,9 +14,9 @@ export const signInSessions = table({
 
 export type SignInSessionRow = RowOf<typeof signInSessions>
 
-/** A one-time link that signs a user in. It is deleted when it is used. Its times are real time. */
+/** A one-time link that signs a user in. It is deleted when it is used. Its times are on the real clock. */
 export const signInLinks = table({
-  /** SHA-256 of the code in the link's address, in hexadecimal. The code itself is not stored. */
+  /** SHA-256 of the code in the link's URL, in hexadecimal. The code itself is not stored. */
   codeHash: text,
   userId: text,
   createdAtMs: bigint,
@@ -27,7 +27,7 @@ export const signInLinks = table({
 
 export type SignInLinkRow = RowOf<typeof signInLinks>
 
-/** A browser in which a user has signed in, identified by the hash of a cookie. The times are real time. */
+/** A browser in which a user has signed in before, identified by a cookie's hash. Its times are on the real clock. */
 export const knownBrowsers = table({
   idHash: text,
   userId: text,

@@ -2,7 +2,7 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /** A page that shows a card's number once. */
 export const cardPages = table({
-  /** SHA-256 of the token in the page's address, in hexadecimal. The token itself is not stored. */
+  /** SHA-256 of the token in the page's URL, in hexadecimal. The token itself is not stored. */
   tokenHash: text,
   cardId: text,
   /** The party that owns the card. */

@@ -11,7 +11,7 @@ export const externalAccounts = table({
   accountName: text,
   accountType: nullable(text as Column<'checking' | 'savings' | 'unknown'>),
   lastFour: text,
-  /** The test bank's id of the account. Linking the account again repairs this row's connection. */
+  /** The account's id at the test bank. Linking the account again repairs this row's connection. */
   bankAccountId: text,
   agentId: nullable(text),
   instanceId: nullable(text),

@@ -12,7 +12,7 @@ export const invitationLinks = table({
   status: text as Column<LinkStatus>,
   /** JSON object of strings. */
   tags: text,
-  /** SHA-256 of the token in the link's address, in hexadecimal. The token itself is not stored. */
+  /** SHA-256 of the token in the link's URL, in hexadecimal. The token itself is not stored. */
   tokenHash: text,
   /** The token's first and last characters, so that people can recognize the link. */
   maskedToken: text,

@@ -7,14 +7,14 @@ export const ledgerEntries = table({
   account: text as Column<
     'available' | 'held' | 'card_network' | 'payer_cards' | 'funding' | 'wire_network' | 'bank_network'
   >,
-  /** Null for an account outside the service, which is any but `available` and `held`. */
+  /** Null for accounts outside the service, that is, for all except `available` and `held`. */
   walletId: nullable(text),
   reason: text,
   /** The record that moved the money, such as a card transaction or a subscription. */
   sourceId: nullable(text),
   amountCents: bigint,
   createdAtMs: bigint,
-  /** The owner of the wallet. For an account outside the service, the owner of another wallet in the same posting. */
+  /** The owner of the wallet. For an account outside the service, the owner of a wallet in the same posting. */
   partyId: text,
   $tenant: 'partyId',
   $checks: { account_has_owner: `("account" in ('available', 'held')) = ("walletId" is not null)` },

@@ -13,7 +13,7 @@ export const oauthGrants = table({
   scopes: text,
   /** The authorization server's own record of the grant, as JSON. */
   payload: text,
-  /** `expiresAtMs` is in real time. The other three times are on the sandbox clock. */
+  /** `expiresAtMs` is on the real clock. The other three times are on the sandbox clock. */
   createdAtMs: bigint,
   lastUsedAtMs: nullable(bigint),
   revokedAtMs: nullable(bigint),

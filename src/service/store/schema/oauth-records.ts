@@ -2,7 +2,7 @@ import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
  * Records of the authorization server, such as sessions, codes, refresh tokens, device codes and registered clients.
- * They contain no usable credential: ids that work as credentials are hashed, both in the key and in the payload.
+ * They contain no usable credential: ids that work as credentials are hashed, both in `idHash` and in `payload`.
  */
 export const oauthRecords = table({
   model: text,
@@ -12,7 +12,7 @@ export const oauthRecords = table({
   grantId: nullable(text),
   uid: nullable(text),
   userCodeHash: nullable(text),
-  /** In real time, like all expiry times in OAuth; null if the record does not expire. */
+  /** On the real clock, like all expiry times in OAuth; null if the record does not expire. */
   expiresAtMs: nullable(bigint),
   createdAtMs: bigint,
   $key: ['model', 'idHash'],

@@ -9,12 +9,12 @@ export const passwords = table({
 
 export type PasswordRow = RowOf<typeof passwords>
 
-/** A sign-in attempt with a wrong password. `refusedAtMs` is in real time. */
+/** A sign-in attempt with a wrong password. `refusedAtMs` is on the real clock. */
 export const refusedPasswords = table({
   id: text,
   /** A hash of the email address that was entered, whether or not an account with this address exists. */
   account: text,
-  /** The origin of the attempt: a network address, or a browser in which this user had signed in before. */
+  /** The origin of the attempt: a network address, or a browser in which the account's user had signed in before. */
   source: text,
   refusedAtMs: bigint,
   $indexes: ['account refusedAtMs', 'refusedAtMs'],

@@ -4,7 +4,7 @@ import { bigint, type Column, flag, integer, nullable, type RowOf, table, text }
 /** The parties' payments and transfers, including deposits. */
 export const payments = table({
   id: text,
-  /** Each kind except `payment` is a transfer in the API. `internal` is between two wallets of the party. */
+  /** Each kind except `payment` is a transfer in the API. `internal` moves money between the party's own wallets. */
   kind: text as Column<'payment' | 'wire' | 'deposit' | 'withdrawal' | 'internal'>,
   /** The party that owns the wallet: the sender, or the recipient of a deposit. */
   partyId: text,

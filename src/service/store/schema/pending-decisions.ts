@@ -1,9 +1,9 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A tool call by a model that waits for a person's decision. All times are in real time. */
+/** A tool call by a model that waits for a person's decision. All times are on the real clock. */
 export const pendingDecisions = table({
   id: text,
-  /** The party that owns the credential. The party's users decide. */
+  /** The party that owns the key or grant. The party's users decide. */
   partyId: text,
   /** The key or grant that made the call. */
   principalId: text,

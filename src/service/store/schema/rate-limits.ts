@@ -8,7 +8,7 @@ export const rateLimits = table({
   keyId: text,
   /** The number of requests that processes have reserved in this window. It can exceed the limit. */
   taken: bigint,
-  /** The end of the window, in real time. */
+  /** The end of the window, on the real clock. */
   endsAtMs: bigint,
   $key: ['keyId'],
 })

@@ -6,7 +6,7 @@ export const rootKeys = table({
   secret: text,
   /** The number of the key. The first key has 1. */
   id: integer,
-  /** In real time. */
+  /** On the real clock. */
   createdAtMs: bigint,
   /**
    * The secrets of a retired key that the service still needs (`lastingTexts`). They are encrypted with another root

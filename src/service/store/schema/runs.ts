@@ -54,7 +54,7 @@ export const runEntries = table({
   id: text,
   runId: text,
   kind: text as Column<RunEntryKind>,
-  /** The operation, which has the same name as its tool. For an effect without a call, the reason of its posting. */
+  /** The operation, which has the same name as its tool. For an effect without a call, its posting's `reason`. */
   operation: text,
   agentId: nullable(text),
   outcome: text as Column<RunOutcome>,
@@ -72,8 +72,8 @@ export const runEntries = table({
   /** The start of a hash of the call's Idempotency-Key. A repeated call and the original call have the same hash. */
   keyHash: nullable(text),
   /**
-   * `call_` and a hash for a tool call. `read_` and the same hash for API reads that were made for this tool call's
-   * answer. Null for other entries.
+   * For a tool call, `call_` and a hash. For API reads that were made to answer this tool call, `read_` and the same
+   * hash. Null for other entries.
    */
   toolCall: nullable(text),
   /** `RunDetail` as JSON. */

@@ -1,8 +1,8 @@
 import { bigint, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * A user's second factor and recent attempts. All times are in real time, because an authenticator app does not know
- * the sandbox clock, and because moving that clock must not allow more attempts.
+ * A user's second factor and recent attempts. All times are on the real clock, because an authenticator app does not
+ * know the sandbox clock, and because moving that clock must not allow more attempts.
  */
 export const secondFactors = table({
   userId: text,

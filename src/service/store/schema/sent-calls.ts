@@ -8,7 +8,7 @@ export const sentCalls = table({
   id: text,
   /** The call's Idempotency-Key, encrypted so that only a process that has the whole call can decrypt it. */
   sealed: text,
-  /** In real time, so that moving the sandbox clock does not change which calls count as repeated. */
+  /** On the real clock, so that moving the sandbox clock does not change which calls count as repeated. */
   sentAtMs: bigint,
   $key: ['partyId', 'id'],
   $indexes: ['sentAtMs'],

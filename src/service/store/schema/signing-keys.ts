@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A key that signs access tokens. `createdAtMs` is in real time. */
+/** A key that signs access tokens. `createdAtMs` is on the real clock. */
 export const signingKeys = table({
   kid: text,
   /** JSON Web Key, including the private part. */

@@ -8,7 +8,7 @@ export const snapshots = table({
   clockMs: nullable(bigint),
   /** The size of the snapshot's rows in characters. */
   characters: bigint,
-  /** In real time. */
+  /** On the real clock. */
   savedAtMs: bigint,
   $uniqueIndexes: ['name'],
 })

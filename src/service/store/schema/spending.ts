@@ -1,8 +1,8 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
 /**
- * Two totals of an agent's spending from a party's wallets: on the agent's latest day with spending, and in the latest
- * such month. Limits are checked against these totals, which are updated in the transaction that spends the money.
+ * Two totals of an agent's spending from a party's wallets: for its latest day with spending, and for its latest month
+ * with spending. Limits are checked against these totals, which are updated in the transaction that spends the money.
  */
 export const spending = table({
   partyId: text,

@@ -9,7 +9,7 @@ export const trustedIssuers = table({
   issuer: text,
   jwksUri: text,
   clientId: text,
-  /** JSON array of claims with values and agents. The first entry whose claim matches chooses the agent. */
+  /** JSON array of `ClaimRule`. The first rule that matches the assertion's claims determines the agent. */
   agents: text,
   /** Scope names, separated by spaces. */
   scopes: text,

@@ -1,7 +1,7 @@
 import type { deliveryStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** The delivery of an event to a webhook, and the outcome. All times are in real time. */
+/** The delivery of an event to a webhook, and the outcome. All times are on the real clock. */
 export const webhookDeliveries = table({
   id: text,
   partyId: text,

@@ -9,7 +9,7 @@ export const world = table({
   firstPartyId: text,
   /** Set while an agent is rehearsed in this world. During that time, the agent may not manage the sandbox. */
   isRehearsal: flag,
-  /** The time that the sandbox clock shows when the world begins; null for real time. */
+  /** The time that the sandbox clock shows when the world begins; null if it shows real time. */
   startsAtMs: nullable(bigint),
   /** The open shops, as JSON; null for the built-in shops. */
   shops: nullable(text),
