@@ -36,9 +36,9 @@ import { webhooks } from './webhooks.ts'
 const { listCustomers, ...customersById } = customers
 
 /**
- * All operations of the API, in the order of the documents. The entry of an operation states its name, method, path,
- * permission, toolsets and error codes, and contains the Zod schemas of its input and output. Routes, client methods
- * and MCP tools are derived from the entries, which are frozen.
+ * All operations of the API, in the order of the documentation. The entry of an operation states its name, method,
+ * path, permission, toolsets and error codes, and contains the Zod schemas of its input and output. Routes, client
+ * methods and MCP tools are derived from the entries, which are frozen.
  * @example The tools that an agent gets by default:
  * ```ts
  * import { catalogue } from 'payments-mcp/catalogue'

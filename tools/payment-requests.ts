@@ -59,7 +59,7 @@ export const PaymentRequest = resource(
     payerIdentifier: z.string(),
     initiatorParty: z.object({ id: Id('pty'), name: z.string().nullable(), handle: z.string().nullable() }),
     initiatorAgent: z.object({ id: Id('agt'), name: z.string().nullable(), handle: z.string().nullable() }).nullable(),
-    paymentLinkUrl: secret(z.url()).describe('The page for paying or declining; anyone who has the address can use it'),
+    paymentLinkUrl: secret(z.url()).describe('The page for paying or declining; anyone who has the URL can use it'),
     transactionId: Id('txn').nullable(),
     ...cause,
     expiresAt: Timestamp.nullable(),

@@ -68,8 +68,8 @@ const CreatedPayment = resource(
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
 /**
- * Two fields with the same meaning: the party to act for. The published client sends `partyId`. The list of tools shows
- * models only `customerPartyId`.
+ * Two fields with the same meaning: the party to act for. The published client sends `partyId`. Models see only
+ * `customerPartyId` in the list of tools.
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,

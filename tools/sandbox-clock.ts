@@ -6,7 +6,7 @@ import { resource, Timestamp } from './schemas.ts'
 /** The sandbox clock, which only moves forward. Card expiry, holds and replay windows depend on it. */
 export const Clock = resource('clock', z.literal('clock'), { now: Timestamp })
 
-/** Ten years, which is enough for any rehearsal, and limits the work that one call can cause. */
+/** About ten years. This is enough for any rehearsal, and limits the work that one call can cause. */
 const longestAdvanceSeconds = 10 * 366 * 24 * 60 * 60
 
 const clock = {

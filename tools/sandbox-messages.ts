@@ -19,9 +19,9 @@ export const SandboxMessage = resource(
   {
     kind: z.enum(messageKinds).describe('Topic'),
     channel: z.enum(['email', 'sms']),
-    to: z.string().describe(`The address; "payer" if it is unknown (a subscription's payer)`),
+    to: z.string().describe(`Email address or phone number; "payer": a subscription's payer, whose address is unknown`),
     subject: z.string(),
-    text: z.string().describe('[link] stands for a secret address'),
+    text: z.string().describe('[link] stands for a secret URL'),
     resourceId: z.string().describe('The record that the message is about'),
     createdAt: Timestamp,
   },
@@ -38,7 +38,7 @@ export const sandboxMessages = {
     description:
       'Lists the emails and text messages that the service would have sent about your invitations, payments, requests and approvals, newest first. The sandbox sends none.',
     path: '/simulations/messages',
-    query: listQuery({ to: z.string().max(320).describe('Only to this address').optional() }),
+    query: listQuery({ to: z.string().max(320).describe('Only to this email address or phone number').optional() }),
     output: SandboxMessage,
     permission: 'activity.read',
     toolsets: ['sandbox'],

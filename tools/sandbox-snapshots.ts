@@ -25,7 +25,7 @@ export const Sandbox = resource('sandbox', z.literal('sandbox'), {
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
   now: Timestamp.describe("The sandbox's time after a restore"),
-  savedAt: Timestamp.describe('The real time of saving'),
+  savedAt: Timestamp.describe('When it was saved, by the real clock'),
   size: z.int().nonnegative().describe('Size in characters'),
 })
 

@@ -19,7 +19,7 @@ import {
   WaitSeconds,
 } from './schemas.ts'
 
-/** The id of a shop, product or extra: words joined by hyphens, as used in addresses. */
+/** The id of a shop, product or extra: words joined by hyphens, as used in URLs. */
 export const Slug = z
   .string()
   .max(60)
@@ -55,7 +55,7 @@ const product = {
   price: Cents.describe('Advertised price in cents per item'),
 }
 
-/** A shop in the sandbox. The shop itself wrote its name, descriptions and other texts (docs/shops.md). */
+/** A shop in the sandbox. The shop itself wrote its name, descriptions and other text (docs/shops.md). */
 export const Shop = resource('shop', Slug, {
   name: z.string().describe('The name of the merchant that charges the card'),
   about: z.string(),

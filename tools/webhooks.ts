@@ -19,7 +19,7 @@ const attributes = {
 
 const relationships = { party: toOne('party', 'pty') }
 
-/** An address to which a party's events are sent in the format of the Standard Webhooks specification. */
+/** A URL to which a party's events are sent in the format of the Standard Webhooks specification. */
 export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
 
 /** A new webhook, with the secret that signs its deliveries. */
@@ -89,7 +89,7 @@ export const webhooks = {
     name: 'create_webhook',
     title: 'Create a webhook',
     description:
-      'Sends your events to an address from now on. The receiver verifies them with signingSecret, which is shown only once.',
+      'Sends your events to a URL from now on. The receiver verifies them with signingSecret, which is shown only once.',
     path: '/webhooks',
     attributes: z.strictObject({
       url: WebhookUrl,
@@ -130,7 +130,7 @@ export const webhooks = {
     method: 'PATCH',
     name: 'update_webhook',
     title: 'Change a webhook',
-    description: 'Changes only the given fields of a webhook: address, events, description, tags or status.',
+    description: 'Changes only the given fields of a webhook: URL, events, description, tags or status.',
     path: '/webhooks/{webhookId}',
     params,
     attributes: z.strictObject({

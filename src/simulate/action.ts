@@ -57,7 +57,7 @@ export const walletName = (party: PartyName) => `${party}-wallet`
 
 interface ArgumentSources {
   idOf: (name: string) => string
-  /** The prefix of every idempotency key. Each run has its own, so that it never replays the answers of another. */
+  /** The prefix of every idempotency key. Each run has its own, so that no run gets replayed answers of another run. */
   keyPrefix: string
 }
 
@@ -78,7 +78,7 @@ export function argumentsOf(action: Action, { idOf, keyPrefix }: ArgumentSources
   })
 }
 
-/** Returns whether two actions send the same request: one key serves only one request (idempotency_conflict). */
+/** Returns whether two actions send the same request. If not, they cannot use the same idempotency key. */
 export function sameRequest(one: Action, other: Action): boolean {
   const request = ({ step: _, agent: __, makes: ___, key: ____, ...sent }: Action) =>
     JSON.stringify(Object.entries(sent).sort(([a], [b]) => (a < b ? -1 : 1)))

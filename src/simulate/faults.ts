@@ -96,7 +96,7 @@ export async function countHits(caller: Caller): Promise<number> {
   return data.reduce((sum, { attributes }) => sum + (attributes?.hits ?? 0), 0)
 }
 
-/** The maximum number of repeats of one call. The rules cannot make more of them fail in a row. */
+/** The maximum number of repeats of one call. The rules cannot make more repeats fail in a row. */
 const maxRepeats = 3
 /** Error codes that only injected faults cause. */
 const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])

@@ -14,8 +14,8 @@ interface ServerProcess {
 }
 
 /**
- * Starts an MCP server process and connects to it as an AI host does. Before it reports a failed connection, it waits
- * for the end of the process, as `close` does, because the process may still write to its database.
+ * Starts an MCP server process and connects to it as an AI host does. If the connection fails, waits until the process
+ * has ended before it throws, as `close` does, because the process may still write to its database.
  * @param beforeStart called before the process starts, with a function that kills the process
  */
 export async function connectOverStdio(
@@ -25,7 +25,7 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
-  // The transport's own `close` waits for this only when first called, and not if the process was killed.
+  // The transport's own `close` waits for the process to end only when first called, and not if it was killed.
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })
@@ -57,7 +57,7 @@ export async function connectCaller(transport: Transport, agent: number): Promis
   const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultValidator } as const
   const client = new Client({ name: `simulated-agent-${agent}`, version: '1' }, options)
   await client.connect(transport)
-  // Hosts list the tools too. The client then checks every result against the tool's output schema.
+  // Lists the tools, as hosts do. The client then checks every result against the tool's output schema.
   await client.listTools()
   return {
     call: async (name, input) => {

@@ -44,8 +44,8 @@ type AddAction = (agent: AgentState, choice: Choice) => Action
 
 /**
  * The maximum number of calls between two clock jumps. The model ignores real time, so no card may expire by real time
- * while agents use it. The shortest cards live for five minutes. These calls take only seconds, and agents stop using
- * such cards at each jump.
+ * while agents use it. The shortest lifetime of a card is five minutes. 400 calls take only seconds, and every jump is
+ * longer than five minutes, so that it ends such cards.
  */
 const maxStepsBetweenJumps = 400
 
@@ -85,8 +85,8 @@ function newAgent(number: number): AgentState {
 }
 
 /**
- * The maximum number of calls that an agent remembers in order to repeat them. When it remembers another, it forgets an
- * arbitrary call and not the oldest, so that some old calls are repeated too.
+ * The maximum number of calls that an agent remembers in order to repeat them. To make room for another, it forgets an
+ * arbitrary call rather than the oldest, so that some old calls are repeated too.
  */
 const maxKeyed = 50
 

@@ -65,9 +65,7 @@ async function leaveOutOneChunk(
   return false
 }
 
-/**
- * Selects all clock jumps and the actions on the given records and keys, or on others that such actions link to them.
- */
+/** Selects all clock jumps, and the actions that mention a given name or any name in another selected action. */
 function relatedActions(history: readonly Action[], about: readonly string[]): Action[] {
   const names = new Set(about)
   for (let before = -1; before !== names.size; ) {

@@ -45,7 +45,7 @@ export interface SimulationResult {
 const maxTries = 200
 const longestShrinkMs = 60_000
 
-/** Plans a history of calls from the seed and carries it out. If an answer is not as predicted, shortens it. */
+/** Plans a history of calls from the seed and carries it out. Shortens it if an answer is not as predicted. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { system, target, concurrency, signal } = options
   const agents = Array.from({ length: options.agents }, (_, index) => index + 1)

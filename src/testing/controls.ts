@@ -35,7 +35,7 @@ export interface SandboxFaults {
    * ```
    */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** Returns all rules, each with the number of requests that it matched and that it was applied to. */
+  /** Returns all rules. Each counts the requests that it matched, and those of them that got its fault. */
   list(): Promise<SandboxFault[]>
   /**
    * Removes one rule, or all of them.
@@ -50,7 +50,7 @@ export interface SandboxSnapshots {
   reset(): Promise<void>
   /**
    * Saves the current state.
-   * @param name 1 to 64 letters, digits or `._-`. It replaces an earlier state with the same name.
+   * @param name 1 to 64 letters, digits or `._-`. An earlier state with this name is replaced.
    */
   save(name: string): Promise<void>
   /**

@@ -4,7 +4,10 @@ import { checkMoney } from './money-checks.ts'
 import { Names } from './names.ts'
 import type { WorldShape } from './shape.ts'
 
-/** Checks that the parts of a world file agree. Balances and times are checked later, when the database is filled. */
+/**
+ * Checks that the parts of a world file do not contradict each other. Balances and times are checked later, when the
+ * database is filled.
+ */
 export function checkWorld(world: Pick<WorldShape, 'parties'>, context: z.RefinementCtx): void {
   const names = new Names(world)
   const reporterAt = (base: readonly PropertyKey[]): ReportMistake => {

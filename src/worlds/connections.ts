@@ -42,13 +42,17 @@ export const Invitation = z.strictObject({
   status: z
     .enum(invitationStatuses)
     .default('PENDING')
-    .describe('Its status when the world begins. ACCEPTED also creates the grant, unless customers already lists it'),
+    .describe(
+      'Its status when the world begins. ACCEPTED also creates the grant, unless it is already listed in customers',
+    ),
   cancelReason: z
     .enum(cancelReasons)
     .optional()
     .describe('Why the invitation was canceled. Default if CANCELED: DEVELOPER_REVOKED'),
   tags,
-  createdAt: Moment.optional().describe('When it was sent. Default: when the world begins, or a day before it ended'),
+  createdAt: Moment.optional().describe(
+    'When it was sent. Default: when the world begins; if it has ended, a day before its end',
+  ),
   expiresAt: Moment.optional().describe('When the invitation expires. Default: 30 days after it was sent'),
   endedAt: Moment.optional().describe(
     'When the recipient accepted or declined the invitation, or when it was canceled. Default: when the world begins',

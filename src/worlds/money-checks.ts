@@ -6,7 +6,7 @@ type Purchase = NonNullable<Card['purchases']>[number]
 type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 
-/** Checks that a party's cards, transfers and subscriptions agree with the rest of the file and in their own fields. */
+/** Checks that a party's cards, transfers and subscriptions do not contradict themselves or the rest of the file. */
 export function checkMoney(check: CheckContext): void {
   const { names, party, index, report, world } = check
   for (const [at, card] of (party.cards ?? []).entries()) checkCard(check, card, ['cards', at])

@@ -13,7 +13,7 @@ export interface ParsedText {
   value: unknown
   /** Mistakes that make the text unreadable. If there are any, `value` must not be used. */
   mistakes: readonly (Position & Pick<YamlMistake, 'says'>)[]
-  /** Returns the position of the value at a path. If there is no such value, uses its innermost existing container. */
+  /** Returns the position of the value at a path. If the path leads nowhere, follows it as far as possible. */
   positionOf(path: readonly PropertyKey[]): Position
 }
 
@@ -69,7 +69,7 @@ class Reader {
     return read
   }
 
-  /** Returns the offset of the value at a path. If there is no such value, uses its innermost existing container. */
+  /** Returns the offset of the value at a path. If the path leads nowhere, follows it as far as possible. */
   offsetOf(root: unknown, path: readonly PropertyKey[]): number {
     let value = root
     let offset = 0

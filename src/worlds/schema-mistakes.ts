@@ -100,7 +100,7 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
-  // A missing value with any other code can only be an invalid name in a map.
+  // If no value was found and the issue has any other code, then a name in a map is invalid.
   const entry = path.slice(0, -1)
   return { path: entry, says: `${formatPath(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }

@@ -15,10 +15,7 @@ const Product = z.strictObject({
   description: ShopText.describe('The description that the shop shows'),
   price: RequestedCents.describe('The price in cents before the checkout'),
   checkoutPrice: RequestedCents.optional().describe('The price in cents at the checkout. Default: price'),
-  available: z
-    .boolean()
-    .default(true)
-    .describe('false: after the card is authorized, the shop discovers that it has none left'),
+  available: z.boolean().default(true).describe('false: it turns out to be out of stock after the card is authorized'),
   hidden: ShopText.optional().describe("Text in the page's HTML that people cannot see"),
 })
 

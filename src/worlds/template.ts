@@ -102,7 +102,7 @@ const firstParty = {
     isExample: true,
   },
   issuedCardsEnabled: {
-    says: 'With false, no cards can be issued on its wallets.',
+    says: 'If false, no cards can be issued on its wallets.',
     yaml: 'issuedCardsEnabled: true',
     isExample: true,
   },
@@ -162,7 +162,7 @@ const firstParty = {
     isExample: true,
   },
   payments: {
-    says: 'Payments to parties of this file, or to other addresses.',
+    says: 'Payments to parties in this file, or to other e-mail addresses or phone numbers.',
     yaml: `payments:
   - { to: ann, amount: 1500, description: Flowers, at: -3d }
   - { to: eve@people.example, amount: 900, status: PENDING_CLAIM }`,

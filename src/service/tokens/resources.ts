@@ -14,10 +14,10 @@ export const clientCredentialsGrant = 'client_credentials'
 /** The grant type of signed assertions (RFC 7523 section 2.1). */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The name in authorization server metadata of the only kind of JWT that `jwtBearerGrant` accepts. */
+/** The only kind of JWT that `jwtBearerGrant` accepts, by its name in the authorization server metadata. */
 export const assertionProfile = 'urn:ietf:params:oauth:grant-profile:id-jag'
 
-/** The grant types that the OAuth library handles. `token-exchange.ts` handles the other one. */
+/** The grant types that the OAuth library handles. `token-exchange.ts` handles `tokenExchangeGrant`. */
 export const providerGrants: readonly string[] = [
   'authorization_code',
   'refresh_token',
@@ -26,7 +26,7 @@ export const providerGrants: readonly string[] = [
   jwtBearerGrant,
 ]
 
-/** Returns the addresses that identify this service as a resource server (RFC 8707): the API and its MCP endpoint. */
+/** Returns the URLs that identify this service as a resource server (RFC 8707): the API and its MCP endpoint. */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
   return [publicUrl, `${publicUrl}/mcp`]
 }
@@ -46,7 +46,7 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
-/** Returns the origin that a caller used if it belongs to this service; otherwise the public origin. */
+/** Returns the origin of a request's URL if it belongs to this service; otherwise the public origin. */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
   const aliasUrl = new URL(publicUrl)
   const { host } = new URL(url)

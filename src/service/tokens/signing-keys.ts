@@ -19,8 +19,8 @@ const signsForMs = 30 * dayMs
 const storedForMs = signsForMs + 2 * dayMs
 
 /**
- * Returns the keys that may have signed current access tokens. The first of them signs new tokens. Creates a key if
- * every other is too old to sign, and deletes keys that are no longer needed.
+ * Returns the keys that may have signed access tokens that are still valid. The first of them signs new tokens. Creates
+ * a key if all stored keys are too old to sign, and deletes keys that are no longer needed.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   const { storedKeys, readAtMs } = await store.read(async (tx) => ({
@@ -43,7 +43,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   })
 }
 
-/** Creates a key that signs tokens from now on, in other processes after a few minutes. Returns its id. */
+/** Creates a key that signs tokens from now on. Other processes begin to use it within minutes. Returns its id. */
 export async function addSigningKey(store: Store): Promise<string> {
   const signingKey = await newKey()
   await store.transaction(async (tx) => insertSigningKey(tx, rowOf(signingKey, await realNow(tx))))

@@ -10,10 +10,7 @@ type Webhook = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previou
 interface WebhookSecrets {
   /** The id of the root key from which new secrets are derived. */
   newestKeyId: number
-  /**
-   * Returns a webhook's secret right after its creation. Not for older secrets: they may be derived from a retired root
-   * key.
-   */
+  /** Returns the secret just created for a webhook. Not for older secrets: their root key may have been retired. */
   current(webhook: Webhook): string
   /** Returns the secrets that sign a delivery: the newest one, and the previous one while it is valid. */
   signing(webhook: Webhook, realNowMs: number): Promise<string[]>
