@@ -114,9 +114,7 @@ export const baselineTables = Object.entries(tables)
 
 const manyCents = 1_000_000_000_000
 
-/**
- * Creates one caller per count, with that number of cards. Returns the callers, and statements that insert all rows.
- */
+/** Creates a caller for each count, with that many cards. Returns the callers, and statements that insert all rows. */
 export function baselineRows(cardCounts: readonly number[]): { callers: Caller[]; statements: Statement[] } {
   const nowMs = Date.now()
   const callers = cardCounts.map((count) => createCaller(count, nowMs))

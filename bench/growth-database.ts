@@ -14,8 +14,8 @@ const clonedTables = [
 ]
 
 /**
- * The party whose history is cloned, and the start of this history. Clones for the same party refer to the records in
- * `sharedIds`, which are older than the history, instead of copying them.
+ * The party whose history is cloned, and the start of this history. Clones that belong to this party have no copies of
+ * the records in `sharedIds`, which are older than the history, but refer to the originals.
  */
 type Original = { partyId: string; sharedIds: readonly string[]; startedAtMs: number }
 

@@ -105,7 +105,7 @@ async function sizeOf(url: string): Promise<number> {
 
 interface Grown {
   sandbox: Sandbox
-  /** The values with which requests fill in path parameters and filters, by the parameter's name. */
+  /** The values for path parameters and filters in requests, by the parameter's name. */
   values: Readonly<Record<string, string>>
 }
 
@@ -158,7 +158,7 @@ function pay({ sandbox, values }: Grown): Promise<number> {
   return measureMs(() => send(sandbox, 'POST', '/payments', { amount: 1, currency: 'USD', counterparty }))
 }
 
-/** The number of records on a page. The small database has this many of each kind, so both return full pages. */
+/** The number of records on a page. The small database has this many of each kind, so full pages are compared. */
 const pageLength = 10
 /** The maximum number of pages skipped to get far down a list. A short list has fewer full pages to skip. */
 const maxPagesSkipped = 20

@@ -10,7 +10,10 @@ import { compare, inTurns, judge, measureMs, median, type Row } from './table.ts
 
 const resetsPerRound = 10
 
-/** Compares resetting the default world with creating a sandbox and sending it one request, in a file and in memory. */
+/**
+ * Compares resetting the default world with creating a sandbox and sending it one request. Does so with a database in a
+ * file and with one in memory.
+ */
 export async function measureReset(directory: string): Promise<Row[]> {
   const rows: Row[] = []
   for (const where of ['a file', 'memory'] as const) {
@@ -56,7 +59,7 @@ export async function measureRehearsals(): Promise<Row[]> {
     return tookMs / scenarios.length
   }
   const [ours = [], other = []] = await inTurns(5, [trials, () => measureMs(() => useNewSandbox('sqlite::memory:'))])
-  const measurement = `average trial of the agent careful in ${scenarios.length} scenarios, against a new sandbox`
+  const measurement = `average trial of the agent "careful" in ${scenarios.length} scenarios, against a new sandbox`
   return [rowOf(measurement, ours, other, 600)]
 }
 
@@ -74,5 +77,5 @@ async function trial(scenario: Parameters<typeof runTrial>[0], number: number): 
     openFolder: () => Promise.reject(new Error('A scripted agent has no folder.')),
     elapsed: () => performance.now(),
   })
-  if (!passed) throw new Error(`The scripted agent careful failed in ${scenario.id}: ${trouble}`)
+  if (!passed) throw new Error(`The scripted agent "careful" failed in ${scenario.id}: ${trouble}`)
 }

@@ -148,7 +148,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
       () => measureP99(sandbox, quiet?.key),
     ])
     await sandbox.close()
-    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against without it`
+    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against without one`
     rows.push(compare({ measurement, unit: 'ms', ours: together, other: alone, goal: { atMost: 3 } }))
   }
   return rows

@@ -217,7 +217,7 @@ export function processorMs(pid: number): number {
     const parts = ps('time', pid).trim().split(':')
     return parts.reduce((seconds, part) => seconds * 60 + Number(part), 0) * 1000
   }
-  // Adds fields 14 and 15 of proc(5), in ticks of 10 ms. Cuts off field 2 first: the command may contain spaces.
+  // Adds fields 14 and 15 of proc(5), in ticks of 10 ms. Cuts off field 2 first: the command in it may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /s, '')
     .split(' ')

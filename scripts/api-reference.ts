@@ -23,7 +23,7 @@ interface DocComment {
 interface Exported {
   name: string
   kind: 'function' | 'type' | 'other'
-  /** Whether the entry point's own file has the declaration, rather than re-exporting it from another file. */
+  /** Whether the declaration is in the entry point's own file; false if it is re-exported from another file. */
   isOwn: boolean
   comment: DocComment
   /** The code of the declaration, without the body of a function, a class, or an interface with described members. */

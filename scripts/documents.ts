@@ -98,7 +98,7 @@ export function manifest(facts: PackageFacts): string {
         },
       ]),
     ),
-    // The default tools that an agent may use. A host asks the running server for the tools of other settings.
+    // The default tools that an agent may use. If the settings select others, a host learns them from the server.
     tools: operations
       .filter(({ toolsets, permission }) => toolsets.includes('default') && permissions[permission].agent)
       .map(({ name, description }) => ({ name, description })),

@@ -12,7 +12,7 @@ export interface Company {
   idpClientId: string
   /** The file with that client's secret; undefined if the client has no secret. */
   idpProofFile?: string | undefined
-  /** The file with the person's ID token. The company's own sign-in must keep the token in it current. */
+  /** The file with the person's ID token. The company's own software must keep this token current. */
   idTokenFile: string
 }
 

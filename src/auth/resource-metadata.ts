@@ -46,7 +46,7 @@ export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promi
   const issuer = servers[0] ?? ''
   if (parseBaseUrl(issuer) === undefined) {
     throw new Failure('bad_gateway', {
-      detail: `${host} has ${show(issuer)} as its authorization server; only https is used, or http on a loopback host.`,
+      detail: `${host} names the authorization server ${show(issuer)}, but its address must use https, or http on a loopback host.`,
     })
   }
   return { resource, issuer, scopes }

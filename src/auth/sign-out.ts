@@ -10,7 +10,7 @@ import type { Login } from './token-store.ts'
  */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
-/** Deletes the stored login, then revokes it at the server (RFC 7009). It stays deleted if that fails. */
+/** Deletes the stored login, then revokes it at the server (RFC 7009). It stays deleted if the revocation fails. */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
   // The lock keeps other processes from renewing the tokens meanwhile: the new tokens would not be revoked.
   return await store.exclusively(async (stored, write) => {

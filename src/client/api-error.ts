@@ -8,7 +8,7 @@ import type { Answer } from './send.ts'
 export interface ApiErrorFields {
   /** The error's code (docs/service.md#error-codes), or a code that only the deployed service uses. */
   code: string
-  /** The HTTP status of the answer. If none came, the status that usually goes with `code`. */
+  /** The HTTP status of the answer. If no answer came, the status that usually goes with `code`. */
   status: number
   /** The reason why this call failed. */
   detail: string
@@ -101,8 +101,8 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
 const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
- * Returns whether the answer proves the outcome of an earlier request with the same key. The service has then either
- * replayed the answer to that request, or carried out or refused the request only now.
+ * Returns whether the answer proves the outcome of an earlier request with the same key. If so, the service either
+ * replayed the answer to the earlier request, or carried out or refused this request only now.
  */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isTransient(answer)) return false
@@ -175,7 +175,7 @@ function errorFacts(answer: Answer, host: string): ErrorFacts {
       }
     }
   }
-  // According to the published client, the timeout of a simulation has the body {code, message}, without `errors`.
+  // According to the published client, a simulation that times out gets the body {code, message}, without `errors`.
   const code = wellFormed(codePattern, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {

@@ -124,9 +124,9 @@ const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 /**
  * Creates a client of the payments API over any fetch function.
  *
- * A call is attempted at most 4 times in 60 seconds. It is retried after a lost answer and after the statuses 408, 429,
- * 502 and 503, after the delay in `Retry-After` or with exponential backoff. All attempts send the same idempotency
- * key, so no change is made twice (docs/service.md#idempotency-key).
+ * A call is attempted at most 4 times in 60 seconds. It is retried if the answer is lost or has the status 408, 429,
+ * 502 or 503. The delay is the one in `Retry-After`, or else grows exponentially. All attempts send the same
+ * idempotency key, so no change is made twice (docs/service.md#idempotency-key).
  * @param options The address, the credential and the function that sends requests.
  * @throws {Failure} With the code `invalid_value` if the instance id is unusable.
  * @throws {TypeError} If the base address isn't a URL.

@@ -100,7 +100,7 @@ export function retryAfterMs(answer: Answer, nowMs: number): number | undefined 
 }
 
 /**
- * Returns the delay before the next attempt: 0.25 s, doubled after each attempt, minus a random share of up to half.
+ * Returns the delay before the next attempt: 0.25 s, doubled after each attempt, minus a random part of at most half.
  * Without randomness, clients that failed at the same time would retry at the same time.
  */
 function backoffMs(attempts: number, system: System): number {

@@ -95,7 +95,7 @@ function checkClock({ databaseNowMs, highestMs, offsetMs }: Inspection): Finding
   if (offsetMs === 0) return [machine]
   const days = Math.abs(offsetMs) / 86_400_000
   const gap = `${days.toFixed(days < 1 ? 2 : 0)} days ${offsetMs < 0 ? 'behind' : 'ahead of'}`
-  const differs = `is ${gap} real time: it shows ${timestamp(nowMs + offsetMs)}`
+  const differs = `is ${gap} the real clock: it shows ${timestamp(nowMs + offsetMs)}`
   return [machine, note('Sandbox clock', differs, 'reset_sandbox sets it back to the time at which its world starts.')]
 }
 

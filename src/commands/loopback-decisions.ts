@@ -240,7 +240,7 @@ export class LoopbackDecisions implements Decisions {
     ]
   }
 
-  /** Lists the other pending calls, with links to their windows. Only the admitted browser is shown these addresses. */
+  /** Lists the other pending calls, with links to their windows. Only the admitted browser gets these links. */
   #others(entry: Entry): Html | '' {
     const others = this.#waiting().filter((other) => other !== entry)
     if (others.length === 0) return ''

@@ -66,7 +66,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   await program.parseAsync(argv)
 }
 
-/** Adds the commands that sign in, sign out and show the identity of the MCP server. */
+/** Adds the commands that sign in, sign out, and show the identity under which the MCP server acts. */
 function withSignIn(program: Command): void {
   withSettings(program.command('login'), 'login')
     .description('Sign in to a payments API in a browser. The MCP server then uses this login.')
@@ -120,7 +120,7 @@ function withReports(program: Command): void {
   withSettings(program.command('verify'), 'verify')
     .description('Recompute the figures and the activity chain of a report that payments-mcp report wrote.')
     .argument('<file>', 'The report file, in any format; - for stdin')
-    .option('--against-database', 'Also compare with the activity chain in the database; --database-url implies this')
+    .option('--against-database', 'Also compare the report with the database; --database-url implies this option')
     .action(runAction(async () => (await import('./verify.ts')).verify))
 }
 

@@ -45,7 +45,7 @@ export interface McpOverHttp {
   offers?: ToolChoice['allows']
 }
 
-/** A principal with the limits of its credential. */
+/** A principal with the authority of its credential. */
 interface Caller extends Principal {
   authority: Actor
 }
@@ -111,7 +111,7 @@ function trackScopes(onChange: (id: string) => void): NoteScopes {
 
 /** Returns a function that creates a client of the API in this process. The client uses a host's credential. */
 function clientsOf({ service, system, log }: McpOverHttp) {
-  // The rate limit already counted the host's request on arrival, so its calls to the API are not counted again.
+  // The rate limit already counted the host's request on arrival, so the API calls for it do not count.
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })

@@ -4,7 +4,7 @@ export { refusalOfNode } from '../core/node-version.ts'
 
 /**
  * Prints the refusal and sets exit code 1. AI hosts show the answers to their requests, but not stderr. So if a host
- * started the process as an MCP server, it answers every request with the refusal until the host closes stdin.
+ * started the process as an MCP server, the process answers every request with the refusal until the host closes stdin.
  */
 export function refuse(refusal: string, command: string | undefined): void {
   process.exitCode = 1

@@ -26,7 +26,7 @@ export interface OpenClient {
   memory(): Promise<CallMemory>
   /** Chooses the fault to inject into a call of the tool (docs/sandbox.md#faults); none with a deployed API. */
   plan(tool: string): Promise<Fault | undefined>
-  /** Calls `onChange` with the ids of records of the party that changed; never with a deployed API. */
+  /** Calls `onChange` with the ids of the party's records that changed; never with a deployed API. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
   /** Records an event of the run that involves no API request. With a deployed API, does nothing. */
   note(runNote: RunNote): Promise<void>
@@ -122,7 +122,7 @@ export function openEmbeddedClient(
 export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
   const { openEmbedded } = await import('./embedded-service.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
-  // The configured key may be one from the world file, which exists only after the database is filled.
+  // A configured key that comes from the world file exists only after the database is filled.
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
   const credential = config.key ?? (await service.localAgentKey())
   if (config.rules !== undefined) await service.faults.load(config.rules)

@@ -129,7 +129,7 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 
 /**
  * Returns the reason why no trial says anything about the agent; undefined if one does. A trial says nothing if the
- * model's provider failed, or if an agent's command made no call. Other agents may choose to make none.
+ * model's provider failed, or if an agent's command made no call. Other agents may choose to make no call.
  */
 function findTrouble({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((scenario) => scenario.trials)

@@ -76,7 +76,9 @@ async function namedRun(store: Store, { run: name, party }: ReportFlags): Promis
   if (run !== undefined && (found.length === 1 || run.id === name)) return run
   if (run !== undefined) {
     const parties = found.map(({ partyId }) => partyId).join(', ')
-    throw new ConfigError(`--run got ${show(name)}, a run of several parties: add --party with one of ${parties}.`)
+    throw new ConfigError(
+      `--run got ${show(name)}, but several parties have a run with that id: add --party with one of ${parties}.`,
+    )
   }
   const newest = await store.read((tx) => newestRuns(tx, 5))
   const names = newest.map(({ id, instanceId }) => (instanceId === null ? id : foreignName(instanceId, id)))

@@ -125,7 +125,8 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
   const { title } = hostSetups[name]
   const folder = hostFiles[name].skills?.(userMachine())
   if (folder === undefined) {
-    if (skills === true) say(`${title} has no folder for skills. If it supports skills over MCP, it gets them there.`)
+    if (skills === true)
+      say(`${title} has no folder for skills. If it supports skills over MCP, it gets them from the MCP server.`)
     return
   }
   const count = (await skillNames()).length

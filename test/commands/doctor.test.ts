@@ -102,7 +102,7 @@ test('doctor reports the database, the port, the advanced clock and the key of a
       says: expect.stringContaining('its tables match this version, and it is writable'),
     },
     Clock: { is: 'ok' },
-    'Sandbox clock': { is: 'note', says: expect.stringMatching(/^is 10 days ahead of real time: it shows 20/) },
+    'Sandbox clock': { is: 'note', says: expect.stringMatching(/^is 10 days ahead of the real clock: it shows 20/) },
     Key: { is: 'ok' },
     Port: { is: 'ok', says: `payments-mcp (sandbox) runs at ${url}` },
   })

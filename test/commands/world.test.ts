@@ -149,7 +149,9 @@ describe('problems with a world file', () => {
       'sqlite:past.db',
     ]
     expect(run(['whoami', ...on]).status).toBe(0)
-    expect(run(['doctor', ...on]).stdout).toMatch(/^note Sandbox clock +is \d+ days behind real time: it shows 2026/m)
+    expect(run(['doctor', ...on]).stdout).toMatch(
+      /^note Sandbox clock +is \d+ days behind the real clock: it shows 2026/m,
+    )
   })
 
   test('a world file that cannot be read is reported in one line', () => {
