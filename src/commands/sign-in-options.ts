@@ -29,6 +29,6 @@ function signInAddress(config: Config): string {
   const address = baseUrl ?? publicUrl ?? parseBaseUrl(served)
   if (address !== undefined) return address
   throw new ConfigError(
-    `PAYMENTS_BASE_URL (--base-url) is required, because ${served} is not a loopback address; it accepts the address to sign in at.`,
+    `PAYMENTS_BASE_URL (--base-url) is required, because ${served} is not a loopback address. Set it to the address to sign in at.`,
   )
 }

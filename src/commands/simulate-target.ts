@@ -108,8 +108,8 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
 }
 
 /**
- * Returns the environment variables of every MCP server, in this process or its own. Secrets are not arguments, because
- * other users of the machine can read a process's arguments.
+ * Returns the environment variables for each MCP server, whether it runs in this process or in its own. Secrets are not
+ * passed as arguments, because other users of the machine can read a process's arguments.
  */
 function serverSettings({ key, secret, world, logLevel }: Config): Record<string, string> {
   return {

@@ -99,7 +99,7 @@ function waysOf({ environment, baseUrl, key }: Config): Ways {
   }
 }
 
-/** Returns a function that returns the configured id, or one that it generates on first use, to start faster. */
+/** Returns a getter of the instance id. If none is configured, an id is generated on first use, to start faster. */
 function instanceIdOf({ instanceId }: Config): () => string {
   let currentId = instanceId
   return () => {
@@ -114,7 +114,7 @@ interface Deciding {
   log: Logger
 }
 
-/** Holds calls that a person must decide on a local page. The code of the pages is loaded for the first such call. */
+/** Stores calls until a person decides on them on a local page. The code for this is loaded for the first such call. */
 function decideLazily({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined

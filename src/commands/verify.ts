@@ -12,7 +12,7 @@ import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
-/** Verifies a report, optionally against the database. Exits with 1 on a difference, and with 2 if it is no report. */
+/** Verifies a report, optionally against the database. Exits with 1 on a difference, with 2 if there is no report. */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('verify', flags)

@@ -60,7 +60,7 @@ Stop with Ctrl+C.
 `
 }
 
-/** Returns the line for a program that started `serve`. It has the known keys (docs/sandbox.md#programmatic-start). */
+/** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#programmatic-start). */
 export function readyLine({ url, credentials, identityProvider }: Welcome): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: identityProvider?.url })}\n`

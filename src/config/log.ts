@@ -27,7 +27,7 @@ interface LoggerOptions {
 
 /**
  * Creates a logger that masks secrets. It writes to stderr, because the MCP server over stdio uses stdout. It loads
- * pino for the first line, so that startup does not wait for pino. Until pino is loaded, lines are held in order.
+ * pino when the first line is logged, so that startup does not wait. Until pino is loaded, lines are held in order.
  */
 export function createLogger({ level, terminal = false }: LoggerOptions): ProcessLogger {
   let pino: Pino | undefined

@@ -118,7 +118,7 @@ function rangeInWords(min: number | undefined, max: number | undefined): string 
   return min === undefined ? '' : `at least ${min}`
 }
 
-/** Returns whether a bound excludes any safe integer. A description omits a bound that excludes none. */
+/** Returns whether a description states the bound. It omits the limits of the safe integers, which mean no bound. */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

@@ -54,7 +54,7 @@ async function readParts(
 
 /**
  * Frees the memory of bytes that are no longer needed. The garbage collector would free it much later, because it runs
- * only when JavaScript allocates a lot. Until then, hundreds of clients can send a hundred megabytes.
+ * only when JavaScript allocates a lot. Until then, the bodies from hundreds of clients could fill a hundred megabytes.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

@@ -31,13 +31,13 @@ export const defaultFaultMs: { readonly [Kind in FaultKind]?: number } = { slow:
 /** A fault to inject into a request. */
 export interface Fault {
   kind: FaultKind
-  /** The error code that `error` answers with. */
+  /** The error code with which the fault `error` answers. */
   code?: ErrorCode | undefined
-  /** The delay of `slow`, or the duration of `hang`, in milliseconds of real time. */
+  /** The delay of `slow`, or the duration of `hang`, in milliseconds by the real clock. */
   afterMs?: number | undefined
 }
 
-/** Returns the failure that the fault `error` answers with. */
+/** Returns the failure with which the fault `error` answers. */
 export function faultRefusal({ code = 'server_error' }: Pick<Fault, 'code'>): Failure {
   return new Failure(code, {
     ...(code === 'service_unavailable' ? { retryable: true } : {}),

@@ -13,7 +13,7 @@ const usualWords: MaskWords = { number: maskedNumber, code: '[masked]', token: '
 /** A JSON Web Token, such as an access token. */
 export const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
 
-/** The pattern and the mask of each kind of secret. Only card numbers and assigned values are masked elsewhere. */
+/** The pattern and mask of each kind of secret, except card numbers and assigned values, which other functions mask. */
 const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((...found: string[]) => string) }[] = [
   { pattern: signedTokens, mask: ({ token }) => token },
   // Our own keys and webhook secrets.

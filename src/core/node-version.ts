@@ -1,4 +1,4 @@
-/** The oldest supported Node.js. A test checks that `engines` in package.json is equal. */
+/** The oldest supported Node.js. A test checks that `engines` in package.json states the same version. */
 const neededNode = [22, 19] as const
 
 // This file must load on any Node.js with ES modules, so it uses no syntax or function newer than Node.js 14.

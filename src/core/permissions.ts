@@ -40,7 +40,7 @@ export const permissions = {
   'deposits.create': { apiKey: 'wallets.deposit', agent: 'wallets.deposit', oauth: 'payments:write' },
   'withdrawals.create': { apiKey: 'wallets.withdraw', agent: 'wallets.withdraw', oauth: 'payments:write' },
   'external_accounts.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // Linking an account decides where money may go, so an agent may do so only if a person allowed its application to.
+  // A linked account is a place that money may go to, so an application may link one only if a person granted that.
   'external_accounts.create': {
     apiKey: 'external_accounts.create',
     agent: 'external_accounts.create',

@@ -47,8 +47,8 @@ function visit(schema: z.ZodType, name: string | undefined, each: (name: string,
 }
 
 /**
- * Returns the schemas that a value may have to pass, from the outermost to the innermost. A union contributes each of
- * its members.
+ * Returns the layers of a schema: the schemas that a value may have to pass, from the outermost to the innermost. A
+ * union contributes each of its members.
  */
 export function layersOf(schema: z.ZodType): z.ZodType[] {
   const { innerType, options = [], out } = schema.def as Definition

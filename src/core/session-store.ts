@@ -30,7 +30,7 @@ export interface SessionStore {
   deliver(mail: SessionMail, maxUnread: number): Promise<void>
   /** Removes and returns the mail for `addressee`. Also returns broadcast messages, which stay until they expire. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
-  /** Calls `delivered` when mail for the session is stored, unless the signal gets lost. Returns a stop function. */
+  /** Calls `delivered` when mail for the session is stored, unless the signal is lost. Returns a stop function. */
   onMail(idHash: string, delivered: () => void): () => void
   /** Deletes all data from before the cutoff times. */
   sweep(cutoffs: Cutoffs): Promise<void>

@@ -90,7 +90,7 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The latest permitted time, the end of 9995. RFC 3339 ends with 9999, which leaves room for later expiries. */
+/** The latest permitted time: the end of the year 9995. RFC 3339 allows years up to 9999, so expiries may be later. */
 export const lastMomentMs = 253_276_070_399_999
 
 /** Converts an RFC 3339 timestamp to milliseconds since the Unix epoch. Returns NaN if the timestamp is invalid. */
@@ -189,7 +189,7 @@ export function nextTurn(): Promise<void> {
   return timers().setImmediate()
 }
 
-/** Calls `expired` after `ms` milliseconds of real time, unless cleared first. Does not keep the process alive. */
+/** Calls `expired` after `ms` milliseconds by the real clock, unless cleared first. Does not keep the process alive. */
 export function deadline(ms: number, expired: () => void): { clear(): void } {
   const timer = setTimeout(expired, ms).unref()
   return { clear: () => clearTimeout(timer) }

@@ -200,7 +200,7 @@ export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {}
 
 /** The settings that keep a repeated call from paying twice. */
 export interface RepeatSettings {
-  /** How long a call is remembered, in real time; 0 means that nothing is remembered. */
+  /** How long a call is remembered, by the real clock; 0 means that nothing is remembered. */
   windowMs: number
   /** The run whose calls are compared; if undefined, all of the credential's calls are compared. */
   run: string | undefined

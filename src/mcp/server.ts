@@ -105,7 +105,7 @@ const loaded = {
 
 /**
  * Opens the API client right after the answer to `tools/list`, because the host will probably call a tool next. Opening
- * it earlier would delay the list: some hosts do not wait until the sandbox is loaded. Tool calls report a failure.
+ * it earlier would delay the list, and some hosts do not wait that long. If opening fails, tool calls report the error.
  */
 async function openClientSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()

@@ -135,7 +135,7 @@ export function lineTransport({ stdin, stdout, system, onListen }: LineOptions):
   return transport
 }
 
-/** The maximum length of a line. No legitimate message is longer. A parsed message takes several times that memory. */
+/** The maximum length of a line. No legitimate message is longer. Parsing takes several times as much memory. */
 const longestLineBytes = 10 * 1024 * 1024
 
 /**

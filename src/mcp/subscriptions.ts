@@ -21,7 +21,7 @@ export class Subscriptions {
     return this.#addresses.has(address)
   }
 
-  /** Subscribes to an address. @throws {ProtocolError} if the address is too long or there are too many */
+  /** Subscribes to an address. @throws {ProtocolError} if the address or all addresses exceed a limit */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
     const fits = this.#addresses.size < maxSubscriptions && characters <= maxTotalCharacters

@@ -126,7 +126,7 @@ test.each([
 test('if the connection is refused, the error says that nothing was carried out', async () => {
   const { ask } = await startBridge(`http://127.0.0.1:${await freePort()}/mcp`)
   expect((await ask('tools/call')).error.message).toBe(
-    'No usable answer came from the endpoint (the connection was refused). Nothing was carried out. Check that the address is right and that a server listens there, then send it again.',
+    'No usable answer came from the endpoint (the connection was refused). Nothing was carried out. Check that the address is right and that a server listens there, then send the request again.',
   )
 })
 

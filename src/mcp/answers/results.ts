@@ -66,8 +66,8 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
 
 /**
  * Returns an error as a tool's result: a sentence, and on the next line the error's fields as JSON. Hosts check
- * structured content and JSON texts against the output schema, even for an error, and would show the mismatch instead.
- * So the result has no structured content, and its text as a whole is not JSON.
+ * structured content, and text that is JSON, against the output schema. If an error had either, they would report a
+ * mismatch with the schema instead of the error. So it has no structured content, and its text as a whole is not JSON.
  */
 export function failedResult(
   error: { code: string; detail: string; next: string } & Record<string, unknown>,

@@ -39,7 +39,7 @@ const undeliverable = 'the bridge could not pass the answer on'
 /** The limits of the pause before a stream is resumed. They override the pause that the endpoint requests. */
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
-/** How often a request's stream is resumed at most. Even with the shortest pauses, that takes over 16 minutes. */
+/** The maximum number of resumptions of one stream. Even with the shortest pauses, they take over 16 minutes. */
 const maxResumptions = 1_000
 /** How many connections may stay open although the host no longer waits for their answers. */
 const maxIdle = 32
@@ -162,7 +162,7 @@ export class Endpoint {
     if (exchange === undefined) return
     this.#setIdle(exchange)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
-    // The version is sent as a header of every later request. Other characters would make these requests fail.
+    // The version is sent as a header of every later request. With other characters in it, these requests would fail.
     if (exchange.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }

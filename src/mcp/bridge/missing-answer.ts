@@ -126,7 +126,7 @@ function next(missing: MissingAnswer): string {
     return isTooLarge === true ? `${again}, and request less, such as fewer records.` : `${again}.`
   }
   if (status === undefined)
-    return 'Check that the address is right and that a server listens there, then send it again.'
+    return 'Check that the address is right and that a server listens there, then send the request again.'
   if (status < 400) return 'If that address is the server that you mean, start the bridge with it.'
   return steps[status] ?? 'Check that the address is that of an MCP endpoint.'
 }
@@ -137,5 +137,5 @@ const steps: Readonly<Record<number, string>> = {
   404: 'Check the address. If it worked before, restart this server in the host, so that a new session begins.',
   413: 'Make the request smaller.',
   422: 'Correct the request as the endpoint says.',
-  429: 'Wait, then send it again.',
+  429: 'Wait, then send the request again.',
 }

@@ -7,7 +7,7 @@ export interface Challenge {
   scope: string
 }
 
-/** Returns a 401 response. It says how to sign in or, if a credential was sent, that it is invalid (RFC 6750, 3). */
+/** Returns a 401 response. It says how to sign in, and whether a sent credential was invalid (RFC 6750, section 3). */
 export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
   const words = wasSent
     ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'
