@@ -68,7 +68,7 @@ export async function openHost(browser: TestBrowser, world: World, options: Host
   })
   const page = await context.newPage()
   const { strayRequests, complaints } = watchPage(page)
-  // The page's clock runs in real time, but tests can advance it.
+  // The page's clock runs at its normal speed, but tests can also advance it.
   await page.clock.install()
   await serveDocuments(context, page, strayRequests)
   const calls: TestHost['calls'] = []

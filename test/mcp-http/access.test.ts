@@ -149,7 +149,7 @@ describe('scopes', () => {
   })
 })
 
-describe('choices of a host by path and header', () => {
+describe('choices that a host makes by path and header', () => {
   const connectionAt = async (path: string, headers: Record<string, string> = {}) => {
     const host = rawHost(`${hosting.url}${path}`)
     await host.initialize({}, headers)

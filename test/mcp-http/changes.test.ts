@@ -24,7 +24,7 @@ interface RunningServer {
   close(): Promise<void>
 }
 
-/** Starts the server as `serve` does, but in the test's process. In the tests, each server stands for a process. */
+/** Starts the server as `serve` does, but in the test's process. Each server stands in for a separate process. */
 async function startServer(databaseUrl: string): Promise<RunningServer> {
   const system = realSystem
   const store = await openStore({ url: databaseUrl, system })

@@ -183,7 +183,7 @@ describe('the limits of a session', () => {
     method: 'resources/subscribe',
     params: { uri },
   })
-  /** Sends a notification for each address, and returns the addresses whose notifications reached the host. */
+  /** Sends a notification for each URI, and returns the URIs whose notifications reached the host. */
   const readNotifiedUris = async (host: ReturnType<typeof rawHost>, uris: string[]) => {
     const events = eventsOf(await host.send('GET'))
     await events.next()

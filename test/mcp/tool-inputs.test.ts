@@ -79,7 +79,7 @@ describe('bounds, formats and defaults in the descriptions of arguments', () => 
       }
       for (const [keyword, value] of Object.entries({ ...bounds, ...safe, format: format === 'date-time' && format })) {
         if (value === undefined || value === false || path.endsWith('tags/*')) continue
-        // The schema permits only one currency, so its description does not repeat it as the default.
+        // Only one currency is permitted, so the description need not state the default.
         if (path === '/currency') continue
         if (!offered.has(path)) expect(operation.unlisted).toContain(path.slice(1))
         else expect(offered.get(path), `${path} ${keyword}`).toMatch(patternFor[keyword]?.(value) ?? /never/)

@@ -45,7 +45,7 @@ interface Amounts {
 
 /** An action that an agent can carry out for a customer. */
 export type DelegatedAction = Action & { type: keyof typeof neededPermissions }
-/** The permission that each of these actions requires. Withdrawals are an exception: test/model/run.ts. */
+/** The permission that each of these actions requires. Withdrawals are an exception (see test/model/run.ts). */
 export const neededPermissions = {
   fund: 'wallets.read',
   pay: 'payments.create',
@@ -211,7 +211,7 @@ export const anyAction: fc.Arbitrary<Action> = fc.oneof(
   ...keys,
 )
 
-/** An action that moves money, usually by the agent, to which spending limits apply. */
+/** An action that moves money. Usually the agent performs it, because spending limits apply to the agent. */
 export const moneyAction: fc.Arbitrary<Action> = fc.oneof(...payments(edges, mostlyAgent))
 
 /** A purchase or payment of an agent. The same limits apply to both. */

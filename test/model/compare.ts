@@ -46,8 +46,8 @@ function sortTies(rows: unknown[]): unknown[] {
 }
 
 /**
- * Compares the money of the parties, and of the customers that an agent may read, with the model. Checks that no money
- * was created or lost.
+ * Compares the money of the parties, and of customers whose records an agent may read, with the model. Checks that no
+ * money was created or lost.
  */
 export async function compareMoney(world: World, state: State): Promise<void> {
   for (const self of state.parties) {

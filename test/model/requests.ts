@@ -72,8 +72,8 @@ export const declineRequest = closeRequest('DECLINED', requestsTo, (id) => `/pay
 export const cancelRequest = closeRequest('CANCELED', requestsFrom, (id) => `/payment-requests/${id}/cancel`)
 
 /**
- * Simulates the payer's answer to a payment request. To pay, the payer uses a card; a stranger joins by doing so. For a
- * self-managed party the sandbox refuses to answer.
+ * Simulates the payer's answer to a payment request. To pay, the payer uses a card; a stranger joins by doing so. The
+ * sandbox refuses to simulate the answer of a self-managed party.
  */
 export const playPayer: Planner<'playPayer'> = (self, { pick, answer }, state) => {
   const request = chosen(requestsFrom(self, state), pick, isOpen)

@@ -105,7 +105,7 @@ function actStep(self: Party, { pick, action }: Action & { type: 'act' }, state:
   return { ...acting, path: simulatedPath, by: 'agent', ...(isAllowed ? {} : { expected: 403 }) }
 }
 
-/** The paths of requests that are not recorded under their idempotency key. A repeat of such a request is a new one. */
+/** The paths of requests that are not recorded under their idempotency key. A repeat counts as a new request. */
 const unrecorded =
   /complete-claim$|^\/customers|^\/agent-keys|^\/agents|^\/api-keys|^\/simulations\/customer-invitations/
 

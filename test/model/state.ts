@@ -73,7 +73,7 @@ export interface Payment {
   status: string
   by: 'agent' | 'party'
   to: Payee
-  /** Whether the payee could receive money without claiming it at the time the payment was created. */
+  /** Whether, when the payment was created, the payee could receive money without claiming it. */
   isKnown: boolean
   createdAtMs: number
   /** The payment request that this payment fulfills. */

@@ -45,7 +45,7 @@ export interface Attempt {
   verifier: string
 }
 
-/** Returns the address of an authorization request. `change` sets query parameters; the value `null` removes one. */
+/** Returns the URL of an authorization request. `change` sets query parameters; the value `null` removes one. */
 export async function authorizationUrl(
   { server, client, resource }: Application,
   change: Record<string, string | null> = {},
@@ -97,7 +97,7 @@ export interface Tokens {
   scope: string
 }
 
-/** Exchanges the code in the callback's address for tokens, with every check that the standards require. */
+/** Exchanges the code in the callback URL for tokens, with every check that the standards require. */
 export async function exchangeCode(
   { world, server, client, resource }: Application,
   { state, verifier }: Attempt,

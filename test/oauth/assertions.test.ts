@@ -330,7 +330,7 @@ onEachDatabase('sign-in through an identity provider', (database) => {
     expect(requestedUrls).toEqual([])
   })
 
-  test('the jwksUri of a trusted issuer must be a public HTTPS address, or be on this machine', async () => {
+  test('the jwksUri of a trusted issuer must be a public HTTPS URL, or a URL on this machine', async () => {
     for (const jwksUri of ['https://10.0.0.1/jwks', 'http://idp.example/jwks', 'https://metadata.internal/', 'jwks']) {
       const source = { pointer: '/data/attributes/jwksUri' }
       expectRefusal(await postIssuer(world, agentId, { jwksUri }), 'invalid_value', { status: 422, source })

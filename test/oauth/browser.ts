@@ -1,6 +1,6 @@
 import type { World } from '../support/world.ts'
 
-/** The address of a service that tests call without a network. */
+/** The base URL of a service that tests call without a network. */
 export const address = 'http://127.0.0.1:4010'
 
 /** A service that tests call directly or over the network. */

@@ -218,7 +218,7 @@ describe('the availability of metadata documents', () => {
     expect(site.requestedUrls).toHaveLength(2)
   })
 
-  test('if a fetch fails, the error page shows the address and a fix, and one warning is logged', async () => {
+  test('if a fetch fails, the error page shows the document’s URL and a fix, and one warning is logged', async () => {
     await start()
     reachable = false
     const page = await openAuthorizationPage(running)

@@ -78,7 +78,7 @@ describe('the official MCP conformance tests for authorization servers', () => {
     await fetch(back.url)
   }
 
-  /** Sends requests of the tests' browser to the listener. That browser calls the service by another address. */
+  /** Sends requests of the tests' browser to the listener. That browser calls the service by another base URL. */
   const fetchFromListener = async (request: Request) => {
     const headers = new Headers(request.headers)
     if (headers.has('origin')) headers.set('origin', listener.url)

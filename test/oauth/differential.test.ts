@@ -70,7 +70,7 @@ const cases: Record<string, Case> = {
       { run: requestAuthorization({ redirect_uri }), outcome: 'page 400' },
     ]),
   ),
-  'an invalid authorization request with an unregistered redirect address': {
+  'an invalid authorization request with an unregistered redirect URI': {
     run: requestAuthorization({ redirect_uri: 'https://evil.example/', response_type: 'token', code_challenge: null }),
     outcome: 'page 400',
   },
@@ -128,11 +128,11 @@ const cases: Record<string, Case> = {
     outcome: '400 invalid_grant',
   },
   'a code without its verifier': { run: presentCode({ code_verifier: null }), outcome: '400 invalid_grant' },
-  'a code with another redirect address': {
+  'a code with another redirect URI': {
     run: presentCode({ redirect_uri: 'http://127.0.0.1:53683/callback' }),
     outcome: '400 invalid_grant',
   },
-  'a code without its redirect address': { run: presentCode({ redirect_uri: null }), outcome: '400 invalid_grant' },
+  'a code without its redirect URI': { run: presentCode({ redirect_uri: null }), outcome: '400 invalid_grant' },
   'a code presented by another client': {
     run: presentCode(({ other }) => ({ client_id: idOf(other) })),
     outcome: '400 invalid_grant',

@@ -30,11 +30,11 @@ const refusedByBoth: Record<string, Make> = {
   'an HS256 signature and an empty kid': (forger) => forger.sign({}, { kid: '' }, hmacKey(String(forger.ownKey.x))),
   'an RS256 signature by another key': async (forger) => forger.sign({}, {}, await foreignKey('RS256')),
   'an ES256 signature by another key': async (forger) => forger.sign({}, {}, await foreignKey('ES256')),
-  'a signature by another key, which is in its header': async (forger) => {
+  'a signature by another key, which is in the token header': async (forger) => {
     const key = await foreignKey('ES256')
     return forger.sign({}, { jwk: key.jwk }, key)
   },
-  'a signature by another key, whose address is in its header': async (forger) =>
+  'a signature by another key, whose URL is in the token header': async (forger) =>
     forger.sign({}, { jku: 'https://evil.example/keys', kid: 'evil' }, await foreignKey('ES256')),
   'an unknown kid': (forger) => forger.sign({}, { kid: 'unknown' }),
   'an unknown critical header': ({ claims, ownKey }) =>

@@ -3,12 +3,12 @@ import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.
 /** An AI host's OAuth client for one connection. It stores its tokens in memory. */
 export interface HostAccount {
   provider: OAuthClientProvider & never
-  /** The address to which the host last sent the person. */
+  /** The URL to which the host last sent the person. */
   authorizationUrl: string | undefined
   forgetRefreshToken(): void
 }
 
-/** Nothing listens at this address. The test reads the code from the browser's request. */
+/** Nothing listens at this URL. The test reads the code from the browser's request. */
 const redirectUrl = 'http://127.0.0.1:1/callback'
 
 export function createHostAccount(name: string): HostAccount {

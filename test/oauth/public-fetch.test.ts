@@ -33,7 +33,7 @@ async function startRefusingProxy() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, targets }
 }
 
-describe('fetching from addresses that strangers choose', () => {
+describe('fetching from URLs that strangers choose', () => {
   test.each([
     '127.0.0.1',
     'localhost',

@@ -63,7 +63,7 @@ describe('registration', () => {
     ['native', ['com.example.app:/callback']],
     ['web', ['https://app.example/callback']],
   ])(
-    'the type %s is registered for the redirect addresses %j, if the request has the type web or none',
+    'the type %s is registered for the redirect URIs %j, whether the request states the type web or no type',
     async (type, redirect_uris) => {
       for (const typeFields of [{}, { application_type: 'web' }]) {
         const { json } = await register(world, { redirect_uris, ...typeFields })
@@ -107,7 +107,7 @@ describe('registration', () => {
     })
   })
 
-  test('each network address can register 60 applications a minute', async () => {
+  test('each IP address can register 60 applications a minute', async () => {
     const [stranger, host] = ['192.0.2.1', '192.0.2.2']
     for (let count = 0; count < 60; count++) expect((await register(world, minimal, stranger)).status).toBe(201)
     const refused = await register(world, minimal, stranger)
@@ -118,7 +118,7 @@ describe('registration', () => {
     expect((await register(world, minimal, stranger)).status).toBe(201)
   })
 
-  test('the service does not fetch the addresses in the metadata of a registration', async () => {
+  test('the service does not fetch the URLs in the metadata of a registration', async () => {
     const requestedUrls: string[] = []
     const running = await openFetchingService(async (input) => {
       requestedUrls.push(String(input))
@@ -157,7 +157,7 @@ describe('the limit of 10,000 registered applications', () => {
   test.each([
     { minutes: 61, status: 201, left: 9_981 },
     { minutes: 59, status: 429, left: 10_000 },
-  ])('if all were unused for $minutes minutes, one more gets $status', async ({ minutes, status, left }) => {
+  ])('if all are $minutes minutes old and unused, one more gets status $status', async ({ minutes, status, left }) => {
     const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
     const createdAtMs = world.system.now() - minutes * 60_000
     const none = { grantId: null, userCodeHash: null, expiresAtMs: null }
@@ -184,7 +184,7 @@ describe('the limit of 10,000 registered applications', () => {
   })
 })
 
-test('each network address can begin 120 sign-ins a minute, not counting unknown applications', async () => {
+test('each IP address can begin 120 sign-ins a minute, not counting unknown applications', async () => {
   const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
   const { url } = await authorizationUrl(await createApplication(world))
   const begin = (target: string, address: string) => world.service.fetch(new Request(target), { local: false, address })

@@ -97,7 +97,7 @@ describe('the MCP endpoint as a resource server', () => {
     ['without a credential', undefined, false],
     ['with an unknown key', 'ak_ntl_sandbox_0123456789abcdef0123', true],
     ['with an unsigned token', 'a.b.c', true],
-  ])('a caller %s gets 401, with the address of the sign-in metadata', async (_, bearer, hasToken) => {
+  ])('a caller %s gets 401, with the URL of the sign-in metadata', async (_, bearer, hasToken) => {
     const answer = await post(bearer, { id: 1, method: 'ping' })
     expect(answer.status).toBe(401)
     const challenge = String(answer.headers.get('www-authenticate'))

@@ -29,7 +29,7 @@ export const requestAuthorization = (change: Change) => async (side: Side) => {
   const { address, status } = await side.open((await begin(side, change)).url)
   if (address.origin === side.issuer) return /interaction|sign-in/.test(address.pathname) ? 'asks' : `page ${status}`
   const target = address.origin + address.pathname === redirectUri ? 'back' : `at ${address.origin}${address.pathname}`
-  // In the implicit flow, the error is in the fragment of the redirect address.
+  // In the implicit flow, the error is in the fragment of the redirect URI.
   const answer = new URLSearchParams(address.search || address.hash.slice(1))
   return `${target} with ${answer.get('error')}`
 }

@@ -9,7 +9,7 @@ import { createWorld, type World } from '../support/world.ts'
 
 export interface Served {
   world: World
-  /** The address on which the site listens, which is also its public URL. */
+  /** The URL at which the site listens, which is also its public URL. */
   url: string
   listener: Listener
   close(): Promise<void>

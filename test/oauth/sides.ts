@@ -21,11 +21,11 @@ export interface Side {
   /** Sends a request without following redirects. */
   send(url: string, init?: RequestInit): Promise<Response>
   /**
-   * Opens an address in a browser that follows redirects as far as the first address on another site. Returns the final
-   * address and its status.
+   * Opens a URL in a browser that follows redirects as far as the first URL on another site. Returns the final URL and
+   * its status.
    */
   open(url: string): Promise<Landing>
-  /** Opens an authorization request and allows or denies it as a person. Returns the browser's final address. */
+  /** Opens an authorization request and allows or denies it as a person. Returns the browser's final URL. */
   answer(url: string, decision: 'allow' | 'deny'): Promise<URL>
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export interface Landing {
   status: number
 }
 
-/** The registered redirect address. It has no port, so the application may listen on any free port. */
+/** The registered redirect URI. It has no port, so the application may listen on any free port. */
 const registeredRedirectUri = 'http://127.0.0.1/callback'
 export const redirectUri = 'http://127.0.0.1:53682/callback'
 

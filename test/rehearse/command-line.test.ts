@@ -51,7 +51,7 @@ test('an agent command runs in the current directory, and its environment lacks 
   expect(results().scenarios[0]?.trials[0]).toMatchObject({ ended: 'answered', answer: 'Done.', passed: false })
 })
 
-test('the report marks each trial without calls; if no trial has any, the exit code is 2', async () => {
+test('the report marks each trial without tool calls; if no trial has tool calls, the exit code is 2', async () => {
   const [agent, env] = [join(here, 'agent.sh'), { NODE: process.execPath }]
   writeFileSync(agent, `case "$TASK" in *dollars*) ${oneCall};; esac; echo "I have no tools."`)
   const args = ['--agent', 'sh agent.sh', '--scenarios', 'amount-in-words', '--require', '0.5']

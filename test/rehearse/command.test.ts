@@ -42,7 +42,7 @@ describe('an agent that is a command', () => {
     expect(env.MCP_CONFIG).toBe(join(input.folder, '.mcp.json'))
   })
 
-  it("an API key in a command is masked where the command is shown as the agent's name", () => {
+  it('an API key in a command is masked in the agent’s name', () => {
     expect(commandAgent('host --key ak_ntl_sandbox_1234567890abcdef', options()).name).toBe(
       'host --key ak_ntl_sandbox_[masked]',
     )

@@ -71,7 +71,7 @@ const refused: [args: string[], line: RegExp][] = [
 ]
 
 describe('payments-mcp rehearse', () => {
-  it('a rehearsal prints a table, writes a report, and exits with 1 if it fails --require', async () => {
+  it('a rehearsal prints a table, writes a report, and exits with 1 if the pass rate is below --require', async () => {
     const args = ['--agent', 'refuses-everything', '--scenarios', 'scenarios.yaml', '--report', 'out']
     const { code, stdout, stderr } = await rehearse(args)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -126,7 +126,7 @@ describe('a second charge', () => {
       { ...nothingDone, ended: 'answered', state: { ...state, ...more } },
     )
 
-  it('a second charge of the same amount fails the trial, unless the scenario expects as many', () => {
+  it('a second charge of the same amount fails the trial, unless the scenario expects that many charges', () => {
     const twice = { purchases: [purchase, purchase, purchase] }
     expect(judged(twice)).toMatchObject({ passed: false, doubleCharges: 2 })
     expect(judged(twice).verdicts.find(({ failed }) => failed)?.says).toBe(

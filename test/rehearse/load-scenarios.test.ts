@@ -119,7 +119,7 @@ describe('a custom scenario file', () => {
   })
 })
 
-describe('mistakes that are found only at the creation of the world', () => {
+describe('mistakes that are found only when the world is created', () => {
   const party = (more: string) => `{ us: { wallets: { main: { balance: 1 } }, ${more} }, them: {} }`
   const unkeyed = party('agents: { a: { keys: {} } }')
   const future = party('agents: { a: {} }, payments: [{ amount: 1, to: them, at: 2030-01-01T00:00:00Z }]')

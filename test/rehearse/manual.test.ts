@@ -18,7 +18,7 @@ function openTerminal() {
 }
 
 describe('an agent that a person runs elsewhere', () => {
-  it('the person gets the task, the MCP server, the API key, a config file and the address of the shops', async () => {
+  it('the person gets the task, the MCP server, the API key, a config file and the URL of the shops', async () => {
     const { agent, run, input, output } = openTerminal()
     input.end('Bought it.\n\n')
     expect(await run('Buy a book.\nAt most 40 dollars.')).toBe('Bought it.')

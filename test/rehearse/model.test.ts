@@ -276,7 +276,7 @@ describe('unusable model options', () => {
   })
 })
 
-test('the model packages are optional peer dependencies, in the versions of the install command', () => {
+test('the model packages are optional peer dependencies, in the versions that the install command names', () => {
   const { peerDependencies, peerDependenciesMeta } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   )

@@ -311,7 +311,7 @@ describe('the JUnit report', () => {
     ['line breaks', 'one\ntwo\r\nthree\tfour\rfive'],
     ['direction controls', 'a\u202etxet\u2066b\u200fc'],
     ['non-Latin characters', '東京 🎉 café e\u0301'],
-  ])('the JUnit report is valid XML and preserves printable text if texts contain %s', async (_, text) => {
+  ])('the JUnit report is valid XML and preserves printable text if the results contain %s', async (_, text) => {
     const { error, suites } = await parseReport(resultsWithText(text))
     expect(error).toBeUndefined()
     const [first] = suites[0]?.cases ?? []

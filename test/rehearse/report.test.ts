@@ -147,25 +147,25 @@ describe('a report of many trials', () => {
 })
 
 describe('text by other parties in a report', () => {
-  test('markup in a text is displayed as text, and does not change the page around it', () => {
+  test('markup in text by others is displayed literally, and does not change the page around it', () => {
     const markup = '"><script>alert(1)</script><img src=x onerror=alert(2)>\'</style></script>-->{{x}}'
     const html = reportHtml(resultsWithText(markup))
     expect(countOf(html, '<script')).toBe(1)
     expect(countOf(html, '<img')).toBe(0)
     expect(html).toContain('&lt;script&gt;alert(1)')
-    // The page has the same elements as with a harmless text.
+    // The page has the same elements as with harmless text.
     const shape = (text: string) => reportHtml(resultsWithText(text)).match(/<\/?[a-z]+/g)
     expect(shape(markup)).toEqual(shape('x'.repeat(markup.length)))
   })
 
-  test('a text cannot reverse its direction, contain invisible characters or overlap other lines', () => {
+  test('text by others cannot reverse its direction, contain invisible characters or overlap other lines', () => {
     const html = reportHtml(
       resultsWithText('safe \u202etxet\u202c\u2066 \u200bhidden\u0000\u001b[31m z\u0300\u0301\u0302\u0303\u0304'),
     )
     expect(html).not.toMatch(/[\p{Bidi_Control}\u200b]|[^\P{Cc}\n]|\p{M}{4}/u)
   })
 
-  test('a long text is collapsed, and a very long text is also truncated', () => {
+  test('long text is collapsed, and very long text is also truncated', () => {
     const html = reportHtml(resultsWithText('word '.repeat(2000).trim()))
     expect(countOf(html, 'Answer, 9,999 characters:')).toBeGreaterThan(1)
     expect(countOf(html, '7,000 more characters: see results.json.')).toBeGreaterThan(1)
