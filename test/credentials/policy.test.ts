@@ -32,7 +32,7 @@ test('the policy tests cover every operation on agents and keys', () => {
   ])
 })
 
-test('an agent is offered only tools that its policy allows, and an API key no agent-only tools', () => {
+test('an agent is offered only tools that its policy allows, and an API key is offered no agent-only tools', () => {
   const names = (actor?: 'agent' | 'party') => toolList({ ...everyTool('sandbox'), actor }).map(({ name }) => name)
   const operations = Object.values<OperationDefinition>(catalogue)
   expect(names()).toHaveLength(operations.length)

@@ -119,7 +119,7 @@ onEachDatabase("an agent's customers", (database) => {
     )
   })
 
-  test('invitations can be filtered by status, address and agent, and can be revoked', async () => {
+  test('invitations can be filtered by status, email address and agent, and can be revoked', async () => {
     const recipient = person()
     const [first, second] = [await us.pending({ recipient }), await us.pending({ recipient, agentId })]
     await world.post(`/simulations/customer-invitations/${first.id}/decline`, {}, asParty())

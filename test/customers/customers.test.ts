@@ -109,7 +109,7 @@ onEachDatabase('customers', (database) => {
     expect([second.text, second.headers.get('x-idempotency-replayed')]).toStrictEqual([first.text, 'true'])
   })
 
-  test('removing an agent from a customer revokes its grant; after the last agent, meta.deleted is true', async () => {
+  test('removing a customer’s agent revokes the agent’s grant; removing the last agent sets meta.deleted', async () => {
     const removeAgent = (agentId: string) =>
       world.send('DELETE', `/customers/${customerId}/agents/${agentId}`, { ...asParty(), idempotencyKey: null })
     const first = await removeAgent(us.agentId)
@@ -205,7 +205,7 @@ onEachDatabase('customers', (database) => {
       }
     })
 
-    test('an accept request without a body acts for the owner of the invited address', async () => {
+    test('an accept request without a body acts for the invited party', async () => {
       const { json } = await inviteTestCustomer()
       const path = `/simulations/customer-invitations/${json.data[0].id}/accept`
       const { status, json: accepted } = await world.send('POST', path, asParty())

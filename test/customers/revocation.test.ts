@@ -22,7 +22,7 @@ onEachDatabase('the revocation of an invitation', (database) => {
       ...sent,
     })
 
-  test('a revocation returns the canceled invitation, and `deleted` in its meta', async () => {
+  test('a revocation returns the canceled invitation, and meta.deleted is true', async () => {
     const invitation = await us.invite({ limits: { perTransaction: 700 } })
     const { id, attributes, ...rest } = invitation.json.data[0]
     world.system.pass(1000)

@@ -29,7 +29,7 @@ export interface DecisionWorld {
 }
 
 type HostOptions = NonNullable<Parameters<typeof connectHost>[2]> & {
-  /** Another process of the world, which then serves the host. */
+  /** Another process on the world's database, which serves the host instead of the first process. */
   server?: World
   principalId?: string
   system?: System

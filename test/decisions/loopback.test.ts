@@ -24,7 +24,7 @@ const logged: string[] = []
 const line = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
 const log = { debug: line, info: line, warn: line, error: line }
 
-/** Connects a host to a server that opens decision pages, as over stdio. `opened` lists the addresses of the pages. */
+/** Connects a host to a server that opens decision pages, as the stdio server does. `opened` lists their URLs. */
 async function connectLocalServer(
   chosen: (typeof hosts)[number] = pinned,
   { canOpen = true, ...options }: Partial<Parameters<typeof connectHost>[2]> & { canOpen?: boolean } = {},

@@ -2,9 +2,9 @@ import { type FakeSystem, fakeSystem } from '../support/fake-system.ts'
 
 /** A fake system whose `sleep` ends when the test has advanced the clock far enough, or when its signal is aborted. */
 export interface SleepingSystem extends FakeSystem {
-  /** The number of `sleep` calls that have not ended. */
+  /** The number of calls of `sleep` that are still waiting. */
   readonly sleeping: number
-  /** Resolves when at least `count` `sleep` calls have not ended. */
+  /** Resolves as soon as at least `count` calls of `sleep` are waiting. */
   sleepers(count: number): Promise<void>
 }
 

@@ -6,7 +6,7 @@ import { ok } from '../payments/payer.ts'
 import { databases } from '../support/databases.ts'
 import { addKey } from '../support/world.ts'
 
-/** The number of calls in a burst, too many for a database to answer before the test sends its other call. */
+/** The number of calls in a burst. No database can answer so many before the test sends its next call. */
 const burst = 200
 
 describe.each(databases)('reads of long polls on $name', (database) => {

@@ -180,7 +180,7 @@ onEachDatabase('the events of a party', (database) => {
   })
 
   describe('the list of events', () => {
-    test('the pages of the list contain every event once, as it is when read by its id', async () => {
+    test('the pages of the list contain every event once, and each equals the event read by its id', async () => {
       const whole = await list('?limit=100')
       const fromPages: Listed[] = []
       let cursor = ''
@@ -279,7 +279,7 @@ onEachDatabase('the events of a party', (database) => {
       expect(await requestsSeenBy(other.agentKey)).toEqual([toAgent, toParty])
     })
 
-    test('an agent sees a customer’s events as far as its grant permits, and must state an event type', async () => {
+    test('an agent sees a customer’s events as far as the grant permits, and must state an event type', async () => {
       const customerQuery = `partyId=${customerId}`
       const missing = await world.get(`/events?${customerQuery}`)
       expectRefusal(missing, 'invalid_value', { source: { parameter: 'eventType' } })

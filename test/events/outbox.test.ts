@@ -194,7 +194,7 @@ onEachDatabase('the outbox', (database) => {
     }
   })
 
-  test('events are deleted after a month of real time, and their numbers are not reused', async () => {
+  test('events are deleted after a month by the real clock, and their numbers are not reused', async () => {
     const before = (await outbox.rows()).filter(({ partyId }) => partyId === ownAgent.partyId)
     world.system.pass(31 * 86_400_000)
     await world.service.upkeep.once()

@@ -156,7 +156,7 @@ onEachDatabase('requests that wait', (database) => {
       expect(status(await waits(path(id), 0))).toBe(from)
     })
 
-    // A process without signals polls once a second of real time, so the quick run tests only one operation.
+    // A process without signals polls once a second by the real clock, so the quick run tests only one operation.
     test.skipIf(!isDeep && name !== 'get_payment')(
       'a wait is answered when another process on the same database changes the status',
       async () => {

@@ -124,7 +124,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(world.logged.join()).not.toContain('4711')
     })
 
-    test('linking is permitted to keys with its scope, and to agents for their party and for customers that granted it', async () => {
+    test('linking is permitted to keys with the required scope, and to agents for their party and for customers that granted it', async () => {
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
       expectRefusal(await link(usual, { key }), 'forbidden')
       created(await link(usual, { key: party.agentKey }))
@@ -189,7 +189,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(await listed()).toHaveLength(2)
     })
 
-    test('unlinking is refused to agents, and to keys without its scope', async () => {
+    test('unlinking is refused to agents, and to keys without the required scope', async () => {
       const [{ id }] = ok(await simulateLink()).json.data
       expectRefusal(await unlink(id, { key: party.agentKey }), 'forbidden')
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })

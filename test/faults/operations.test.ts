@@ -211,7 +211,7 @@ describe('a fault rule', () => {
   })
 })
 
-test('production has no faults', async () => {
+test('in production, no faults can be injected', async () => {
   const world = await createWorld(sqlite, { environment: 'production' })
   for (const method of ['GET', 'POST', 'DELETE']) {
     expect((await world.send(method, '/simulations/faults', { key: world.apiKey })).status).toBe(404)

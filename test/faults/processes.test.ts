@@ -26,7 +26,7 @@ onEachDatabase('fault rules in two processes', (database) => {
     expect([count('cut'), count('409 conflict'), count('200 one')]).toEqual([4, 1, 35])
   })
 
-  test('a process follows the rules that another process sets and clears from the next request on', async () => {
+  test('if one process sets or clears rules, this affects the very next request to the other process', async () => {
     await setFault(world, { id: 'all', operation: 'list_wallets', fault: 'reset' })
     expect(await outcome(other.get('/wallets'))).toBe('cut')
     await other.send('DELETE', '/simulations/faults', { key: other.apiKey })

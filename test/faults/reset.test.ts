@@ -4,7 +4,7 @@ import { createWorld } from '../support/world.ts'
 import { counts, outcome, setFault } from './rules.ts'
 
 onEachDatabase('fault rules after a reset', (database) => {
-  test('a reset clears the rules that were set, and sets the counts of rules from a file to zero', async () => {
+  test('a reset clears rules set by requests, and sets the counts of rules from a file to zero', async () => {
     const world = await createWorld(database)
     await world.service.faults.load([{ id: 'of-file', operation: 'whoami', fault: 'reset', when: { times: 1 } }])
     await setFault(world, { id: 'set', operation: '*', fault: 'stale' })

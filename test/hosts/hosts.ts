@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The way in which a host reaches the MCP server: by starting a command, or at an address. */
+/** The way in which a host reaches the MCP server: by starting a command, or at a URL. */
 export type McpServer =
   | { command: string; args: string[]; env: Record<string, string> }
   | { url: string; headers?: Record<string, string> }
@@ -12,7 +12,7 @@ export type McpServer =
 /** One headless run of a host, in its own home directory. */
 export interface HostRun {
   mcp: McpServer
-  /** The scripted model's address. */
+  /** The scripted model's URL. */
   model: string
   home: string
   /**

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 
-/** The names of hosts, keyed by the address of their client metadata document. The address is also the client id. */
+/** The names of hosts, keyed by the URL of their client metadata document. The URL is also the client id. */
 const hostNames: Record<string, string> = {
   'https://chatgpt.com/oauth/codex/client.json': 'Codex',
   'https://claude.ai/oauth/claude-code-client-metadata': 'Claude Code',
@@ -14,14 +14,14 @@ const hostNames: Record<string, string> = {
 export interface Internet {
   /** The environment variables with which a process uses the simulated internet. */
   env: Record<string, string>
-  /** The addresses that were fetched. */
+  /** The URLs that were fetched. */
   fetched: readonly string[]
   close(): Promise<void>
 }
 
 /**
  * Starts a proxy on loopback that simulates the internet for sign-ins. It serves the hosts' client metadata documents
- * at their real addresses. Only processes with the returned environment trust the proxy's certificate.
+ * at their real URLs. Only processes with the returned environment trust the proxy's certificate.
  * @param folder The folder for the proxy's key and certificate.
  */
 export async function startInternet(folder: string): Promise<Internet> {

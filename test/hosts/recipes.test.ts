@@ -75,7 +75,7 @@ test.each(recipes)('with its recipe, $host pays only once even if an answer is l
   expect(called.map(({ outcome }) => outcome)).toEqual(['no answer', 'ok'])
 })
 
-test.each(recipes)('with its recipe, $host buys, and its last message is the answer', async ({ host, command }) => {
+test.each(recipes)('with its recipe, $host buys, and its last message is returned', async ({ host, command }) => {
   const model = await scriptedModel(purchase)
   const sandbox = await createSandbox()
   cleanUp.push(

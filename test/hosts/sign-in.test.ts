@@ -27,7 +27,7 @@ async function simulatedInternet() {
   return started
 }
 
-/** Makes the host's model call `whoami`. Returns the result that the model reads; without one, the host's output. */
+/** Makes the host's model call `whoami`. Returns the result that the model reads, or else the host's output. */
 async function whoami(host: SigningHost, home: string, mcpUrl: string): Promise<string> {
   const model = await scriptedModel([{ call: 'whoami', arguments: () => ({}) }, { say: () => 'Done.' }])
   try {

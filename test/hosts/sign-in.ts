@@ -11,7 +11,7 @@ const installed = (name: string) => fileURLToPath(new URL(`node_modules/.bin/${n
 /** A host that can sign in to an MCP server by OAuth. */
 export interface SigningHost {
   name: string
-  /** The address of the host's client metadata document, for servers that accept such documents. */
+  /** The URL of the host's client metadata document, for servers that accept such documents. */
   document: string
   /** Writes the host's settings into the home directory, and returns the command that signs the host in. */
   login(home: string, mcpUrl: string): Promise<{ command: string; args: string[]; env: Record<string, string> }>
@@ -86,7 +86,7 @@ const longestSignInMs = 60_000
 /**
  * Signs a host in: starts its sign-in command, waits for the address that the host wants to open in a browser, and
  * consents there as the owner.
- * @returns the command's exit code, and the browser's last page: the host's own on success, otherwise the service's
+ * @returns the command's exit code, and the browser's last page: the host's on success, otherwise a page of the service
  */
 export async function signIn(
   host: SigningHost,

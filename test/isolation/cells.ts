@@ -56,7 +56,7 @@ function targetsOf(operation: OperationDefinition, { reach, make: maker }: Sampl
   return ['own', ...named, 'stranger', 'granted, unnamed', 'own, naming a customer']
 }
 
-/** Returns a request by each credential that continues a list with a cursor from another party's list. */
+/** Returns one request per credential. Each continues a list with a cursor from another party's list. */
 export function cursorCells(operation: OperationDefinition): Cell[] {
   const sample = sampleFor(operation)
   return mainKinds.map((credential) => {

@@ -81,7 +81,7 @@ describe.each(tables.filter(({ database }) => databasesForLong.includes(database
       expect({ removedRows, addedRows }).toEqual({ removedRows: [], addedRows: [] })
     })
 
-    // These operations save or replace the whole sandbox, so they run after that check.
+    // These operations save or replace the whole sandbox, so they run after the test above.
     test.each(exclusive)('%s gives each credential exactly the access that docs/service.md specifies', (_, operation) =>
       run(cellsOf(operation), checks.cell),
     )

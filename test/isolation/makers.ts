@@ -7,7 +7,7 @@ import { type Grounds, limitCents, type Place, reviewedCents, uselessGrant } fro
 
 /** The ids that a request about a resource needs, by parameter name. */
 export type Ids = Record<string, string>
-/** Creates or finds the resource of a sample request that belongs to the party of `place`, and returns the ids. */
+/** Creates or finds a resource of the party of `place` for a sample request, and returns the ids. */
 export type Maker = (on: Grounds, place: Place) => Promise<Ids>
 
 let counter = 0
@@ -273,8 +273,8 @@ export const agentKeyAndAgent: Maker = async (on, place) => ({
 })
 
 /**
- * Returns the customer that a request is about. For `own`, that is the calling party itself. For `stranger`, it is a
- * new customer of the stranger; for `granted` and `ungranted`, a new customer of the calling party with such a grant.
+ * Returns the customer that a request is about. For `own`, that is the calling party itself; for `stranger`, a new
+ * customer of the stranger; otherwise, a new customer of the calling party (for `ungranted`, with the useless grant).
  */
 export const customer: Maker = async ({ world, places }, place) => {
   if (place.name === 'own') return { customerId: place.partyId, agentId: place.agentId }

@@ -48,7 +48,7 @@ onEachDatabase('simulations of other parties', (database) => {
     player,
     played: await addPlayed(site, kind),
   })
-  /** Sends a simulation with each kind of credential, each time for a new party. Returns `refused` or each status. */
+  /** Sends a simulation with each kind of credential, each for a new party. Returns `refused` or a status for each. */
   const statuses = async ([key, play]: Row, player: Player, kind: AccountKind): Promise<Record<string, string>> => {
     const results: Record<string, string> = {}
     for (const [name, { key: keyOf }] of sendersOf(key)) {

@@ -9,7 +9,7 @@ import { type Grounds, grounds, type Place, type PlaceName } from './places.ts'
 import type { Target } from './rules.ts'
 import { permittedStatus, type Sample, samples } from './samples.ts'
 
-/** Sends the requests of the table. Each method returns a message for every wrong answer. */
+/** Sends requests and checks the answers. Each method returns a message for every wrong answer. */
 export interface Prober {
   on: Grounds
   cell(cell: Cell): Promise<string[]>
@@ -150,7 +150,7 @@ export async function prober(database: TestDatabase): Promise<Prober> {
     const { stranger } = places
     const idempotencyKey = `shared key ${replays++}`
     const ids = await sample.make(on, stranger)
-    // Both requests must have the same body, so its random addresses are generated only once.
+    // Both requests must have the same body, so its random email addresses are generated only once.
     const attributes = sample.attributes?.(ids, on)
     const same: Sample = attributes === undefined ? sample : { ...sample, attributes: () => attributes }
     const key = sample.who === 'agents' ? stranger.agentKey : stranger.apiKey

@@ -23,7 +23,10 @@ export const targets = [
 
 export type Target = (typeof targets)[number]
 
-/** Returns the status by docs/service.md: #credential-modes, #api-keys, #agent-policy, #resources-of-other-parties. */
+/**
+ * Returns the status that docs/service.md specifies: #credential-modes, #api-keys, #agent-policy,
+ * #resources-of-other-parties.
+ */
 export function expectedStatus(
   credential: CredentialKind,
   sample: Sample,

@@ -18,7 +18,7 @@ export function recordStatements(): { texts: ReadonlySet<string>; stop(): void }
   }
 }
 
-/** Returns the tables of parties' rows that a statement uses without their party column. */
+/** Returns the tables with parties' rows that a statement uses without naming the column for the party. */
 export function tablesWithoutParty(text: string): string[] {
   const uses = [...text.matchAll(/\b(from|join|update|into) "(\w+)"(?: as "(\w+)")?/g)]
   return uses.flatMap(([, verb, table = '', alias = table]) => {

@@ -164,7 +164,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     expect(second.structuredContent).toEqual({ ...first.structuredContent, replayed: true })
   })
 
-  test('the error for a tool not offered gives its toolset; for an unknown tool, it lists similar names', async () => {
+  test('the error for a tool not offered names its toolset; for an unknown tool, it lists similar names', async () => {
     const { host } = await openHost({ toolsets: ['default'], actor: 'agent' })
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
@@ -174,7 +174,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })
 
-  test('if the API refuses the connection, the error advises checking its address and that it runs', async () => {
+  test('if the connection is refused, the error advises checking whether the API runs, and its address', async () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     const between = () => {
       throw new TypeError('fetch failed', { cause })

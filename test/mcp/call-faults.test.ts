@@ -105,7 +105,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         })
       })
 
-      test('the fault error returns any error code, and no payment is made', async () => {
+      test('the fault "error" returns any error code, and no payment is made', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {

@@ -248,7 +248,7 @@ onEachDatabase('confirmation by a person', (database) => {
   })
 
   test.each(['http://evil.example/verify/x', 'https://ada@pay.example/x', 'javascript:alert(1)', 'https://'])(
-    'an answer 428 with %s as the address opens no page',
+    'if the address in a 428 answer is %s, no page opens',
     async (address) => {
       const between = (request: Request) => {
         if (!request.url.endsWith('/approve')) return undefined

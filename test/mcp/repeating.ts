@@ -63,7 +63,7 @@ interface ConnectorOptions {
   key?: string
 }
 
-/** Returns a system that sleeps in real time, 40 times shorter, and does not advance the world's clock. */
+/** Returns a system whose sleeps are 40 times shorter, by the real clock, and do not advance the world's clock. */
 export const shortenWaits = (system: System): System => ({
   ...system,
   sleep: (ms, signal) => realSystem.sleep(ms / 40, signal),

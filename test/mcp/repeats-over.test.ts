@@ -288,7 +288,7 @@ async function follow(scene: Scene, host: Host, tool: string, input: Record<stri
     return host.callTool('create_webhook', { url, enabledEvents: JSON.parse(events), idempotencyKey: webhookKey })
   }
   if (advice.includes('call list_agents')) return host.callTool('list_agents')
-  // If the server does not know the first call's record, it advises to list the records.
+  // If the server does not know the first call's record, it advises listing the records.
   const [, list] = /Call (list_\w+) and decide again/.exec(advice) ?? []
   if (list !== undefined) return host.callTool(list)
   if (advice.includes('pass a new idempotencyKey')) {

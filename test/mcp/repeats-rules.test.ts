@@ -99,7 +99,7 @@ onEachDatabase('rules for repeated calls', (database) => {
     expect(new Set([...ids, idOf(anew)]).size).toBe(5)
   })
 
-  test('a call uses the key in its arguments, and so does an equal call without a key', async () => {
+  test('a call uses the key in its arguments, and an equal call without a key uses the same key', async () => {
     const { call } = await openHost()
     const payment = newPayment()
     const idempotencyKey = 'a key of its own, 1'

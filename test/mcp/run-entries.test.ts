@@ -176,7 +176,7 @@ onEachDatabase('the entries of a run', (database) => {
       }
     })
 
-    test('for a masked card, the run has the question and the decision, or that nobody was asked', async () => {
+    test('for a masked card, the run records the question and the decision, or that nobody was asked', async () => {
       const cardId = await at.world.issueCard()
       const recordedFor = async (who?: Person) => {
         const { host, storedEntries } = await run(chosen, {

@@ -9,7 +9,7 @@ export interface Conversation {
   prompt: string
   /** The names of the offered tools. Many hosts prefix them with the server's name. */
   tools: readonly string[]
-  /** The texts of the tool results in the conversation, oldest first. */
+  /** The text of each tool result in the conversation, oldest first. */
   results: readonly string[]
 }
 
@@ -19,8 +19,8 @@ export type Answer = { tool: string; arguments: Record<string, unknown>; id: str
 export type Script = readonly Step[] | ((conversation: Conversation) => Step)
 
 /**
- * Returns the model's next answer, which depends only on the script and the conversation. If the host does not offer
- * the tool that the script calls, as when it asks for a title or a summary, the answer is a message.
+ * Returns the model's next answer, which depends only on the script and the conversation. The answer is a message if
+ * the host does not offer the tool that the script calls, for example when the host only asks for a title.
  */
 export function nextAnswer(script: Script, conversation: Conversation): Answer {
   try {
