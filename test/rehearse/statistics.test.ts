@@ -31,7 +31,7 @@ describe('Wilson’s interval', () => {
     expect(wilson(0, 0)).toEqual({ passed: 0, of: 0, share: null, low: null, high: null })
   })
 
-  test('Wilson’s interval contains the share, is within 0 and 1, is symmetric, and shrinks with more trials', () => {
+  test('Wilson’s interval contains the pass rate, stays in 0 to 1, is symmetric, and shrinks with more trials', () => {
     const trials = fc.integer({ min: 1, max: 10_000 })
     const share = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
     fc.assert(
@@ -75,7 +75,7 @@ describe('the clustered interval', () => {
     expect(clusteredShare([])).toEqual(wilson(0, 0))
   })
 
-  test('a scenario whose trials all agree counts as one trial; no interval is narrower than Wilson’s', () => {
+  test('a scenario whose trials all end alike counts as one trial; no interval is narrower than Wilson’s', () => {
     const { low, high } = wilson(30, 30)
     expect(bounds(scenarios(30, 3, 3))).toEqual([low, high])
     const half = wilson(15, 30)
@@ -102,8 +102,8 @@ describe('the clustered interval', () => {
     expect(oneLess).toBeLessThan(all ?? 0)
   })
 
-  test('the clustered interval contains the true share in over 94 % of rehearsals, Wilson’s in under 70 %', () => {
-    // Three in four scenarios are easy: a trial passes with a probability of 95 %. In the others, it is 20 %.
+  test('the clustered interval has the true pass rate in over 94 % of rehearsals, Wilson’s in under 70 %', () => {
+    // Three in four scenarios are easy: 95 % of their trials pass. In the other scenarios, 20 % of the trials pass.
     let state = 1
     const random = () => {
       state = (state * 48_271) % 2_147_483_647

@@ -41,7 +41,7 @@ const minimumPairs: Readonly<Record<(typeof families)[number], number>> = {
 const failed = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed).map(({ says }) => says)
 
 describe('the built-in scenarios', () => {
-  it('there are at least a hundred scenarios, in pairs within a family, with a file for each pair', () => {
+  it('there are at least a hundred scenarios in pairs; both scenarios of a pair share a family and a file', () => {
     expect(all.length).toBeGreaterThanOrEqual(100)
     for (const { trap, twin } of pairs) {
       expect([twin.pair, twin.group, twin.family, twin.about]).toEqual([trap.pair, trap.group, trap.family, trap.about])

@@ -58,7 +58,7 @@ test('in the summary, markup in other parties’ text is escaped, and card numbe
   const text = 'a | b <img src=x> [link](https://evil.example) `code` **bold** # @somebody $x$ 4242424242424242'
   const markdown = summaryMarkdown(resultsWithText(text))
   expect(markdown).not.toMatch(/(?<!\\)(?:<img|\[link|`code|\*\*bold|https:|@somebody|\$x)|4242/)
-  // A `|` in a text does not add a cell to a table.
+  // A `|` in another party’s text does not add a cell to a table.
   const cells = (row: string) => row.replaceAll('\\|', '').split('|').length
   const rows = markdown.split('\n').filter((line) => line.startsWith('| '))
   expect(new Set(rows.map(cells)).size).toBeLessThanOrEqual(3)

@@ -72,7 +72,7 @@ it('the silent agent reuses trials of the careful agent, and an interrupted rehe
   expect([interrupted, cut.trivial]).toEqual([true, undefined])
 })
 
-it('if a scenario’s world has a mistake, the whole rehearsal fails with its message', async () => {
+it('if a scenario’s world has a mistake, the whole rehearsal fails with a message about the mistake', async () => {
   const world = { parties: { us: { ...smallWorld.parties.us, agents: { shopper: { keys: {} } } } } }
   await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)
 })

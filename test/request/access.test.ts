@@ -246,7 +246,7 @@ onEachDatabase('access to cards and wallets', (database) => {
       expect(await expectForbidden(stranger.partyId)).toEqual(unknown)
     })
 
-    test('a grant to one agent permits nothing to other agents of its party', async () => {
+    test('a grant to one agent permits nothing to other agents of the same party', async () => {
       const { agentKey: key } = await addAgent(world, partyId, walletId, ['cards.read', 'wallets.read'])
       await expectForbidden(customerPartyId, { key })
       expect(await listIds('/customers', { key })).toEqual([])

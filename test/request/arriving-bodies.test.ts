@@ -105,7 +105,7 @@ test('unauthenticated request bodies count against the limit of their IP address
     expect(await begin(path, { length: 8_000 }), path).toMatch(
       /^HTTP\/1\.1 429 .*from this address may arrive at the same time/s,
     )
-    // These entry points read no credentials, so a request with a credential counts against its address too.
+    // These entry points read no credentials, so a request with a credential also counts against its IP address.
     expect(await begin(path, { key: forgedKey(9), length: 8_000 }), path).toMatch(/^HTTP\/1\.1 429 /)
   }
   expect(await begin('/agent-cards', { key: forgedKey(10), length: 8_000 })).toMatch(/^HTTP\/1\.1 401 /)

@@ -76,21 +76,24 @@ onEachDatabase('request attributes', (database) => {
     },
   )
 
-  test.each(operations)('%s refuses unknown properties with 400, even next to invalid values', async (path, valid) => {
-    for (const [name, pointer] of Object.entries({
-      colour: 'colour',
-      'a/b~': 'a~1b~0',
-      constructor: 'constructor',
-    })) {
-      for (const rest of [valid, { ...valid, currency: 'EUR', amount: -1 }]) {
-        const answer = await world.post(path, { ...rest, [name]: 'red' })
-        expectRefusal(answer, 'invalid_value', {
-          source: { pointer: expect.stringMatching(/^\/data\/attributes\//) as unknown as string },
-        })
-        if (rest === valid) expect(answer.json.errors[0].source.pointer).toBe(`/data/attributes/${pointer}`)
+  test.each(operations)(
+    '%s refuses unknown properties with 400, even if other values are invalid',
+    async (path, valid) => {
+      for (const [name, pointer] of Object.entries({
+        colour: 'colour',
+        'a/b~': 'a~1b~0',
+        constructor: 'constructor',
+      })) {
+        for (const rest of [valid, { ...valid, currency: 'EUR', amount: -1 }]) {
+          const answer = await world.post(path, { ...rest, [name]: 'red' })
+          expectRefusal(answer, 'invalid_value', {
+            source: { pointer: expect.stringMatching(/^\/data\/attributes\//) as unknown as string },
+          })
+          if (rest === valid) expect(answer.json.errors[0].source.pointer).toBe(`/data/attributes/${pointer}`)
+        }
       }
-    }
-  })
+    },
+  )
 
   test('the unknown property __proto__ is refused', async () => {
     const body =

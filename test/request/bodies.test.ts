@@ -28,7 +28,7 @@ afterAll(async () => {
   await world.drop()
 })
 
-/** Sends the headers of a request and part of its body, without ending the body. Returns a promise of the answer. */
+/** Sends a request's headers and part of its body. Returns the unfinished request and a promise of its answer. */
 function begin(method: string, path: string, headers: Record<string, string>, part = '', to = port) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number | undefined
@@ -51,7 +51,7 @@ const card = { 'Content-Type': 'application/json', 'X-Instance-ID': 'run', 'Idem
 
 describe('request bodies', () => {
   test.each([
-    ['that declares 1 MiB', { 'Content-Length': String(mebibyte) }],
+    ['with a declared length of 1 MiB', { 'Content-Length': String(mebibyte) }],
     ['sent in chunks', { 'Transfer-Encoding': 'chunked' }],
   ])('a body %s from an unknown caller is refused unread, and the connection is closed', async (_, length) => {
     const { answer } = begin('POST', '/agent-cards', { ...card, ...length, Authorization: 'Bearer nobody' }, '{')

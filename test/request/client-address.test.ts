@@ -77,7 +77,7 @@ describe('the Strict-Transport-Security header', () => {
     ['https://payments.example', 'max-age=31536000'],
     ['http://localhost:1', null],
     [undefined, null],
-  ])('with the public address %s, the Strict-Transport-Security header is %s', async (publicUrl, header) => {
+  ])('with the public URL %s, the Strict-Transport-Security header is %s', async (publicUrl, header) => {
     const log = createLogger({ level: 'silent' })
     const fetching = async () => new Response('')
     const listener = await listen({ fetch: fetching, host: '127.0.0.1', port: 0, publicUrl, system: realSystem, log })

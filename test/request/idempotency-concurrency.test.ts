@@ -98,7 +98,7 @@ onEachDatabase('idempotency of simultaneous requests', (database) => {
     },
   )
 
-  test('200 equal requests with one key to two processes on the same database have one effect', async () => {
+  test('200 equal requests with one key, sent to two processes on the same database, have one effect', async () => {
     const { url, drop } = await database.createEmpty()
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const open = async () => {

@@ -83,13 +83,13 @@ describe('the HTTP listener', () => {
   }
   const filled = (header: string) => header.replaceAll('PORT', String(port))
 
-  test('an idle connection stays open for 75 seconds, longer than most proxies keep theirs', async () => {
+  test('an idle connection stays open for 75 seconds, longer than most proxies keep idle ones open', async () => {
     const answer = await fetch(`${listener.url}/whoami`, { headers: { Authorization: `Bearer ${world.agentKey}` } })
     expect(answer.headers.get('keep-alive')).toBe('timeout=75')
     await answer.arrayBuffer()
   })
 
-  test('the listener has a URL with its address and port', () => {
+  test('the URL of the listener contains its IP address and port', () => {
     expect(listener.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/)
   })
 

@@ -15,7 +15,7 @@ onEachDatabase('recorded answers', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('only its Idempotency-Key opens a recorded answer, which then equals the original byte for byte', async () => {
+  test('a recorded answer opens only with its Idempotency-Key, and equals the original byte for byte', async () => {
     const sent = { idempotencyKey: 'the key' }
     const first = await world.post('/agent-cards', card, sent)
     expectReplay(await world.post('/agent-cards', card, sent), first)
@@ -34,7 +34,7 @@ onEachDatabase('recorded answers', (database) => {
     })
   })
 
-  test('an answer is sealed only if it may contain a secret; sealed answers are over a third shorter', async () => {
+  test('an answer is sealed only if it may contain a secret; sealing makes it over a third shorter', async () => {
     const cardId = await world.issueCard()
     const api = { key: world.apiKey }
     const subscription = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }

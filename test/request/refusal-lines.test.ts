@@ -29,11 +29,11 @@ const send = (method: string, path: string, headers: Record<string, string> = {}
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
 
 test.each([
-  ['an unknown address', 'GET', '/nowhere', {}, 404, 'not_found', '/nowhere'],
-  ['a method that the address does not accept', 'POST', '/llms.txt', {}, 404, 'not_found', '/llms.txt'],
-  ['a page address with an unknown secret', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
+  ['an unknown path', 'GET', '/nowhere', {}, 404, 'not_found', '/nowhere'],
+  ['a method that the path does not accept', 'POST', '/llms.txt', {}, 404, 'not_found', '/llms.txt'],
+  ['a page path with an unknown secret', 'GET', `/connect/${secret}`, {}, 404, 'not_found', '/connect/…'],
   [
-    'a checkout address with an unknown secret',
+    'a checkout path with an unknown secret',
     'GET',
     `/checkout/manage/${secret}`,
     {},
@@ -53,7 +53,15 @@ test.each([
     '/mcp/x/all',
   ],
   ['an incomplete token request', 'POST', '/oauth/token', form, 400, 'invalid_request', '/oauth/token'],
-  ['a page of another site', 'GET', '/whoami', { Origin: `https://${secret}.example` }, 403, 'forbidden', '/whoami'],
+  [
+    'a request from another site',
+    'GET',
+    '/whoami',
+    { Origin: `https://${secret}.example` },
+    403,
+    'forbidden',
+    '/whoami',
+  ],
   ['an operation without a credential', 'GET', '/whoami', {}, 401, 'unauthenticated', '/whoami'],
 ])('a refused request leaves one line in the log: %s', async (_, method, path, headers, status, code, loggedPath) => {
   const { response, lines } = await send(method, path, headers)

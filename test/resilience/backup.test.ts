@@ -25,7 +25,7 @@ const hasSqlite = await run('sqlite3', ['--version']).then(
 /**
  * Backs up the database at `url` under load and restores it. Proves that the restored database repeats the answer to
  * every request that was acknowledged before the backup, and that its ledger is correct.
- * @param backUp Makes the backup. Returns a function that restores it and returns the restored database's address.
+ * @param backUp Makes the backup. Returns a function that restores it and returns the restored database's URL.
  */
 async function proveBackup(url: string, backUp: () => Promise<() => Promise<string>>): Promise<void> {
   const served = await serveOn(url)
@@ -81,7 +81,7 @@ describe.skipIf(!hasSqlite)('a backup of SQLite with the sqlite3 program', () =>
   })
 })
 
-describe.skipIf(binaries === undefined)("a backup of PostgreSQL from Debian's packages", () => {
+describe.skipIf(binaries === undefined)("a backup of PostgreSQL with the programs from Debian's packages", () => {
   test('a restored backup contains every request that was acknowledged before the backup', async () => {
     expect(document).toContain('\npg_dump --format=custom --file=backup.dump "$PAYMENTS_DATABASE_URL"\n')
     expect(document).toContain('\ncreatedb restored && pg_restore --dbname=restored --exit-on-error backup.dump\n')

@@ -7,7 +7,7 @@ import { binaries, PostgresServer } from './server.ts'
 
 const directory = inject('fastDirectory')
 
-describe.skipIf(binaries === undefined)("failures of PostgreSQL from Debian's packages under load", () => {
+describe.skipIf(binaries === undefined)("failures of PostgreSQL (installed from Debian's packages) under load", () => {
   let servers: PostgresServer[]
   let route: Route
   let served: Served[]

@@ -37,7 +37,7 @@ onEachDatabase('entries of runs', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ ...expectedRun, calls: 3 })
   })
 
-  test('the entry of a replay refers to the original call, and tells whether the MCP server repeated it', async () => {
+  test('the entry of a repeated call refers to the original and tells whether the MCP server repeated it', async () => {
     const sent = { instanceId: 'repeating', idempotencyKey: 'once' }
     await world.issueCard({}, sent)
     await world.issueCard({}, sent)
@@ -72,7 +72,7 @@ onEachDatabase('entries of runs', (database) => {
     expect((await lastEntryOf(world, null)).code).toBe('invalid_value')
   })
 
-  test('a call that fails in the service has the outcome failed, and its run counts it as refused', async () => {
+  test('a call that fails in the service has the outcome “failed”, and its run counts it as refused', async () => {
     const instanceId = 'failing'
     await setFault(world, { id: 'down', operation: 'list_wallets', fault: 'error', code: 'service_unavailable' })
     expect((await world.get('/wallets', { instanceId })).status).toBe(503)

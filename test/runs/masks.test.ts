@@ -45,7 +45,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('a card number is masked in every field, and a secret however its field name is spelled', async () => {
+  test('a card number is masked in every field, and other secrets in every spelling of their field name', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
     const answers = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
@@ -168,7 +168,7 @@ onEachDatabase('secrets in requests', (database) => {
     expect(JSON.parse(String(body)).data.attributes).toEqual({ ...typed, number: '[masked]', cvv: '[masked]' })
   })
 
-  test('the address of a webhook is stored, but its signing secret is not', async () => {
+  test('the URL of a webhook is stored, but its signing secret is not', async () => {
     const instanceId = 'listening'
     const url = 'https://hooks.example.com/payments'
     const sent = { instanceId, key: world.apiKey }

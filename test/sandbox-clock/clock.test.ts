@@ -28,7 +28,7 @@ onEachDatabase('the sandbox clock', (database) => {
   const read = async (id: string) => (await world.get(`/card-transactions/${id}`)).json.data.attributes
   const balance = async () => (await world.get('/wallets')).json.data[0].attributes.balance
 
-  test('the clock starts at real time and follows it', async () => {
+  test('the sandbox clock starts at the real time and follows it', async () => {
     expect((await world.get('/simulations/clock')).json).toStrictEqual({
       data: { type: 'clock', id: 'clock', attributes: { now: '2026-01-15T12:00:00.000Z' } },
     })

@@ -98,24 +98,27 @@ onEachDatabase('the application of due effects', (database) => {
     expect(order).toEqual(['another party asks', 'another party has its answers', 'the jump ends'])
   })
 
-  test.each(['a request', 'the upkeep'])('%s applies the effects that an interrupted clock jump left', async (who) => {
-    await hold()
-    const { batchSizes, unwatch } = watch(() => {
-      if (batchSizes.length === 1) throw new StoreBusyError('The process was killed.')
-    })
-    await advance(week)
-    unwatch()
-    expect(world.alarms.splice(0).join()).toContain('some due effects are not applied yet')
-    expect(batchSizes).toEqual([batchLimit])
-    const next = await anotherProcess(world, fakeSystem({ now: world.system.now() }))
-    if (who === 'the upkeep') {
-      await next.service.upkeep.once()
-      const { transactions } = await proveBooks(world.store)
-      expect(transactions.filter(({ status }) => status === 'authorized')).toEqual([])
-    }
-    expect(await available(next)).toBe(holds)
-    await next.drop()
-  })
+  test.each(['a request', 'the upkeep'])(
+    '%s applies the effects that an interrupted clock jump left unapplied',
+    async (who) => {
+      await hold()
+      const { batchSizes, unwatch } = watch(() => {
+        if (batchSizes.length === 1) throw new StoreBusyError('The process was killed.')
+      })
+      await advance(week)
+      unwatch()
+      expect(world.alarms.splice(0).join()).toContain('some due effects are not applied yet')
+      expect(batchSizes).toEqual([batchLimit])
+      const next = await anotherProcess(world, fakeSystem({ now: world.system.now() }))
+      if (who === 'the upkeep') {
+        await next.service.upkeep.once()
+        const { transactions } = await proveBooks(world.store)
+        expect(transactions.filter(({ status }) => status === 'authorized')).toEqual([])
+      }
+      expect(await available(next)).toBe(holds)
+      await next.drop()
+    },
+  )
 
   test('each due effect is applied once, even if several processes apply due effects simultaneously', async () => {
     await hold()

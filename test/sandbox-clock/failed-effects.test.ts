@@ -16,7 +16,7 @@ import { createWorld } from '../support/world.ts'
 interface Kind {
   make: (on: Grounds) => Promise<string | undefined>
   column: string
-  /** The value that makes the effect fail. It may depend on the dialect, because the databases refuse other values. */
+  /** The value that makes the effect fail. It may depend on the dialect: each database refuses different values. */
   broken: string | Readonly<Record<Store['dialect'], string>>
   jumpSeconds?: number
 }
@@ -119,7 +119,7 @@ onEachDatabase('due effects that fail', (database) => {
     },
   )
 
-  test('the failed expiry of a hold is deleted after a request releases the hold', async () => {
+  test('the record of a hold’s failed expiry is deleted after a request releases the hold', async () => {
     const { world } = on
     const id = String(await kinds.hold.make(on))
     const validValue = await read('hold', id, 'walletId')

@@ -58,7 +58,7 @@ onEachDatabase('messages that the sandbox stores instead of sending', (database)
     expect(await messagesTo(silent)).toEqual([])
   })
 
-  test('a payment over a limit sends the owner a message, and its recipient one only after the approval', async () => {
+  test('a payment over a limit sends a message to the owner, and after the approval one to the recipient', async () => {
     const { agentId, partyId } = await world.whoami(world.agentKey)
     await acting.setLimits('agents', agentId ?? '', { perTransaction: 500 })
     const to = newAddress()
@@ -75,7 +75,7 @@ onEachDatabase('messages that the sandbox stores instead of sending', (database)
     expect((await messagesTo(to)).map(channelAndKind)).toEqual(['email payment_claim'])
   })
 
-  test('a customer invitation to an address or a party is emailed unless notifications are disabled', async () => {
+  test('an invitation to an email address or a party is emailed unless notifications are disabled', async () => {
     const agents = [{ agentId: (await world.whoami(world.agentKey)).agentId, permissions: ['payments.read'] }]
     const invite = async (recipient: object, more: object = {}) => {
       const answer = await world.post('/customers/invitations', { recipients: [recipient], agents, ...more }, owner)

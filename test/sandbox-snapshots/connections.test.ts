@@ -17,7 +17,7 @@ const path = '/simulations/reset'
 const reset = async (world: World) => ok(await world.send('POST', path, { key: world.apiKey }))
 
 /**
- * Connections survive a reset or restore. If it removes the record that a caller waits for, the caller gets an error
+ * Connections survive a reset or restore. If the record that a caller waits for is removed, the caller gets an error
  * (docs/sandbox.md#reset-save-restore).
  */
 onEachDatabase('connections and waiting calls during a reset', (database) => {
@@ -85,21 +85,24 @@ onEachDatabase('connections and waiting calls during a reset', (database) => {
     }
   })
 
-  test.each(hosts)('a call that awaits a decision is refused with advice after a reset: $host', async (chosen) => {
-    const on = await createDecisionWorld(database)
-    const { host, close } = await on.host(chosen)
-    try {
-      const { decision } = pendingOf(await host.callTool('create_payment', on.payment(4_200)))
-      await reset(on.world)
-      // The decision's page no longer has a form.
-      await expect(on.decide(decision, 'yes')).rejects.toThrow('The page has no form')
-      const refused = errorOf(await host.callTool('create_payment', { decision }))
-      expect(refused.next).toMatch(/again without decision/)
-    } finally {
-      await close()
-      await on.world.drop()
-    }
-  })
+  test.each(hosts)(
+    'after a reset, a call that awaits a decision gets an error that says what to do: $host',
+    async (chosen) => {
+      const on = await createDecisionWorld(database)
+      const { host, close } = await on.host(chosen)
+      try {
+        const { decision } = pendingOf(await host.callTool('create_payment', on.payment(4_200)))
+        await reset(on.world)
+        // The decision's page no longer has a form.
+        await expect(on.decide(decision, 'yes')).rejects.toThrow('The page has no form')
+        const refused = errorOf(await host.callTool('create_payment', { decision }))
+        expect(refused.next).toMatch(/again without decision/)
+      } finally {
+        await close()
+        await on.world.drop()
+      }
+    },
+  )
 
   let system: SleepingSystem
   let world: World

@@ -8,7 +8,7 @@ import { anotherProcess, createWorld, type World } from '../support/world.ts'
 
 const [clients, times] = isDeep ? [64, 30] : [8, 6]
 
-/** The names of two snapshots. In each, the agent and wallet have its name, so different names reveal a mixture. */
+/** The names of two snapshots. The agent and wallet in a snapshot bear its name, so unequal names reveal a mixture. */
 const names = ['left', 'right'] as const
 
 describe.each(databasesForLong)('concurrent requests while two snapshots are restored in turn on $name', (database) => {

@@ -72,7 +72,7 @@ export async function createFlows(database: TestDatabase): Promise<Flows> {
     const log = { debug: line, info: line, warn: line, error: line }
     let url = ''
     const publicUrl = () => url
-    // Sleeps in real time. A fake sleep advances the clock, which would end a wait for a person at once.
+    // Sleeps by the real clock. A fake sleep advances the clock, which would end a wait for a person at once.
     const realSleepSystem = { ...system, sleep: realSystem.sleep }
     const config = loadConfig({ env: settings, flags: {} })
     const site = await createSite({ config, service, store, publicUrl, system: realSleepSystem, log })

@@ -61,7 +61,7 @@ const longCases = Object.entries(maskers).flatMap(([name, masked]) =>
   Object.entries(longStrings).map(([kind, text]) => ({ name, kind, masked, text })),
 )
 
-// Outside the deep run, every seventh pair is tested. They cover each string once and each masker at least once.
+// Outside the deep run, tests every seventh pair, which covers each string once and each masker at least once.
 test.each(sampleOf(longCases, 7))('the masker of $name handles many $kind in linear time', ({ masked, text }) => {
   expect(masked(text).length).toBeGreaterThan(0)
 })

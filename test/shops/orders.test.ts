@@ -55,7 +55,7 @@ onEachDatabase('orders at shops', (database) => {
     expect(await purchases()).toMatchObject([{ status: 'reversed' }])
   })
 
-  test('the used single-use card declines the charge after a trial, and the order shows it as unpaid', async () => {
+  test('after a free trial, the charge to the used-up card is declined, and the order shows it as unpaid', async () => {
     const { attributes } = await buy(world, shopOf('trial-trap'), { items: [{ productId: 'omega-3' }] })
     expect((await orderNow(world, attributes.orderId)).subscription).toMatchObject({ status: 'trial', amount: 4900 })
     await letPass(world, 30 * dayMs)
@@ -70,7 +70,7 @@ onEachDatabase('orders at shops', (database) => {
     expect((await orderNow(world, without.attributes.orderId)).subscription).toBeNull()
   })
 
-  test('a return is refunded when the goods arrive, and a second return changes nothing', async () => {
+  test('a return is refunded when the goods arrive at the shop, and a second return changes nothing', async () => {
     const { attributes } = await buy(world, shopOf('plain-goods'), { items: [{ productId: 'desk-lamp' }] })
     const path = `/simulations/shop-orders/${attributes.orderId}/return`
     const first = await world.post(path, { reason: 'Too bright' })
@@ -125,17 +125,20 @@ onEachDatabase('holds that expire before the shop captures', (database) => {
   })
   afterEach(() => world.drop())
 
-  test.each([1, 9])('an expired hold cancels the order; it can be paid again (%s-day steps)', async (stepDays) => {
-    const shop: ShopDefinition = { ...shopOf('ships-later'), name: 'Late', id: 'late' }
-    const { attributes } = await buy(world, shop, { items: [{ productId: 'letterpress-basics' }] })
-    const placedAtMs = Date.parse(attributes.updatedAt)
-    for (let day = 0; day < 9; day += stepDays) await letPass(world, stepDays * dayMs)
-    const order = await orderNow(world, attributes.orderId)
-    expect(order).toMatchObject({ status: 'canceled', captured: 0, nextTotal: 3800, nextEventAt: null })
-    expect(order.message).toContain('nothing is charged')
-    expect(Date.parse(order.updatedAt)).toBe(placedAtMs + 8 * dayMs)
-    const { transactions } = await proveBooks(world.store)
-    expect(transactions).toMatchObject([{ status: 'reversed', updatedAtMs: placedAtMs + 7 * dayMs }])
-    expect((await payWithNewCard(world, shop, order.nextCheckoutId, order.nextTotal)).attributes.status).toBe('paid')
-  })
+  test.each([1, 9])(
+    'an order whose hold expires is canceled and can be paid again (clock steps: %s days)',
+    async (stepDays) => {
+      const shop: ShopDefinition = { ...shopOf('ships-later'), name: 'Late', id: 'late' }
+      const { attributes } = await buy(world, shop, { items: [{ productId: 'letterpress-basics' }] })
+      const placedAtMs = Date.parse(attributes.updatedAt)
+      for (let day = 0; day < 9; day += stepDays) await letPass(world, stepDays * dayMs)
+      const order = await orderNow(world, attributes.orderId)
+      expect(order).toMatchObject({ status: 'canceled', captured: 0, nextTotal: 3800, nextEventAt: null })
+      expect(order.message).toContain('nothing is charged')
+      expect(Date.parse(order.updatedAt)).toBe(placedAtMs + 8 * dayMs)
+      const { transactions } = await proveBooks(world.store)
+      expect(transactions).toMatchObject([{ status: 'reversed', updatedAtMs: placedAtMs + 7 * dayMs }])
+      expect((await payWithNewCard(world, shop, order.nextCheckoutId, order.nextTotal)).attributes.status).toBe('paid')
+    },
+  )
 })

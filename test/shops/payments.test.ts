@@ -104,7 +104,7 @@ onEachDatabase('payments at a shop', (database) => {
     expect((await pay(world, id, typed, total)).json.data.attributes.status).toBe('paid')
   })
 
-  test('simultaneous payments charge a checkout once, and a later one is refused with the order id', async () => {
+  test('simultaneous payments of a checkout cause one charge; a later one is refused with the order id', async () => {
     const { id } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug', quantity: 2 }] })
     const { typed } = await cardFor(world, 'Plain Goods')
     await cardFor(world, 'Plain Goods')
@@ -121,7 +121,7 @@ onEachDatabase('payments at a shop', (database) => {
     expect(transactions.map(({ status }) => status)).toEqual(['captured'])
   })
 
-  test('if a shop fails after charging, a retry with the same key returns the paid checkout at no charge', async () => {
+  test('if a shop fails after charging, a retry with the same key only returns the paid checkout', async () => {
     const cart = { items: [{ productId: 'hdmi-adapter' }] }
     const { id, attributes } = await startCheckout(world, 'tidewater-electronics', cart)
     const { typed } = await cardFor(world, 'Tidewater Electronics')

@@ -59,7 +59,7 @@ test("a shop's product descriptions are quoted on one line, and text hidden in i
   expect(text).not.toContain(hidden)
 })
 
-test('an amount in dollars is refused with its value in cents, and a wrong amount with the right total', async () => {
+test('the refusal of an amount in dollars suggests cents; the refusal of a wrong amount states the total', async () => {
   const { data } = await call('start_shop_checkout', { shopId: 'plain-goods', items: [{ productId: 'stoneware-mug' }] })
   const typed = await cardAt('Plain Goods')
   const dollars = await call('pay_shop_checkout', { checkoutId: data.id, ...typed, amount: 18.5 })
