@@ -9,7 +9,7 @@ const settings = {
   PAYMENTS_REPEAT_WINDOW: '0',
 }
 
-/** Makes purchases that succeed only when retried. Returns the milliseconds by which the sandbox clock ran ahead. */
+/** Makes purchases that succeed only when retried. Returns by how many ms the sandbox clock got ahead of the real one. */
 async function measureClockAdvance({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)
@@ -34,12 +34,12 @@ async function measureClockAdvance({ isolated, purchases }: { isolated: boolean;
   }
 }
 
-it('a simulation on its own sandbox advances the clock to the next retry instead of waiting in real time', async () => {
+it('a simulation on its own sandbox does not wait for retries, but advances the sandbox clock to the next one', async () => {
   // Each purchase is retried after one second by the sandbox clock, but takes far less real time.
   expect(await measureClockAdvance({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })
 
-it('a simulation on a sandbox that others may use waits for retries in real time', async () => {
+it('a simulation on a sandbox that others may use really waits for retries, and does not advance the clock', async () => {
   expect(await measureClockAdvance({ isolated: false, purchases: 1 })).toBeLessThan(500)
 })
 

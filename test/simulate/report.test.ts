@@ -22,7 +22,7 @@ function targetWith(
 }
 
 describe('the content of a report', () => {
-  it('a report lists the time of the start, the calls and the final check in seconds and percent', async () => {
+  it('a report shows how long the start, the calls and the final check took, in seconds and percent', async () => {
     const system = fakeSystem()
     const spent = { start: 2_000, calls: 5_000, 'final check': 3_000, shortening: 0 }
     const onStage = (stage: keyof typeof spent) => system.pass(spent[stage])

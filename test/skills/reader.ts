@@ -34,7 +34,7 @@ interface Step {
   learns: readonly (readonly [path: string, name: string])[]
 }
 
-/** Returns those numbered steps of a skill that call a tool. */
+/** Returns the numbered steps of a skill that call a tool. */
 export function stepsOf(text: string): Step[] {
   return [...text.matchAll(/^(\d+)\. ([\s\S]*?)(?=^\d+\. |^#|(?![\s\S]))/gm)].flatMap(([, number, words = '']) => {
     const [, tool, input] = /^`(\w+) (\{.*\})`/.exec(words) ?? []
@@ -86,7 +86,7 @@ export async function follow(
 }
 
 function learn(facts: Facts, name: string, data: StepResult['data'], path: string): void {
-  // If the answer is a list, the fact comes from the record with the id known so far, or else from the first record.
+  // In a list, the fact comes from the record whose id is the fact's current value, or else from the first record.
   const record = Array.isArray(data) ? (data.find(({ id }) => id === facts[name]) ?? data[0]) : data
   if (facts[name] !== undefined && !Array.isArray(data)) return
   const found = path === 'id' ? record?.id : path.split('.').reduce<unknown>(propertyOf, record?.attributes)

@@ -126,7 +126,7 @@ describe('skills served by the MCP extension', () => {
     await expect(host.requests.readResource({ uri })).rejects.toThrow()
   })
 
-  test.each(hosts)('$host cannot get any other file: unknown addresses are refused', async (one) => {
+  test.each(hosts)('$host cannot get any other file: unknown URIs are refused', async (one) => {
     const host = await hostOf(world, {}, one)
     for (const uri of ['skill://nothing/SKILL.md', 'skill://../package.json', 'skill://pay-somebody/../../LICENSE']) {
       await expect(host.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })

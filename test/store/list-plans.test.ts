@@ -110,7 +110,10 @@ function scans(steps: Step[]): string[] {
   return scanned.filter((name) => Object.hasOwn(tables, name) && !small.includes(name)).map((name) => `scans ${name}`)
 }
 
-/** Returns the steps that may sort more rows than a page has. Rows found by a walk of an index or by ids are few. */
+/**
+ * Returns the steps that may sort more rows than a page has. Omits sorts of rows that are found by walking an index or
+ * by ids, because these are few.
+ */
 function sorts(sql: string, steps: Step[]): string[] {
   const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))
   return sorting.flatMap(({ parent, detail }) => {
@@ -132,7 +135,7 @@ function members(sql: string, steps: Step[]): string[] {
   return wanted.filter((name) => !bound.has(name)).map((name) => `filters by several of ${name}`)
 }
 
-/** Columns that need no index: `status` filters rows joined to one row, and a wallet's agents share one `partyId`. */
+/** Columns that need no index: each row is joined to only one agent, and a wallet's agents have the same `partyId`. */
 const joinedFilters: readonly string[] = ['agents.status', 'walletAgents.partyId']
 
 /** Returns the columns that a query with a limit filters by although the index that it uses does not contain them. */

@@ -67,7 +67,7 @@ export const lists = Object.values<OperationDefinition>(catalogue).filter(({ res
 
 /**
  * Returns paths of requests for a list: without filters, with each value of each filter, and with each pair of values
- * of two filters. Each path includes `callerQuery`. Returns no paths if the list cannot have it.
+ * of two filters. Each path includes `callerQuery`. Returns no paths if the list does not take it.
  * @throws Error if `values` has no value for a filter.
  */
 export function pathsOf(list: OperationDefinition, { values }: Site, callerQuery: Record<string, string>): string[] {

@@ -31,7 +31,7 @@ describe('the store on PostgreSQL', () => {
     },
   )
 
-  test('a transaction cannot claim a name that another one of the same process holds', async () => {
+  test('a transaction cannot claim a name that another transaction of the same process holds', async () => {
     const { store, drop } = await postgres.create()
     await store.transaction(async (tx) => {
       expect(tx.claim('one')).toBe(true)
@@ -156,7 +156,7 @@ describe('the store on PostgreSQL', () => {
     await drop()
   })
 
-  test('a transaction that reads after it has written runs alone, so its failure undoes no other one', async () => {
+  test('a transaction that reads after it has written runs alone, so its failure undoes no other transaction', async () => {
     const { store, drop } = await postgres.create()
     const parties = Array.from({ length: 10 }, (_, index) => `pty_${index}`)
     await addParties(store, parties)

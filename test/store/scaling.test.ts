@@ -12,7 +12,7 @@ const sqlUnder = (heading: string) => {
   return [...section.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql = '']) => sql)
 }
 
-test('partitions by time do not affect callers, except that detached purchases are no longer found', async () => {
+test('partitions by time do not affect callers, except that purchases in a detached partition are no longer found', async () => {
   const world = await createWorld(postgres)
   const cardId = await world.issueCard()
   await world.issueCard()

@@ -50,12 +50,12 @@ describe.each(databases)('the schema on $name', (database) => {
   })
   afterEach(() => opened.drop())
 
-  test('the database has the columns of the row types, and no others', async () => {
+  test('the database has exactly the columns that the code declares', async () => {
     const columns = await opened.store.read(({ db }) => readColumns(db, database.name))
     expect(columns).toEqual(declaredColumns())
   })
 
-  test('a wallet can be below zero by the amounts returned to banks, and by no more', async () => {
+  test('a wallet can be below zero, but at most by the amounts returned to banks', async () => {
     const { store } = opened
     await store.transaction((tx) => addWallet(tx))
     const set = (availableCents: number, returnedCents: number) =>

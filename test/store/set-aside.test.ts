@@ -23,7 +23,7 @@ async function createOtherDatabase(): Promise<void> {
 
 const rows = (file: string) => new DatabaseSync(file, { readOnly: true }).prepare('select digest from schemas').all()
 
-test('a database of another pre-release is renamed to the first free name, with its rows', async () => {
+test('a database of another pre-release is renamed to the first free name, and keeps its rows', async () => {
   for (const name of [`${path}-old`, `${path}-old-2`, `${path}-old-3`]) {
     await createOtherDatabase()
     expect(await setAside(path)).toBe(name)

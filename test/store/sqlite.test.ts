@@ -18,7 +18,7 @@ describe('the store on SQLite', () => {
   })
   afterEach(() => drop())
 
-  test('if the commit of a group of transactions fails, all of them fail with StoreBusyError, even one that threw', async () => {
+  test('if the commit of a group of transactions fails, all fail with StoreBusyError, even one that threw another error', async () => {
     await store.transaction(async ({ db }) => {
       await sql`create table parent (id integer primary key)`.execute(db)
       await sql`create table child (id integer references parent deferrable initially deferred)`.execute(db)

@@ -51,14 +51,14 @@ onEachDatabase('the store', ({ name, create, createEmpty }) => {
     await expect(work).rejects.toThrow('wallets_below_zero_by_returns')
   })
 
-  test('the sandbox clock of a new database shows real time', async () => {
+  test('the sandbox clock of a new database shows the real time', async () => {
     const rows = await store.transaction((tx) => tx.db.selectFrom('clock').selectAll().execute())
     expect(rows).toEqual([
       { id: 1, offsetMs: 0, highestMs: 0, epoch: 1, faultRules: 0, staleRules: 0, settingsRevision: 0 },
     ])
   })
 
-  test('a savepoint that throws is undone, and nothing before or after it', async () => {
+  test('a savepoint that throws is undone, but nothing before or after it is', async () => {
     await store.transaction(async (tx) => {
       await addWallet(tx, { id: 'wal_1' })
       const failed = tx.savepoint(async () => {

@@ -5,7 +5,7 @@ import { tables } from '../../src/service/store/schema/tables.ts'
 /** Tables with a `partyId` that are queried without it, each with the reason. */
 const queriedWithoutParty: Readonly<Record<string, string>> = {
   accessTokens: 'a token is found by its hash',
-  cardPages: 'a page is found by the hash in its address',
+  cardPages: 'a page is found by the hash in its URL',
   mcpSessions: 'a session is found by the hash of its id',
   faults: 'a rule without a party applies to the whole sandbox',
   releasedHandles: 'a handle is looked up by its value',

@@ -77,7 +77,7 @@ onEachDatabase('access to subscriptions', (database) => {
   const listed = async (path: string, sent?: Sent): Promise<string[]> =>
     ok(await world.get(path, sent)).json.data.map(({ id }: { id: string }) => id)
 
-  test('an agent and an API key with every scope may use every operation on subscriptions', async () => {
+  test('an agent, or an API key with every scope, may use every operation on subscriptions', async () => {
     for (const sent of [{}, { key: world.apiKey }, { key: world.apiKey, instanceId: null }]) {
       expect(await outcomes(collection(sent))).toEqual({ create: 200, list: 200 })
       expect(await outcomes(attempts(await shop.create(), sent))).toEqual(all(200, { resume: 409 }))
@@ -143,7 +143,7 @@ onEachDatabase('access to subscriptions', (database) => {
   })
 
   describe('subscriptions for a customer', () => {
-    test('an agent with the grant may use every operation, and sees the subscriptions of one party at a time', async () => {
+    test('an agent with the grant may use every operation, but one request reaches only one party’s subscriptions', async () => {
       const { id } = ok(await collection({}, customerPartyId).create()).json.data
       const subscription = await shop.create()
       expect(await listed(`/subscriptions?customerPartyId=${customerPartyId}`)).toEqual([id])

@@ -105,7 +105,7 @@ onEachDatabase('the billing of subscriptions', (database) => {
     ['declines', 'processor_error', 'not_charged'],
     ['processor_error', 'declines', 'missed_twice'],
   ])(
-    'after missed payments with the card behaviors %s and then %s, collection stops with the reason %s',
+    'if a payment is missed with the card behavior %s, and the next with %s, collection stops with the reason %s',
     async (first, second, reason) => {
       const id = await createWithCard(first)
       ok(await shop.card(id, second, 3))

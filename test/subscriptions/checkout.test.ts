@@ -265,7 +265,7 @@ onEachDatabase("the payer's side of a checkout", (database) => {
     expect((await shop.read(active.id)).status).toBe('canceled')
   })
 
-  test('only the payer’s browser gets the token to stop the payments; paying again without its payer key returns none', async () => {
+  test('only the payer’s browser gets the token to stop the payments; paying again without the browser’s payer key returns none', async () => {
     const { secret, token, id } = await openCheckout()
     const first = await page.pay(secret, visa, 'made up')
     expect(first.manageToken).toMatch(/^sub_[0-9a-f]{32}_manage_/)

@@ -1,7 +1,7 @@
 import type { CardBehavior } from '../../src/service/rules/card-behaviors.ts'
 import { dayMs } from './merchant.ts'
 
-/** A command to one subscription. `ahead` is how many payments after the next one the card's behavior begins. */
+/** A command to one subscription. A card's behavior begins with the payment that is `ahead` payments after the next. */
 export type Command =
   | { do: 'card'; behavior: CardBehavior; ahead: number | undefined }
   | { do: 'resume' }

@@ -142,7 +142,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect((await balance()).total).toBe(260_000)
   })
 
-  test('two services on one database that advance the clock, read and resume at the same time charge each payment once', async () => {
+  test('each payment is charged once, even if two services on one database advance the clock, read and resume at the same time', async () => {
     const [one, other] = [await startOtherService(), await startOtherService()]
     const ids = await Promise.all(Array.from({ length: 12 }, (_, index) => shop.active(index % 2 ? weekly : monthly)))
     const behaviors = ['approves', 'declines_once', 'declines', 'blocked']

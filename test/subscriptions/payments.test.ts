@@ -110,7 +110,7 @@ onEachDatabase('the payments of a subscription', (database) => {
     expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1])
   })
 
-  test('to another party, the payments of a subscription look as if the subscription did not exist', async () => {
+  test('a request for the payments of another party’s subscription is answered as if the subscription did not exist', async () => {
     const id = await startSubscription()
     const { apiKey: key } = await addParty(world)
     expectRefusal(await world.get(`/subscriptions/${id}/payments`, { key }), 'not_found')

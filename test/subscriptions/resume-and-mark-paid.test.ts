@@ -42,7 +42,7 @@ onEachDatabase('resuming, marking paid and completing a subscription', (database
     expect((await shop.charged(id)).map(({ chargedAtMs }) => chargedAtMs)[1]).toBe(Date.UTC(2026, 1, 18, 9, 30))
   })
 
-  test('a subscription needs attention again, from the time of resuming, if its card is still blocked', async () => {
+  test('if a subscription is resumed while its card is still blocked, it needs attention again, from that time on', async () => {
     const id = await createWithCard('blocked')
     await shop.to('2026-02-18T09:30:00.000Z')
     expect(ok(await shop.resume(id)).json.data.attributes).toMatchObject({

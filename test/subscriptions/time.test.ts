@@ -117,9 +117,9 @@ function attempt(work: () => void): string {
   }
 }
 
-/** Random stops between two commands, as shares of the time between them. */
+/** Random stops between two commands, as fractions of the time between them. */
 const stops = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 })
-/** Returns a function that converts the shares to timestamps, and adds the midnight before each. */
+/** Returns a function that converts these fractions to timestamps, and adds the midnight before each. */
 const stopsAt = (shares: readonly number[]) => (fromMs: number, toMs: number) =>
   shares
     .flatMap((share) => {

@@ -19,8 +19,8 @@ const usualSeed = 'seed'
 const draws = new WeakMap<System, { hasUsualSeed: boolean; count: number }>()
 
 /**
- * Returns the counter of a system's random blocks if the system is still as created with the default time and seed,
- * otherwise undefined. Assign its `count` to skip blocks.
+ * Returns the counter of a system's random blocks if the system was created with the default time and seed and has not
+ * been used since, otherwise undefined. Assign its `count` to skip blocks.
  */
 export function untouchedDraws(system: System): { count: number } | undefined {
   const draw = draws.get(system)

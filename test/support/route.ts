@@ -2,11 +2,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** A TCP proxy between a client and a server, which can fail as a network does. */
 export interface Route {
-  /** The address that the client connects to. */
+  /** The URL that the client connects to. */
   url: string
   /** The number of connection attempts since the last call of `fallSilent`, `refuse` or `open`. */
   attempts(): number
-  /** From now on, forwards neither data nor disconnects, in both directions. */
+  /** From now on, forwards nothing in either direction, not even disconnects. */
   fallSilent(): void
   /** Ends all connections, and refuses new ones. */
   refuse(): void

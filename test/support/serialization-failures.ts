@@ -18,7 +18,7 @@ const isControl = /^(rollback|savepoint|set|release)\b/
  * statements.
  */
 export function makeSerializable(): void {
-  // Each test file loads this module again, but the driver only once, so it may already be changed.
+  // Each test file loads this module again, but the driver only once, so the driver may already be changed.
   if (pg.Client.prototype.query.name === changedName) return
   const seed = Number(process.env.TEST_SEED ?? process.pid)
   console.info(`PostgreSQL is serializable, with random failures. Repeat them with TEST_SEED=${seed}.`)

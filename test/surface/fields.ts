@@ -12,7 +12,7 @@ export interface Schema {
 
 /** One field of a schema, at any depth. */
 export interface Field {
-  /** Such as `merchant.name` or `reasons[].type`. */
+  /** The path in the schema, such as `merchant.name` or `reasons[].type`. */
   path: string
   optional: boolean
   /** The type, such as `string|null`, or the only permitted value, such as `"wallet"`. */

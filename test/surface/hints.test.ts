@@ -38,7 +38,7 @@ describe('the hint that a tool is idempotent', () => {
     return rows.map((row) => row.replace(/"(version|epoch|settingsRevision)":\d+/g, '')).toSorted()
   }
 
-  test.each(sampleOf(changing, 2))('the hint of %s is true', async (key, operation) => {
+  test.each(sampleOf(changing, 2))('the hint of %s is correct', async (key, operation) => {
     const sample = samples[key]
     const needsCustomer = sample.reach === 'connected' && sample.ownParty === undefined
     const ids = await sample.make(on, needsCustomer ? on.places.granted : on.places.own)

@@ -28,7 +28,7 @@ describe('the interface for agents and API clients', () => {
     await expect(`${commonText().join('\n\n')}\n`).toMatchFileSnapshot('everywhere.txt')
   })
 
-  test('each operation takes at most 20 lines, and the total is below 20 lines per operation', () => {
+  test('each operation takes at most 20 lines, and all snapshots together have fewer than 20 lines per operation', () => {
     const all = [...texts.values(), commonText()].flat().map((text) => text.split('\n'))
     const long = all.filter(([title = '', ...lines]) => title.includes('  ') && lines.length > 19)
     expect(long.map(([title]) => title)).toEqual([])

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 describe('a sandbox in the test process', () => {
-  it('the sandbox answers a path, a URL and a Request object alike, in the process and over the network', async () => {
+  it('fetch gets the same answer for a path, a URL and a Request object, in the process and over the network', async () => {
     const { fetch: ownFetch, url, keys } = await sandboxOf()
     const headers = { Authorization: `Bearer ${keys.agent}` }
     const answers = await Promise.all([
@@ -59,7 +59,7 @@ describe('a sandbox in the test process', () => {
     }
   })
 
-  it('the sandbox clock advances by seconds or to a timestamp, and cards expire by it', async () => {
+  it('the sandbox clock advances by seconds or to a timestamp, and determines when cards expire', async () => {
     const { fetch, keys, clock } = await sandboxOf({ port: false })
     const { id, attributes } = await dataOf(fetch('/agent-cards', cardRequest(keys.agent)))
     const before = await clock.now()
@@ -86,7 +86,7 @@ describe('a sandbox in the test process', () => {
 })
 
 describe('faults', () => {
-  it('faults are set, listed with their number of hits, and cleared', async () => {
+  it('faults are set, listed with their hit counts, and cleared', async () => {
     const { fetch, keys, faults } = await sandboxOf({ port: false })
     const rule = { id: 'busy', operation: 'whoami', fault: 'error', code: 'service_unavailable' } as const
     expect(await faults.set(rule)).toMatchObject({ ...rule, hits: 0 })
@@ -178,7 +178,7 @@ describe('closing a sandbox', () => {
 })
 
 onEachDatabase('a sandbox', (database) => {
-  it('the sandbox returns to its initial state or to a saved one; keys and connections stay valid', async () => {
+  it('a sandbox can be reset to its initial state or to a saved one; keys and connections stay valid', async () => {
     const { url, drop } = await database.createEmpty()
     const sandbox = await createSandbox({ database: url })
     const client = await connect(sandbox)

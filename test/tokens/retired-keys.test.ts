@@ -61,7 +61,7 @@ onEachDatabase('retired root keys', (database) => {
     transaction: (work, options) => around(() => world.store.transaction(work, options)),
   })
 
-  /** Creates a second service on the database, as another process would. It waits for locks in real time. */
+  /** Creates a second service on the database, as another process would. It really waits for locks. */
   async function startOther(): Promise<Service> {
     const store = await openStore({ url: world.url, system: { ...world.system, sleep: realSystem.sleep } })
     opened.push(store)
@@ -209,7 +209,7 @@ onEachDatabase('retired root keys', (database) => {
     })
     await serviceOn(busy).retireKeys()
     expect(transactions).toBeLessThan(40)
-    // The first two may predate the new key, so the service may still accept the old key's signatures for them.
+    // The first two may be older than the new key, so the old key's signatures may still be accepted for them.
     for (const id of made.slice(2).filter((one) => one !== ''))
       expect(await statusOf(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })

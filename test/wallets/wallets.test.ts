@@ -339,7 +339,7 @@ onEachDatabase('wallets', (database) => {
     })
   })
 
-  test('neither an agent nor a key without the scopes can administer wallets', async () => {
+  test('neither an agent nor an API key without the necessary scopes can administer wallets', async () => {
     const id = created(await create())
     const body = { attributes: { agentId } }
     const admin: [string, string, Sent?][] = [
@@ -368,7 +368,7 @@ onEachDatabase('wallets', (database) => {
     ok(await create(undefined, { key: token }))
   })
 
-  test("another party's ids look as if they did not exist", async () => {
+  test("another party's wallets, agents and transfers look as if they did not exist", async () => {
     const other = await addParty(world)
     const transferId = created(
       await world.post(

@@ -9,7 +9,7 @@ let world: World
 let receiver: Receiver
 let hooks: WebhookHelpers
 let sent: number
-/** Delays the answer to the first message until the test resolves it. */
+/** A promise that the test resolves to let the first message be answered. */
 let firstAnswer: PromiseWithResolvers<void>
 
 beforeEach(async () => {

@@ -240,7 +240,7 @@ onEachDatabase('connections of webhook deliveries', (database) => {
       'a host name that resolves to this machine first and to a public address later',
       { 'hooks.example.com': [['127.0.0.1'], ['8.8.8.8']] },
     ],
-  ])('nothing connects to %s', async (_, lists) => {
+  ])('a delivery does not connect to %s', async (_, lists) => {
     addressLists = lists
     const delivery = await deliveryTo(`https://hooks.example.com:${port()}/`)
     expect(delivery).toMatchObject({ status: 'pending', attempts: 1, lastResponseStatus: null })

@@ -19,7 +19,7 @@ onEachDatabase('limits of a world file', (database) => {
       },
       (error: Error) => error.message,
     )
-    // The database accepts another world only because nothing of the refused world was stored.
+    // Another world can be opened only if nothing of the refused world was stored.
     const next = await createSandbox({ database: url, port: false })
     await next.close()
     await drop()

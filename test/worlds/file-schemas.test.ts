@@ -63,7 +63,7 @@ test.each([
   expect(mistakesIn(isScenarios, { one }).join('\n')).toContain(mistake)
 })
 
-test('an editor accepts a name in braces, for a drawn value, where a scenario needs a number', () => {
+test('an editor accepts a name in braces, which stands for a randomly drawn value, in place of a number', () => {
   const expected = [{ what: 'purchases', exactly: '{count}' }]
   expect(mistakesIn(isScenarios, { one: { ...scenario, expect: expected } })).toEqual([])
 })

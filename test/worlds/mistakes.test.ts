@@ -135,7 +135,7 @@ onEachDatabase('the world of a database', (database) => {
   const one = worldFromYaml('{ name: One, parties: { acme: { agents: { shopper: } } } }')
   const other = worldFromYaml('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
-  it('a database cannot be started with a different world, and the error mentions both worlds', async () => {
+  it('a service cannot start with another world than its database has, and the error mentions both worlds', async () => {
     const seeded = await start(one).seed(noSecrets)
     expect(await start(one).seed(noSecrets)).toEqual({ ...seeded, isFirst: false })
     const both = /^The database has One \([0-9a-f]{16}\), but startup was given Other \([0-9a-f]{16}\)\. Start with/
@@ -152,7 +152,7 @@ onEachDatabase('the world of a database', (database) => {
     await expect(start(one).seed(noSecrets)).rejects.toThrow('The database has the world of the package, but')
   })
 
-  it('a secret given at startup replaces the one in the file; a secret that neither gives is derived', async () => {
+  it('a secret given at startup replaces the one in the file; without either, a secret is derived', async () => {
     const secret = 'agent-key-of-the-file-0000'
     const world = worldFromYaml(`parties: { acme: { agents: { shopper: { keys: [{ secret: ${secret} }] } } } }`)
     const seeded = await start(world).seed(noSecrets)

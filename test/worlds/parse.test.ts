@@ -311,7 +311,7 @@ describe('a file other than a world', () => {
     }
   }
 
-  it('a faults file is parsed with its own schema, which also gives the accepted values in errors', () => {
+  it('a faults file is parsed with its own schema, and errors list the values that this schema accepts', () => {
     expect(parseFile('rules:\n  - fault: slow\n  - off', 'faults.yaml', schema)).toEqual({
       rules: [{ fault: 'slow' }, 'off'],
     })

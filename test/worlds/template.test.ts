@@ -34,7 +34,7 @@ onEachDatabase('a purchase in an example world', (database) => {
 })
 
 describe('the world file that init writes', () => {
-  it('the lines of the file fit a terminal, and a comment shows how to start the sandbox with the file', () => {
+  it('the lines of the file fit in a terminal, and a comment shows how to start the sandbox with the file', () => {
     for (const line of worldTemplate('world.yaml').split('\n')) {
       expect(line.length).toBeLessThanOrEqual(105)
       expect(line).toBe(line.trimEnd())
