@@ -89,9 +89,9 @@ function inWords(field: Field, isAmount: boolean, rule?: string): string | undef
   if (field.enum !== undefined) return oneOf(field.enum)
   if (type === 'string') {
     const formatText = rule ?? formatsInWords[format] ?? (pattern === undefined ? undefined : patternInWords(pattern))
-    return withLength(formatText, 'a string', [field.minLength, field.maxLength], 'characters')
+    return withLength(formatText, 'a string', [field.minLength, field.maxLength], ['character', 'characters'])
   }
-  if (type === 'array') return withLength(rule, 'an array', [field.minItems, field.maxItems], 'entries')
+  if (type === 'array') return withLength(rule, 'an array', [field.minItems, field.maxItems], ['entry', 'entries'])
   if (type === 'integer' || type === 'number') return `${typeNames[type]}${range(field, isAmount)}`
   return rule ?? typeNames[type]
 }
@@ -105,10 +105,11 @@ function withLength(
   formatText: string | undefined,
   otherwise: string,
   [min, max]: readonly [number | undefined, number | undefined],
-  unit: string,
+  [singular, plural]: readonly [string, string],
 ): string {
   const bounds = rangeInWords(min === 0 ? undefined : min, max)
   if (bounds === '') return formatText ?? otherwise
+  const unit = /\b1$/.test(bounds) ? singular : plural
   return formatText === undefined ? `${otherwise} of ${bounds} ${unit}` : `${formatText}, ${bounds} ${unit}`
 }
 

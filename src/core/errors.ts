@@ -158,7 +158,7 @@ export function show(value: unknown): string {
   const text =
     typeof value === 'object' && value !== null
       ? Array.isArray(value)
-        ? 'an array'
+        ? `an ${value.length === 0 ? 'empty ' : ''}array`
         : 'an object'
       : JSON.stringify(value).replace(unsafeCharacters, escaped)
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)

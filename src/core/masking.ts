@@ -105,7 +105,7 @@ const ids = /(?<=["/])[a-z]{3}_[0-9a-f]{32}(?=["/]|$)/g
 const suspicious = new RegExp(
   [
     String.raw`\\|\d(?:[^A-Za-z\d]{0,8}\d){11}|_ntl_|whsec_|bearer|basic\s|eyJ|:\/\/[^\s/]{0,701}@|(?<![\w-])[\w-]{40}`,
-    String.raw`${partsOfCodeNames}|[MNO][DTjz][AEIMQUYcgk][w-z0-5]`,
+    `${partsOfCodeNames}|[MNO][DTjz][AEIMQUYcgk][w-z0-5]`,
     String.raw`(?:${partsOfSecretNames})(?:[^"]{0,200}"\s{0,4}:|[\w-]{0,80}(?:=|'\s{0,4}:))`,
   ].join('|'),
   'i',

@@ -187,12 +187,9 @@ function patternsIn(value: unknown): string[] {
  * Go lacks each of these.
  */
 function isPortable(pattern: string): boolean {
-  const modes = ['', 'u'].map((flags) => new RegExp(pattern, flags))
-  return (
-    modes.length === 2 &&
-    /^[ -~]*$/.test(pattern) &&
-    !/\(\?(?!:)|\\(?!x[0-9a-f]{2}|[dswtnr]|[^A-Za-z0-9])/.test(pattern)
-  )
+  // Both constructors throw if the pattern is not valid.
+  for (const flags of ['', 'u']) new RegExp(pattern, flags)
+  return /^[ -~]*$/.test(pattern) && !/\(\?(?!:)|\\(?!x[0-9a-f]{2}|[dswtnr]|[^A-Za-z0-9])/.test(pattern)
 }
 
 interface Ajv {

@@ -324,7 +324,7 @@ describe('a file other than a world', () => {
       'faults.yaml:1:14 rules[1].faults is not a known field; did you mean fault?',
     ])
     expect(lines('rules: []')).toEqual([
-      'faults.yaml:1:1 rules got an array; it accepts an array of at least 1 entries.',
+      'faults.yaml:1:1 rules got an empty array; it accepts an array of at least 1 entry.',
     ])
   })
 })
