@@ -172,7 +172,7 @@ describe('invalid metadata and redirects', () => {
     [
       'an authorization server without https',
       { resourceMetadata: { authorization_servers: ['http://auth.example'] } },
-      /only https is used/,
+      /its address must use https/,
     ],
     [
       'no authorization server',
