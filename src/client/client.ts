@@ -46,7 +46,7 @@ export interface Log {
 export interface CallOptions {
   /** The idempotency key: 1 to 255 printable ASCII characters. To repeat a call, pass its key. Default: a new key. */
   idempotencyKey?: string | undefined
-  /** Whether `idempotencyKey` was never sent before. If false (the default), an earlier call may have had an effect. */
+  /** Whether `idempotencyKey` was never sent before. If false (the default), an earlier call may have used it. */
   isNewKey?: boolean
   /** Whether an identical call was sent before with this key. */
   isRepeat?: boolean
@@ -87,7 +87,7 @@ export interface Client {
    * @param operation The operation, from the catalogue of `payments-mcp/catalogue`.
    * @param input Path parameters, query parameters and attributes in one object. Amounts are whole cents.
    * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
-   * @throws {ApiError} If the service refused the call or never answered. `outcomeUnknown`: the change may have been made.
+   * @throws {ApiError} If the service refused or never answered. With `outcomeUnknown`, a change may have been made.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
   /**

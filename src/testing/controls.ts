@@ -23,7 +23,7 @@ export interface SandboxFaults {
    * Adds a rule, or replaces the rule with the same id.
    * @param rule Which requests fail (by operation, path, count or probability), and how (docs/sandbox.md#faults).
    * @returns The rule as stored, with its id.
-   * @throws {Failure} If the rule is invalid; the message mentions the field.
+   * @throws {Failure} If the rule is invalid; the message names the invalid field.
    * @example
    * ```ts
    * import { createSandbox } from 'payments-mcp/testing'
@@ -35,7 +35,7 @@ export interface SandboxFaults {
    * ```
    */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** Returns all rules. Each counts the requests that it matched, and those of them that got its fault. */
+  /** Returns all rules. Each rule has the number of requests it `matched`, and how many got its fault (`hits`). */
   list(): Promise<SandboxFault[]>
   /**
    * Removes one rule, or all of them.
