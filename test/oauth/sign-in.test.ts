@@ -209,6 +209,12 @@ onEachDatabase('signing in', (database) => {
       return (await Promise.all(answers)).map(({ status }) => status)
     }
     expect(await statuses()).toEqual([429, 401])
+    // In the owner's browser, the owner stays known until the other user signs in there.
+    const headers = { ...sameOriginHeaders, cookie: String(cookies[1]) }
+    expect((await send('/sign-in', { email: other, password }, { from, headers })).status).toBe(303)
+    expect(await statuses()).toEqual([429, 429])
+    cookies[1] = browserOf(await send('/sign-in', { email, password }, { from: '192.0.2.2' }))
+    expect(await statuses()).toEqual([429, 401])
     const owner = await world.store.read(firstOwner)
     await replacePassword(world.store, world.system, String(owner?.id), password)
     expect(await statuses()).toEqual([429, 429])
@@ -312,6 +318,9 @@ describe('signing in', () => {
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)
+    // A browser that is known for one account gives no additional tries for another account.
+    const another = { email: 'a@example.com', password }
+    expect((await send('/sign-in', another, { from: '192.0.2.12', ...knownBrowser })).status).toBe(429)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12', ...knownBrowser })).status).toBe(303)
   })
 
@@ -349,15 +358,25 @@ describe('signing in', () => {
     for (const answer of refused) expect([answer.status, cookieOf(answer)]).toEqual([403, ''])
   })
 
-  test('one-click sign-in works only for clients on this machine', async () => {
+  test('one-click sign-in works only for clients on this machine that use a host name of this machine', async () => {
     const body = new URLSearchParams({ as: 'owner' })
-    const press = (caller?: Caller) => {
-      const request = new Request(`${address}/sign-in`, { method: 'POST', body, headers: sameOriginHeaders })
-      return world.service.fetch(request, caller)
+    const press = async (origin: string, caller?: Caller) => {
+      const headers = { origin, 'sec-fetch-site': 'same-origin' }
+      return (await world.service.fetch(new Request(`${origin}/sign-in`, { method: 'POST', body, headers }), caller))
+        .status
     }
-    expect((await press({ local: false, address: '192.0.2.1' })).status).toBe(403)
-    expect((await press({ local: true, address: '127.0.0.1' })).status).toBe(303)
-    expect((await press()).status).toBe(303)
+    const remote = { local: false, address: '192.0.2.1' }
+    const local = { local: true, address: '127.0.0.1' }
+    const statuses = async (origin: string) => [
+      origin,
+      await press(origin, remote),
+      await press(origin, local),
+      await press(origin),
+    ]
+    for (const origin of [address, 'http://localhost:4010', 'http://[::1]:4010', 'http://127.8.9.10'])
+      expect(await statuses(origin)).toEqual([origin, 403, 303, 303])
+    for (const origin of ['http://sandbox.test', 'http://localhost.evil.example', 'http://192.0.2.1:4010'])
+      expect(await statuses(origin)).toEqual([origin, 403, 403, 403])
   })
 
   test('replacing the password ends the user’s session', async () => {
