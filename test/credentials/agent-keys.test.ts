@@ -66,6 +66,17 @@ onEachDatabase('agent keys', (database) => {
     expect(used).toBe(new Date(world.system.now()).toISOString())
   })
 
+  test('several keys of one agent work at the same time, and revoking one does not end the others', async () => {
+    const agent = (await world.post('/agents', { name: 'With three keys' }, owner())).json.data.id
+    const made = []
+    for (let count = 0; count < 3; count++) made.push((await postAgentKey(world, agent)).json.data)
+    const secrets = made.map(({ attributes }) => attributes.agentKey)
+    const actors = await Promise.all(secrets.map((key) => world.whoami(key)))
+    expect(actors.map(({ agentId, keyId }) => [agentId, keyId])).toEqual(made.map(({ id }) => [agent, id]))
+    await world.send('DELETE', `/agent-keys/${made[1].id}`, owner())
+    expect(await Promise.all(secrets.map(works))).toEqual([true, false, true])
+  })
+
   test('several keys of one agent are listed newest first and page by page', async () => {
     const agent = (await world.post('/agents', { name: 'Listed' }, owner())).json.data.id
     const ids = []
