@@ -59,11 +59,11 @@ describe('simulations in one process and in several', () => {
 
   it.each([
     // A negative id sends the signal to the process group, and so to the servers too, as a terminal does.
-    ['SIGINT', (pid: number) => -pid, '--processes'],
-    ['SIGTERM', (pid: number) => pid, '--processes'],
-    ['SIGHUP', (pid: number) => -pid, '--turns'],
-    ['SIGINT', (pid: number) => pid, undefined],
-  ] as const)('the command shuts down cleanly on %s', async (signal, receiver, way) => {
+    ['SIGINT to its process group, with --processes', 'SIGINT', (pid: number) => -pid, '--processes'],
+    ['SIGTERM, with --processes', 'SIGTERM', (pid: number) => pid, '--processes'],
+    ['SIGHUP to its process group, with --turns', 'SIGHUP', (pid: number) => -pid, '--turns'],
+    ['SIGINT, in one process', 'SIGINT', (pid: number) => pid, undefined],
+  ] as const)('the command shuts down cleanly on %s', async (_, signal, receiver, way) => {
     const { child, ended } =
       way === '--processes' ? run([...long, way]) : run([...long, ...inFile(), ...(way === undefined ? [] : [way])])
     await waitForStart()
