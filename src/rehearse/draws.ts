@@ -64,10 +64,10 @@ export function maxChoices(draws: Draws): number {
 
 /**
  * Returns a function that chooses the value at the given position in each list, so that a loader can check every value
- * by trying all positions. From a range of more than 50 values, it chooses one of the two ends.
+ * by trying all positions. From a range, it chooses the lower end at even positions and the upper end at odd ones.
  */
-export function chooseAt(position: number): Choose {
-  return (_, count) => (count > 50 ? (position % 2) * (count - 1) : position % count)
+export function chooseAt(draws: Draws, position: number): Choose {
+  return (key, count) => ('from' in (draws[key] ?? {}) ? (position % 2) * (count - 1) : position % count)
 }
 
 /** Chooses the wording that all injections in a trial use. Returns undefined if the scenario has no injections. */

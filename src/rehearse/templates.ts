@@ -52,9 +52,9 @@ function fillAll(template: Template, draws: Draws) {
   for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)
   const fill = (choose: Choose) =>
     fillTemplate(template, draws, choose, (mistake) => mistakes.set(JSON.stringify(mistake), mistake))
-  const first = fill(chooseAt(0))
+  const first = fill(chooseAt(draws, 0))
   const isSound = mistakes.size === 0 && Scenario.safeParse(first).success
-  const others = isSound ? Array.from({ length: maxChoices(draws) - 1 }, (_, at) => fill(chooseAt(at + 1))) : []
+  const others = isSound ? Array.from({ length: maxChoices(draws) - 1 }, (_, at) => fill(chooseAt(draws, at + 1))) : []
   const issues = others.flatMap((other) => Scenario.safeParse(other).error?.issues ?? []).slice(0, 1)
   return { mistakes: [...mistakes.values()], first: { filled: first, issues } }
 }

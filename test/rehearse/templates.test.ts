@@ -142,9 +142,19 @@ describe('mistakes in a template', () => {
       'pay-somebody.world.parties.them.handle got "{payee.handle}"',
     ],
     [
-      'a range that leads to an invalid value',
-      template("\n  afterwards: '{amount - 2000}'"),
-      'pay-somebody.afterwards got "{amount - 2000}"',
+      'a range whose lower end alone leads to an invalid value',
+      template().replace('{amount + 100}', '{amount - 1051}'),
+      'pay-somebody.world.parties.us.wallets.main.balance got "{amount - 1051}"; it accepts',
+    ],
+    [
+      'a range of 17 values whose upper end alone leads to an invalid value',
+      template().replace('{amount + 100}', '{amount - 2 * amount + 9049}'),
+      'pay-somebody.world.parties.us.wallets.main.balance got "{amount - 2 * amount + 9049}"; it accepts',
+    ],
+    [
+      'a range of 8001 values whose upper end alone leads to an invalid value',
+      template().replace('step: 500', 'step: 1').replace('{amount + 100}', '{amount - 2 * amount + 9049}'),
+      'pay-somebody.world.parties.us.wallets.main.balance got "{amount - 2 * amount + 9049}"; it accepts',
     ],
   ])('%s is reported in one line', (_, text, reported) => {
     let message = ''
