@@ -200,7 +200,7 @@ function namedValue(key: string, field: string, values: Values, { report }: Fill
   if (value === undefined) {
     const nearestKey = nearestWord(key, [...values.keys()])
     return void report(
-      `uses {${key}}, which draw does not define; ${nearestKey === undefined ? definedNames(values.keys()) : `did you mean ${nearestKey}`}`,
+      `uses {${key}}, which draw does not define${nearestKey === undefined ? `; ${definedNames(values.keys())}` : ` (did you mean ${nearestKey}?)`}`,
     )
   }
   if (typeof value !== 'object') {

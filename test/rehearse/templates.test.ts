@@ -102,7 +102,7 @@ describe('mistakes in a template', () => {
     [
       'an unknown name',
       template("\n  answer: { says: ['{payer}'] }"),
-      'pay.yaml:15:20 pay-somebody.answer.says[0] got "{payer}"; it uses {payer}, which draw does not define; did you mean payee.',
+      'pay.yaml:15:20 pay-somebody.answer.says[0] got "{payer}"; it uses {payer}, which draw does not define (did you mean payee?).',
     ],
     [
       'an unknown field',
