@@ -191,7 +191,7 @@ onEachDatabase('signing in', (database) => {
     expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
   })
 
-  test('a browser is known only for the user who signed in there, until the password changes', async () => {
+  test('a browser is known only for the last user who signed in there, until the password changes', async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const from = '192.0.2.1'
@@ -209,7 +209,7 @@ onEachDatabase('signing in', (database) => {
       return (await Promise.all(answers)).map(({ status }) => status)
     }
     expect(await statuses()).toEqual([429, 401])
-    // In the owner's browser, the owner stays known until the other user signs in there.
+    // When the other user signs in in the owner's browser, it is no longer known for the owner.
     const headers = { ...sameOriginHeaders, cookie: String(cookies[1]) }
     expect((await send('/sign-in', { email: other, password }, { from, headers })).status).toBe(303)
     expect(await statuses()).toEqual([429, 429])
@@ -298,7 +298,7 @@ describe('signing in', () => {
     expect(await world.service.seedPassword(undefined)).toEqual({ email, password: null })
   })
 
-  test('30 passwords a minute can be tried from one address, and 300 from all addresses together, except in known browsers', async () => {
+  test('30 passwords a minute can be tried from one address, and 300 from all addresses together; a known browser is exempt, but only for its own user', async () => {
     const knownBrowser = {
       headers: { ...sameOriginHeaders, cookie: browserOf(await send('/sign-in', { email, password })) },
     }
