@@ -149,7 +149,7 @@ export const subscriptions = {
     name: 'create_subscription',
     title: 'Create a subscription',
     description:
-      'Asks a payer for regular card payments to you: amount each time without end, or totalAmount in paymentCount parts. Send the payer checkoutUrl: nothing is paid before they agree there.',
+      'Asks a payer for regular card payments to you: either amount each time, without end, or totalAmount in paymentCount parts. Send the payer checkoutUrl: nothing is paid before they agree there.',
     path: '/subscriptions',
     adds: true,
     attributes: z.strictObject({
@@ -165,7 +165,7 @@ export const subscriptions = {
         .max(43_200)
         .nullable()
         .default(1440)
-        .describe('Lifetime of the checkout; null: no limit (over MCP: clear ["expiresInMinutes"])'),
+        .describe('Lifetime of the checkout; null: no limit (over MCP, send clear: ["expiresInMinutes"])'),
       customerPartyId: CustomerPartyId,
     }),
     errors: [],
@@ -285,7 +285,7 @@ export const subscriptions = {
     ...simulation,
     name: 'simulate_subscription_card',
     title: "Change how a payer's card behaves",
-    description: "Sets how the payer's card behaves from a payment on. Next: advance_sandbox_clock to the due dates.",
+    description: "Sets how the payer's card behaves, starting with one payment. Next: advance_sandbox_clock.",
     path: '/simulations/subscriptions/{subscriptionId}/card',
     params,
     attributes: z.strictObject({

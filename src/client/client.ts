@@ -31,7 +31,7 @@ export interface ClientOptions {
   system?: System | undefined
   /** The log that gets a warning before each retry. */
   log?: Log | undefined
-  /** The time limit of one attempt, in milliseconds. Default: 60,000, the limit for all attempts together. */
+  /** The time limit of one attempt, in milliseconds. Default: 60,000, which also limits all attempts together. */
   attemptTimeoutMs?: number
 }
 

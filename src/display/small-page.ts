@@ -8,8 +8,8 @@ interface SmallPage {
 }
 
 /**
- * Returns a page and its HTTP headers, for the local web servers of commands. The page's address may contain a secret
- * code, so the page is not cached and the browser sends no referrer.
+ * Returns a page and its HTTP headers, for the local web servers that some commands start. The page's address may
+ * contain a secret code, so the page is not cached and the browser sends no referrer.
  */
 export function smallPage({ heading, lines }: SmallPage): { page: string; headers: Record<string, string> } {
   const style = baseStyle()

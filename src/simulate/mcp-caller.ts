@@ -14,8 +14,9 @@ interface ServerProcess {
 }
 
 /**
- * Starts an MCP server process and connects to it as an AI host does. If the connection fails, waits until the process
- * has ended before it throws, as `close` does, because the process may still write to its database.
+ * Starts an MCP server process and connects to it as an AI host does. If the connection fails, throws only after the
+ * process has ended, because the process may still write to its database. For the same reason, `close` waits for the
+ * end of the process.
  * @param beforeStart called before the process starts, with a function that kills the process
  */
 export async function connectOverStdio(
@@ -25,7 +26,8 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
-  // The transport's own `close` waits for the process to end only when first called, and not if it was killed.
+  // Only the first call of the transport's own `close` waits for the end of the process, and not even this call does if
+  // the process was killed.
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })

@@ -196,7 +196,7 @@ onEachDatabase('the console in production', (database) => {
           for (const id of sampleOf([...Object.values(other.ids), other.agentId], 4, at + names.indexOf(name))) {
             const { text, location } = await own.visitor.open(`${fillPath(path, own.ids)}?${name}=${id}`)
             expect(tracesIn(text, other, id), `${path}?${name}=${id}`).toEqual([])
-            // Find redirects to an address with the given id, whether or not the id exists.
+            // `/console/find` redirects to an address with the given id, whether or not the id exists.
             expect((location ?? '').replaceAll(id, '')).not.toContain(other.ids.runId)
           }
         }

@@ -9,7 +9,7 @@ import { onEachDatabase } from '../support/databases.ts'
 import type { Sent } from '../support/world.ts'
 import { type ConsoleSite, createConsoleSite } from './console-site.ts'
 
-test('the first twenty reads for a tool call belong to its last entry; reads without a call belong to none', () => {
+test('if a tool call has several call entries, its first twenty reads belong to the last of them; reads without a tool call belong to no entry', () => {
   const entry = (id: string, as: 'call' | 'read', of: string) => ({ id, toolCall: toolCallName(as, 'key_1', of) })
   const many = Array.from({ length: 25 }, (_, at) => entry(`many ${at}`, 'read', 'many'))
   const within = readsWithinCalls([

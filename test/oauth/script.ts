@@ -66,7 +66,10 @@ export async function outcomeOf(response: Response): Promise<string> {
 
 export const idOf = (application: client.Configuration) => application.clientMetadata().client_id
 
-/** Returns a script that gets a code from a person and exchanges it, with changes to the token request. */
+/**
+ * Returns a script that gets an authorization code after a person allows the request, and exchanges it with a changed
+ * token request.
+ */
 export const presentCode =
   (change: Change | ((side: Side) => Change), headers: Record<string, string> = {}) =>
   async (side: Side) => {

@@ -64,7 +64,7 @@ test('the home page shows a person a description, the status, and links to all o
   expect(text).not.toMatch(/<script(?![^>]* src="\/)|<style| style=| on\w+=/i)
 })
 
-test('the page shows each host’s configuration by URL and by command, and a link that adds the server if the host supports one', async () => {
+test('for each host, the page shows how to configure the server by URL and by command, and an install link if the host has one', async () => {
   for (const name of hostNames) {
     const text = decoded((await get(`/?host=${name}`, html)).text)
     for (const reach of [{ url }, { start }]) {

@@ -9,7 +9,9 @@ const settings = {
   PAYMENTS_REPEAT_WINDOW: '0',
 }
 
-/** Makes purchases that succeed only when retried. Returns by how many ms the sandbox clock got ahead of the real one. */
+/**
+ * Makes purchases that succeed only when retried. Returns by how many ms the sandbox clock got ahead of the real one.
+ */
 async function measureClockAdvance({ isolated, purchases }: { isolated: boolean; purchases: number }): Promise<number> {
   const world = await openInProcess(settings, { isolated })
   const caller = await world.connect(1)

@@ -12,7 +12,10 @@ import { answerTo, dashboardOf, type Fingerprint, isNotShown, modesOf, openPage,
 interface CardRequest {
   result: CallResult<OperationDefinition>
   input: Record<string, unknown>
-  /** The fingerprint of the call, which the host must repeat unchanged. */
+  /**
+   * The fingerprint of the call. When the host repeats the call with the person's answer, the arguments must be the
+   * same.
+   */
   fingerprint: Fingerprint
 }
 
@@ -82,7 +85,7 @@ async function pageWithNumber(
 const unshown = 'The host did not show the question, or the person closed it without an answer.'
 
 const outcomes = {
-  accept: 'The person was shown the number. They pay the merchant with it.',
+  accept: 'The person was shown the number. They pay the merchant with it themselves.',
   decline: 'The person did not want to see the number. Call again only if they ask for it.',
   cancel: unshown,
   missing: 'The host did not say whether the person saw the number. Call again if they ask for it.',

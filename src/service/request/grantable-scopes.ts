@@ -8,8 +8,9 @@ const rules = Object.values(permissions)
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
- * The scopes that an agent key gives: one for each permission that agents can have. Each is the scope that an API key
- * would need or, if there is none, the wallet permission that the agent needs.
+ * The scopes that an agent key gives: one for each permission that agents can have. For each permission, this is the
+ * scope that gives it to an API key. If API keys cannot have the permission, it is the wallet permission that gives it
+ * to an agent.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
@@ -48,7 +49,7 @@ export function canGrant(actor: Actor, giving: readonly string[]): boolean {
 }
 
 /**
- * Requires that the caller itself has the permissions that it grants to a key or an agent, or asks a customer for.
+ * Requires that the caller has every permission that it grants to a key or agent, or asks a customer to grant.
  * @throws 403 `forbidden` that names the missing permissions.
  */
 export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {

@@ -19,7 +19,10 @@ type PartyTable = {
   [Name in keyof Tables]: Tables[Name] extends { id: string; partyId: string } ? Name : never
 }[keyof Tables]
 
-/** Selects rows of a table by their ids. The type `payments` stands for any of these tables. */
+/**
+ * Selects rows of a table by their ids. The cast to `payments` is only for the types; `table` can be any table of a
+ * party.
+ */
 function byIds<Name extends PartyTable>({ db }: Transaction, table: Name, ids: readonly string[]) {
   return db
     .selectFrom(table as 'payments')

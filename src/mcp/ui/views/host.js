@@ -43,7 +43,7 @@ export function connectHost(listener) {
     const { id, method, params = {} } = data
     if (method === undefined) answer(id, data)
     else if (id === undefined) onNotification[method]?.(params)
-    else if (onRequest[method] === undefined) send({ id, error: { code: -32601, message: `Unknown method ` } })
+    else if (onRequest[method] === undefined) send({ id, error: { code: -32601, message: `Unknown method ${method}` } })
     else {
       onRequest[method]()
       send({ id, result: {} })

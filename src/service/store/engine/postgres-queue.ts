@@ -8,7 +8,10 @@ export interface Job {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly waitingSinceMs: number
-  /** The lock that this job takes first (see `postgres-locks.ts`). Jobs with the same line run in sequence. */
+  /**
+   * The line that this job waits in, named by the lock that it takes first (`postgres-locks.ts`). Jobs in the same line
+   * run in sequence.
+   */
   line: string | undefined
   /** Whether it needs a database transaction that it shares with no other job. */
   isAlone: boolean

@@ -4,7 +4,10 @@ import type { Job } from './postgres-queue.ts'
 import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
-/** How many times a job may be moved. A job needs few moves: to its line, and to a separate transaction. */
+/**
+ * How many times a job may be moved. A job is moved at most a few times: to the queue of the party that it locks, and
+ * to a separate transaction.
+ */
 export const maxMoves = 4
 
 /** Thrown to undo a job's current attempt. The job then runs again in another line or in a separate transaction. */
