@@ -57,8 +57,8 @@ export function serverCard({ publicUrl, about }: Deployment) {
 }
 
 /**
- * Builds the list of this site's services (AI Catalog 1.0). A program that knows only the host name can find the
- * services with it.
+ * Builds the list of this site's services (AI Catalog 1.0). With the list, a program that knows only the host name
+ * can find the services.
  */
 export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   const { hostname } = new URL(publicUrl)

@@ -185,7 +185,7 @@ function sentOf(fields: Record<string, unknown>): unknown {
   return text.length <= maxShown ? masked : `${text.slice(0, maxShown)}…`
 }
 
-/** Fields that may contain card data, keys or long numbers, which do not count as disclosed there. */
+/** The fields in which card data, keys or long numbers do not count as disclosed. */
 const permittedFields: ReadonlySet<string> = new Set([
   ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
   ...['idempotencyKey', 'decision', 'formToken', 'token'],

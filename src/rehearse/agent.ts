@@ -7,7 +7,7 @@ export interface Agent {
   name: string
   /** Whether it is code in this process. If so, the trial starts no server and shortens the sandbox's real waits. */
   isScripted: boolean
-  /** Whether a person runs it: one trial at a time, without a time limit or a progress bar. */
+  /** Whether a person runs it. If so, trials run one at a time, without a time limit or a progress bar. */
   byPerson?: boolean
   /**
    * The settings of the model, if this package runs it. Such an agent always gets the trial's tools, so it is not
@@ -16,8 +16,8 @@ export interface Agent {
   model?: ModelSettings
   /**
    * Carries out a task, and returns the final answer.
-   * @throws AgentError if the agent could not be started or ended badly; ProviderError if the service behind its model
-   * failed; the signal's reason if the signal aborts
+   * @throws AgentError if the agent could not be started, or if it ended badly; ProviderError if the service behind its
+   * model failed; the signal's reason if the signal aborts
    */
   run(input: AgentInput, signal: AbortSignal): Promise<string>
 }
@@ -62,9 +62,7 @@ export interface Turn {
   text: string
 }
 
-/**
- * The error if an agent could not be started or ended badly. The trial fails, and the report states the reason.
- */
+/** The error of an agent that could not be started, or that ended badly. The trial fails, and the report says why. */
 export class AgentError extends Error {
   override readonly name = 'AgentError'
 }

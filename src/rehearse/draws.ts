@@ -82,7 +82,7 @@ export function mistakesInDraws(draws: Draws): TemplateMistake[] {
     if (!('from' in one)) return []
     const { from, to, step } = one
     const path = ['draw', key, 'from']
-    if (from > to) return [{ path, message: `must be at most the value of to, which is ${to}` }]
+    if (from > to) return [{ path, message: `must be at most ${to}, which is the value of to` }]
     if ((to - from) % step === 0) return []
     return [{ path: ['draw', key, 'step'], message: `must divide the length of the range, which is ${to - from}` }]
   })

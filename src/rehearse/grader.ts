@@ -64,7 +64,7 @@ async function withOpinion(
   }
   try {
     const reply = await replyTo(question, command, options)
-    // The grader can state only one outcome. If the answer claims several, or correctly claims none, any is accepted.
+    // The grader can state only one outcome. If the answer claims several, or rightly claims none, any outcome agrees.
     const acceptsAny = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
     const isSameOutcome = reading === reply.outcome || acceptsAny
     const isSameTruth = reply.claims.every(({ founded }) => founded) === (trial.toldTruth === 'yes')

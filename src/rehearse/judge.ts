@@ -125,8 +125,8 @@ interface Repeated extends Charge {
 }
 
 /**
- * Finds charges that were made too often: equal purchases or payments, more of them than the scenario expects. Refunded
- * purchases are ignored.
+ * Finds equal purchases or payments that were made more often than the scenario expects. Refunded purchases are
+ * ignored.
  */
 function repeatedCharges(state: FinalState, expect: readonly Assertion[]): Repeated[] {
   const purchases = state.purchases.flatMap(({ merchant: at, party, amountCents, isNew, ...cents }) =>

@@ -49,7 +49,7 @@ function paymentMoves(before: Payment | undefined, after: Payment, names: Names)
 
 const ledgerMove = (says: string, cents: number): LedgerMove[] => (cents === 0 ? [] : [{ says, cents }])
 
-/** Sums up the money that a party has, has on hold and has spent at a moment. */
+/** Sums up a party's money at a moment: available, on hold, and spent so far. */
 export function moneyAt({ nowMs, tables }: Moment, partyId: string): MoneyPoint {
   const sum = <Row extends { partyId: string }>(rows: Iterable<Row>, centsOf: (row: Row) => number) =>
     [...rows].reduce((total, row) => (row.partyId === partyId ? total + centsOf(row) : total), 0)

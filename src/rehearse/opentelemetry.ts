@@ -5,9 +5,9 @@ import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
 import { isJudged } from './trial-record.ts'
 
 /**
- * Writes trials as one line of OTLP JSON for a collector's file receiver, with one trace for each trial. They follow
- * OpenTelemetry's conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai). Times come from
- * the sandbox clock, and ids are derived from the seed, so the same trials always give the same file.
+ * Writes trials as one line of OTLP JSON for a collector's file receiver, with one trace for each trial. The traces
+ * follow OpenTelemetry's conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai). Times
+ * come from the sandbox clock, and ids are derived from the seed, so the same trials always give the same file.
  */
 export function openTelemetryJson(results: Results): string {
   // Each span is serialized at once, because the span objects of a large rehearsal would take hundreds of megabytes.
@@ -25,8 +25,8 @@ const statusCode = { ok: 1, error: 2 } as const
 type Scenario = ScenarioResults['scenario']
 
 /**
- * Makes the spans of a trace: a span for the agent, and a child span for each call or page. Acts of the person, effects
- * of time and judgements are events of the agent's span.
+ * Makes the spans of a trace: a span for the agent, and a child span for each call or page. The person's acts,
+ * the effects of passing time, and the judgements are events of the agent's span.
  */
 function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   const ids = { agent, seed, scenario: scenario.id, trial: trial.number }

@@ -1,6 +1,6 @@
 /** The options of the `rehearse` command. Each entry has the flags, the description and the default value. */
 export const rehearseOptions = [
-  ['--agent <command>', 'The agent to rehearse: a command, wait, or a scripted agent (see below)', undefined],
+  ['--agent <command>', 'The agent to rehearse: a command, the word "wait" or a scripted agent (see below)', undefined],
   [
     '--model <model>',
     'Rehearse a model instead: openai:NAME, anthropic:NAME, google:NAME, or URL#NAME for chat completions',

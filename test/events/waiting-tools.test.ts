@@ -26,7 +26,7 @@ describe.each(hosts)('a tool call that waits, from $host', ({ open }) => {
     const reports = [20, 10].map((seconds) => ({ seconds, ...Promise.withResolvers<void>() }))
     const onprogress = ({ message = '' }: { message?: string | undefined }) => {
       notifications.push(message)
-      for (const { seconds, resolve } of reports) if (message.endsWith(`for ${seconds} s`)) resolve()
+      for (const { seconds, resolve } of reports) if (message.endsWith(`after ${seconds} s`)) resolve()
     }
     const call = host.callTool('get_agent_card', { cardId, waitSeconds: '40' }, { onprogress })
     for (const { promise } of reports.toReversed()) {
@@ -36,7 +36,7 @@ describe.each(hosts)('a tool call that waits, from $host', ({ open }) => {
     }
     ok(await world.authorize(cardId, 10))
     expect(JSON.stringify(await call)).toContain('used')
-    const waiting = ['waiting for a change for 10 s', 'waiting for a change for 20 s']
+    const waiting = ['still waiting for a change after 10 s', 'still waiting for a change after 20 s']
     expect(notifications).toEqual(['asking the payments API', ...waiting])
     await close()
   })

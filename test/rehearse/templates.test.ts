@@ -127,7 +127,7 @@ describe('mistakes in a template', () => {
     [
       'a range that starts above its end',
       template().replace('to: 9050', 'to: 50'),
-      'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it accepts at most the value of to, which is 50.',
+      'pay.yaml:6:15 pay-somebody.draw.amount.from got 1050; it accepts at most 50, which is the value of to.',
     ],
     [
       'a step that does not divide the range',

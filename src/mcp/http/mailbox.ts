@@ -15,7 +15,7 @@ export interface MailboxDependencies {
   log: Log
 }
 
-/** The length of the longest message that is delivered. A person's answer is shorter. */
+/** The maximum length of a message; longer messages are dropped. A person's answer is shorter. */
 const mailCharacters = 64 * 1024
 
 /**
@@ -90,7 +90,7 @@ export class Mailbox {
     }
   }
 
-  /** Waits until the next poll, or until another process reports mail. Returns whether one did. */
+  /** Waits until the next poll, or until another process reports mail. Returns whether mail was reported. */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const notified = Promise.withResolvers<boolean>()
@@ -139,7 +139,7 @@ function cancellation({ params }: { params?: Record<string, unknown> | undefined
   return { id: newMailId(), addressee: '', message: JSON.stringify(message) }
 }
 
-/** The greatest length of a request's id, which is in memory while the request runs. Real hosts send shorter ids. */
+/** The maximum length of a request's id. The id stays in memory while the request runs. Real hosts send shorter ids. */
 const longestRequestId = 256
 
 export function isRequestId(id: unknown): id is RequestId {

@@ -80,7 +80,7 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
         carryResponse(await serve(request, message, context, cut), limits, connection),
       )
     },
-    /** Notifies the subscribers of one principal, or all subscribers, of a change. */
+    /** Notifies all subscriptions, or only those of one principal, of a change. */
     notify: bus.publish,
     /** Lists the principals that listen. */
     listening: bus.listening,
@@ -145,7 +145,7 @@ async function carryResponse(
     connection.attachStream?.(events)
     return streamResponse(events.body)
   }
-  // A string, unlike a stream, is written by the HTTP layer without waiting for later event-loop iterations.
+  // The HTTP layer writes a string at once, but a stream only in later iterations of the event loop.
   const text = body === null ? null : await response.text()
   connection.end?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })

@@ -29,7 +29,7 @@ export class SessionStream {
   #response: EventResponse | undefined
   /** Secret messages, by sequence number. They are never stored, only held here until the stream ends. */
   readonly #held = new Map<string, string>()
-  /** The queue of work. It stores each event before sending it, so that a host can resume after any event it read. */
+  /** The queue of work. Each event is stored before it is sent, so that a host can resume after any event it read. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(dependencies: StreamDependencies) {
@@ -74,7 +74,7 @@ export class SessionStream {
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) response.write(messageEvent(text, eventId(this.id, sequence)))
-        // Waits until the host has read the event. All events at once might exceed the limit of unread bytes.
+        // Waits until the host has read the event. If all were written at once, they might exceed `unreadBytes`.
         await response.untilTaken()
       }
       if (this.#ended) response.end()
@@ -104,7 +104,7 @@ export class SessionStream {
     this.#queue = this.#queue.then(work).catch((error: unknown) => log.error({ err: error }, 'a stream failed'))
   }
 
-  /** Stores an event and returns its id, after which a host can resume; undefined if the event could not be stored. */
+  /** Stores an event. Returns its id, with which a host can resume; undefined if the event could not be stored. */
   async #store(sequence: number, message: string): Promise<string | undefined> {
     const { idHash, store, system, log } = this.#dependencies
     const { eventsPerStream, eventsPerSession, eventCharactersPerSession } = this.#dependencies.limits

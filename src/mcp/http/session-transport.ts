@@ -21,7 +21,7 @@ interface Exchange {
   /** The stream that carries the answer, if another message was sent before the answer. */
   stream?: SessionStream
   openStream?: () => SessionStream
-  /** Ends the exchange without an answer. Ends an open stream. If there is none, an error cuts the connection. */
+  /** Ends the exchange and its stream without an answer. If it has no stream, `error` cuts the connection. */
   drop(error?: ConnectionCutError): void
   stopWaiting: () => void
 }

@@ -200,7 +200,7 @@ export class Sessions {
     }
   }
 
-  /** Creates a new MCP server for a session, and replays the `initialize` request that the host sent to the first. */
+  /** Creates a new MCP server for a session, and replays the `initialize` request that began the session. */
   async #replay(record: SessionRecord, principal: Principal): Promise<Live> {
     const state = JSON.parse(record.state) as State
     const live = await connect(this.#dependencies, record, state, principal)

@@ -12,7 +12,7 @@ interface SweeperOptions {
   log: Log
 }
 
-/** The most delivered streams that wait for early deletion. The events of any others are deleted when they expire. */
+/** The maximum number of delivered streams to delete early. The events of others are deleted when they expire. */
 const maxDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>

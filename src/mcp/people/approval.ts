@@ -76,8 +76,8 @@ export async function afterPage(
 }
 
 /**
- * Returns the fingerprint of a call without facts. The page itself shows the facts and takes the decision, so only the
- * arguments of the call must stay the same.
+ * Returns the fingerprint of a call. It covers the arguments, but no facts: the page itself shows the facts when the
+ * person decides.
  */
 function fingerprintOf(input: Record<string, unknown>): Fingerprint {
   return fingerprintCall(approvals.approveApproval.name, input, 'on a page')

@@ -20,8 +20,8 @@ interface CardRequest {
 }
 
 /**
- * Answers `get_agent_card_details` without revealing the card number to the model, which gets the last four digits.
- * The person gets a page that shows the number; the model never sees its address.
+ * Answers `get_agent_card_details` without revealing the card number to the model, which gets only the last four
+ * digits. The person gets a page that shows the number; the model never sees the page's address.
  */
 export async function showMasked(
   dependencies: Dependencies,

@@ -132,8 +132,8 @@ function sortKeys(value: unknown): unknown {
 }
 
 /**
- * The waiting times, in milliseconds, before the checks whether the person has finished on the page. Their sum is less
- * than the minute after which hosts give up on a request. A person who takes longer is asked again.
+ * The waiting times, in milliseconds, before each check of whether the person has finished on the page. Their sum is
+ * less than the minute after which hosts give up on a request. A person who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 

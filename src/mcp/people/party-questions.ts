@@ -62,7 +62,7 @@ export async function askToCreateWebhook({ url, enabledEvents }: Arguments): Pro
   }
 }
 
-/** Asks about a new address or new events, because these decide who learns what. Other changes need no question. */
+/** Asks about a new URL or new events, because these decide who gets which data. Other changes need no question. */
 export async function askToChangeWebhook(
   { webhookId, url, enabledEvents }: Arguments,
   read: Read,

@@ -7,7 +7,7 @@ import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
 import { answerTo, askNoMore, isNotShown, maxRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
-/** Less than the minute after which hosts give up on a request without progress. */
+/** The longest wait of one call. It is less than the minute after which hosts give up on a request without progress. */
 const longestWaitMs = 50_000
 const progressEveryMs = 10_000
 
@@ -20,7 +20,7 @@ export interface PageQuestion {
   call: Omit<HeldCall, 'host' | 'instanceId'>
 }
 
-/** Stores the call until a person decides, and gives the model a link to show them. */
+/** Stores the call until a person decides, and gives the model a link to show to the person. */
 export async function holdForPerson(question: PageQuestion, hasChanged = false): Promise<CallToolResult> {
   const { answer, page } = await storeCall(question, 'person')
   if (page === undefined) return answer
@@ -85,7 +85,7 @@ export async function awaitDecision(
     held = (await decisions.find(id)) ?? { ...held, state: 'ended' }
     const progressToken = _meta?.progressToken
     if (progressToken === undefined || held.state !== 'pending') continue
-    // Progress must increase, so this stays below one, where the progress of the call's attempts starts.
+    // Progress must increase, so this stays below 1, the first progress number of the call's attempts.
     const progress = (waitedMs + progressEveryMs) / (2 * longestWaitMs)
     context.mcpReq
       .notify({

@@ -102,7 +102,7 @@ async function askToApprove({ approvalId }: Arguments, read: Read): Promise<Ques
   }
 }
 
-/** Describes the recipient of the pending payment or, if it is a transfer, states its id. */
+/** Describes the recipient of the pending payment or, for a transfer, states the transfer's id. */
 async function payee({ attributes: { target, customer } }: z.output<typeof Approval>, read: Read) {
   if (target.type !== 'payment') return `Transfer: ${word(target.id)}`
   const acting = customer === null ? {} : { customerPartyId: customer.id }

@@ -18,7 +18,7 @@ export function announceChanges(
   { customerPartyId }: Record<string, unknown>,
   { data }: CallResult<OperationDefinition>,
 ): void {
-  // Most hosts watch nothing. For them, finding the changed addresses would waste 4 % of the call's CPU time.
+  // Most hosts watch nothing. For them, finding the changed resources would waste 4 % of the call's CPU time.
   if (changes.areAnnouncedElsewhere || subscriptions.isEmpty) return
   const touched = touchedAddresses(data, customerPartyId)
   const runId = run.id()

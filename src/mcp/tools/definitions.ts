@@ -97,7 +97,8 @@ type Json = Record<string, unknown>
 
 /**
  * Returns a schema with almost no required fields and no enums, because clients refuse a result that breaks the schema.
- * A deployed API may use other fields or statuses than the catalogue, and that must not cost a payment its result.
+ * A deployed API may use other fields or statuses than the catalogue. That must not make a client refuse the result of
+ * a payment.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenientSchema(z.toJSONSchema(shownSchema(operation.output)) as Json)

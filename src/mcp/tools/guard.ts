@@ -3,10 +3,10 @@ import type { Dependencies } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { RepeatGuard } from './repeats.ts'
 
-/** Sends a call, and prevents a repeat of it from being carried out again. */
+/** The sender of a call, which prevents repeats of the call from being carried out. */
 export type Guard = Pick<RepeatGuard, 'input' | 'wasDecided' | 'send'>
 
-/** Returns the guard for a call. It sends every call if a repeat does no harm or PAYMENTS_REPEAT_WINDOW is 0. */
+/** Returns the guard for a call. If repeats do no harm or PAYMENTS_REPEAT_WINDOW is 0, the guard blocks nothing. */
 export function guardOf(dependencies: Dependencies, call: ToolCall, context: ServerContext): Guard {
   const { repeats } = dependencies
   if (call.operation.adds !== true || repeats.windowMs === 0) return unguarded(call)

@@ -25,8 +25,8 @@ interface Situation extends Refused {
 }
 
 /**
- * Returns the next step for the model. It contains the key only if the model should repeat exactly the same call
- * because the outcome is unknown. A corrected call with the key of a refused call would cause a conflict.
+ * Returns the next step for the model. It contains the idempotency key only if the outcome is unknown and the model
+ * should repeat exactly the same call. A corrected call with the key of a refused call would cause a conflict.
  */
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused

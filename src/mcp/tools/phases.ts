@@ -23,7 +23,7 @@ export interface Known extends Arrived {
   operation: OperationDefinition
 }
 
-/** A call for which a fault was chosen; undefined if the call gets no fault. */
+/** A call with the fault to inject. The fault is undefined if the call gets none. */
 export interface Planned extends Known {
   fault: Fault | undefined
 }

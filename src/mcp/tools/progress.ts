@@ -34,7 +34,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const reportWaiting = async (seconds: number, over: AbortSignal) => {
     for (let elapsed = reportIntervalSeconds; elapsed < seconds; elapsed += reportIntervalSeconds) {
       await system.sleep(reportIntervalSeconds * 1000, over)
-      report(`waiting for a change for ${elapsed} s`)
+      report(`still waiting for a change after ${elapsed} s`)
     }
   }
   return {

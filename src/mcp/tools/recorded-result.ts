@@ -81,7 +81,7 @@ function errorOf(
     retryAfter: null,
     requestId: null,
   } as const
-  // `refusal` masks the credential. The recorded answer contains none, so this value must match nothing: NUL.
+  // `refusal` masks the credential. The recorded answer contains none, so a string that never occurs is passed.
   const call = { idempotencyKey: undefined, attempts: 1, host: '', credential: '\0', nowMs: 0 }
   return refusal(answer, { operation, ...call, earlierOutcomeUnknown: false }) as ApiError
 }

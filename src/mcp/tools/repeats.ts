@@ -18,7 +18,7 @@ type Result = CallResult<OperationDefinition>
 /** The answer to a call, or the recorded answer to an equal earlier call. */
 export type Sent = Result & {
   repeated?: Repeated
-  /** The changes since the answer, if it is the recorded answer to an earlier call with the same supplied key. */
+  /** The changes since the answer was recorded, if it answered an earlier call with the same supplied key. */
   remark?: string
 }
 

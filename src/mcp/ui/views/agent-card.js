@@ -120,7 +120,7 @@ function render({ card: found, purchases }) {
   if (!frame.maySimulate() || status !== 'active') return hide(section)
   section.hidden = false
   const hint = `The card allows at most ${money(maximumAmount, currency)}.`
-  // The field accepts more than the card allows, so that people can see a purchase declined.
+  // The field accepts more than the card allows, so that people can see how a purchase is declined.
   amount.suggest({ suggestedCents: maximumAmount, maxCents: 10 ** 11, currency, hint })
   labelButton()
 }

@@ -19,7 +19,7 @@ const buttons = {
   reverse: byId('reverse', HTMLButtonElement),
   expire: byId('expire', HTMLButtonElement),
 }
-/** The last release of a hold that this view made or showed, with its reason, which the purchase does not contain. */
+/** The last release of a hold that this view made or showed. The purchase itself does not contain the reason. */
 let release = { purchaseId: '', reason: releases.unknown }
 /** @type {Card | undefined} */
 let knownCard

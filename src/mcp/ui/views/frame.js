@@ -85,7 +85,7 @@ export class Frame {
     return this.host.mayCall()
   }
 
-  /** Returns whether the buttons that simulate a merchant work, which they do only in the sandbox. */
+  /** Returns whether the person can use the buttons that simulate a merchant. They are shown only in the sandbox. */
   maySimulate() {
     return this.mayAct() && document.documentElement.dataset.environment === 'sandbox'
   }

@@ -60,7 +60,7 @@ export function connectHost(listener) {
   }
 
   return {
-    /** Introduces the view to the host. The host sends data as soon as this has resolved. */
+    /** Introduces the view to the host. The host then begins to send data. */
     async connect() {
       const appInfo = { name: 'payments-mcp', version: '1' }
       const initialized = await request('ui/initialize', { appInfo, appCapabilities: {}, protocolVersion: version })
@@ -136,7 +136,10 @@ function hostRefusal({ code = 0, message = 'no reason given' }) {
   return new Refusal(`The host could not carry out the call: ${message}.`, unknownOutcome)
 }
 
-/** The view's colors, and the host variables that replace either all or none of them: a mixture may be unreadable. */
+/**
+ * The view's colors, each with the host's variable that replaces it. Either all or none are replaced, because a mixture
+ * may be unreadable.
+ */
 const colors = /** @type {const} */ ({
   '--surface': '--color-background-primary',
   '--text': '--color-text-primary',
