@@ -17,7 +17,7 @@ export interface AfterCommit {
   changedAnswer: ChangedAnswer | undefined
   /** Entries to add to the logs of other runs, such as the run that requested a payment that this request approves. */
   reportedEntries: ReportedEntry[]
-  /** Whether the wallet's balance covers the issued card. Only a client in this process receives it (`ApiAnswer`). */
+  /** Whether the wallet's balance covers the issued card. Sent only to a client in this process (`ApiAnswer`). */
   isCovered: boolean | undefined
 }
 

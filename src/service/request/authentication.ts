@@ -41,7 +41,7 @@ function keyBy(secretHash: string, local: LocalCredentials): CredentialLookup {
   return id === undefined ? { secretHash } : { id }
 }
 
-/** A map from the hashes of credentials that only this process knows to the ids of their keys. */
+/** For each credential that only this process knows, the id of its key, by the hash of the credential. */
 export type LocalCredentials = ReadonlyMap<string, string>
 
 /**

@@ -7,7 +7,8 @@ import { callerOf } from './client-address.ts'
 const maxBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests against the client's address, because no credential is known yet.
+ * Counts the bodies of forms and OAuth requests toward the budget of the client's IP address, because no credential is
+ * known yet.
  * @param refuse Answers a request whose body exceeds the budget. If omitted, the failure is thrown.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {

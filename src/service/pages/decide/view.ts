@@ -87,6 +87,6 @@ ${mayAgree ? html`<button type="submit" name="decision" value="approve">Approve 
 </section>
 `,
 )}
-${hasMore ? html`<p>More decisions are pending. Decide some of these to see them.</p>` : ''}`
+${hasMore ? html`<p>More decisions are pending. They appear here after you decide some of these.</p>` : ''}`
   return formPage({ title: heading, main })
 }

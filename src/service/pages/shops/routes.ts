@@ -62,7 +62,7 @@ const showShop: Show = async (c, pages) => {
 
 /**
  * Returns the buyer for a shop's page, whose address does not identify a buyer. A visitor on this machine buys for the
- * only party in the world that has agents. Returns undefined for other visitors, or if there is no such single party.
+ * only party that has agents. Returns undefined for other visitors, or if no party or several parties have agents.
  */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined

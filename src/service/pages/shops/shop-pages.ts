@@ -65,10 +65,7 @@ interface Cart {
 export interface ShopPages {
   all(): Promise<ShopContent[]>
   shop(shopId: string): Promise<ShopContent | undefined>
-  /**
-   * Returns a buyer that acts for the only party in the world that has agents; undefined if no party or several parties
-   * have agents.
-   */
+  /** Returns a buyer for the only party that has agents; undefined if no party or several parties have agents. */
   onlyBuyer(): Promise<Buyer | undefined>
   checkout(token: string): Promise<OpenedCheckout | undefined>
   order(token: string): Promise<OpenedOrder | undefined>

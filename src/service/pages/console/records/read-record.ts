@@ -65,7 +65,7 @@ const maxRelated = 20
 
 /**
  * The id prefixes of records that own other records, such as parties and wallets. An owner's activity mentions many
- * records, so it would lead to postings that have nothing to do with the record on the page.
+ * records, so following its ids would lead to postings that have nothing to do with the page's record.
  */
 const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
 
@@ -189,7 +189,7 @@ async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyO
 
 /**
  * Returns the encoded creation time in a record's id. Entries and postings about the record are not older, so a search
- * in ascending order of ids starts there.
+ * in ascending order of ids starts at this time.
  */
 const createdAt = (id: string) => id.slice(4, 16)
 

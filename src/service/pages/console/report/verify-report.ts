@@ -32,7 +32,7 @@ const failBroken = (what: string): never => {
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
 
-/** The maximum number of characters around the data. Real reports stay far below this limit and the next one. */
+/** The maximum number of characters outside the data. Real reports stay far below this limit and the next one. */
 const maxOtherCharacters = 64 * 1024 * 1024
 /** The maximum number of characters in the data before the chain. */
 const maxDataCharacters = 256 * 1024 * 1024
@@ -181,7 +181,7 @@ class Chain {
       failBroken(`entry ${expected} of the chain (${row.id}) does not contain the hash of the entry before it`)
     if (row.partyId !== partyId) failBroken(`entry ${expected} of the chain (${row.id}) belongs to another party`)
     if (this.last === undefined && hash !== chain.first?.hash)
-      failBroken(`entry ${expected} is not the first entry according to the report`)
+      failBroken(`the chain begins with entry ${expected}, which is not the first entry that the report states`)
     this.last = row
     this.#count++
   }
@@ -194,7 +194,7 @@ class Chain {
     if (last === undefined && (chain.first !== null || chain.last !== null))
       failBroken('the report states a first or last entry, but its chain is empty')
     if (last?.hash !== chain.last?.hash || last?.sequence !== chain.last?.sequence)
-      failBroken(`entry ${last?.sequence} is not the last entry according to the report`)
+      failBroken(`the chain ends with entry ${last?.sequence}, which is not the last entry that the report states`)
     return { result: 'verified', partyId, entries: this.#count, first: chain.first, last: chain.last }
   }
 }

@@ -52,7 +52,7 @@ export function missingParts({ calls, evaluated }: RunReport): string[] {
   }
   if (evaluated.calls >= calls) return []
   return [
-    `The entries of ${calls - evaluated.calls} of ${calls} calls were deleted, so the questions, duplicates, faults and refusals of those calls are missing. Everything else comes from the records.`,
+    `The entries of ${calls - evaluated.calls} of ${calls} calls were deleted, so the questions, duplicates, faults and refusals of those calls are missing. Everything else comes from other records, such as those of cards and payments.`,
   ]
 }
 

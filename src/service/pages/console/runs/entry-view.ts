@@ -19,9 +19,9 @@ interface EntryShown {
   entry: EntryOpened
   publicUrl: string
   nowMs: number
-  /** The id of the shop where the entry's order was placed; null if there is none. */
+  /** The id of the shop where the entry's order was placed; null if the entry has no order. */
   shopId: string | null
-  /** Whether to show the section with the result that the model saw. Only tool calls have one. */
+  /** Whether to show the section with the result that the model saw. Only tool calls have this section. */
   isToolCall: boolean
   /** The tool result that the host received; undefined if it is unknown. */
   toolResult: ReturnType<ToolResultOf>

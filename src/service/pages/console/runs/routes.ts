@@ -110,7 +110,7 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   return pageResponse(c, { title: runName(run.instanceId), main, status })
 }
 
-/** Returns the newest entries. The script adds to the top of its list the entries that are not on the page yet. */
+/** Returns the newest entries. The script adds those that are not on the page yet at the top of the list. */
 async function showNewest(
   c: Context,
   pages: RunPages,

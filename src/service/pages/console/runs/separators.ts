@@ -13,7 +13,7 @@ const jumpMs = 5 * minuteMs
 
 /**
  * Returns the text to show between an entry and the next: the new day, how far the clock was moved, or both. Returns
- * null if neither changed.
+ * null if both entries are on the same day and the clock was not moved.
  */
 export function separatorText(entries: readonly Moment[], at: number): string | null {
   const [entry, next] = [entries[at], entries[at + 1]]

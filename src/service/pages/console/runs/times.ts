@@ -12,8 +12,8 @@ export interface TimeRange {
 }
 
 /**
- * Parses the time range of a filter. Both ends are whole seconds on the service's clock, and the range includes the
- * last second. For an invalid end, returns a problem instead of a limit.
+ * Parses the time range of a filter. The start and the end are whole seconds on the service's clock, and the range
+ * includes the last second. For an invalid start or end, returns a problem instead of a limit.
  */
 export function timeRange(from: string | undefined, until: string | undefined): TimeRange {
   const [fromMs, untilMs] = [secondAt(from), secondAt(until)]

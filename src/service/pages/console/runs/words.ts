@@ -28,7 +28,7 @@ export const kindWords = {
   happened: 'Automatic',
 } as const satisfies Record<RunEntryKind, string>
 
-/** The text, tone and mark of a call that took effect although a fault withheld its answer, by fault. */
+/** For each fault that withholds the answer of a call that took effect: the text, tone and mark of the call. */
 const lostAnswerWords: Readonly<Record<string, { text: string; tone: string; mark: string }>> = {
   effect_then_lost: { text: 'Done, answer lost (fault)', tone: 'bad', mark: '!' },
   effect_then_503: { text: 'Done, answered 503 (fault)', tone: 'bad', mark: '!' },

@@ -97,7 +97,7 @@ interface Outcome {
 function refusedWith(body: string, status: number): Outcome {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
-  // The table's advice about an invalid value is meant for programs, so a person sees only the detail.
+  // The advice in `errorTable` about an invalid value is meant for programs, so a person sees only the detail.
   const isDetailEnough = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
   const next = isDetailEnough ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }
