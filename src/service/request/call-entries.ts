@@ -246,7 +246,10 @@ function amountIn(value: unknown): number | null {
 
 const longestCounterparty = 200
 
-/** Returns the name, or else the address, of the merchant, payee or payer in an answer or request. */
+/**
+ * Returns the name, or else the identifier (such as an email address), of the merchant, payee or payer in an answer or
+ * request.
+ */
 function counterpartyIn(value: unknown): string | null {
   const { merchant, beneficiary, payerName, payerIdentifier, payer, counterparty } = attributesIn(value) ?? {}
   const names = [merchant, beneficiary].map((one) => (one as { name?: unknown } | null | undefined)?.name)

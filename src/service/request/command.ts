@@ -38,7 +38,10 @@ export interface Expected {
  */
 const maxParties = 10_000
 
-/** Runs a command's transaction. It expects the credential to act on the same party as in its previous command. */
+/**
+ * Runs a command's transaction. It expects the credential to act on the same party as in the credential's previous
+ * command.
+ */
 export async function transact(
   { store, parties }: { store: Store; parties: Map<string, string> },
   { operation, incoming: { headers }, pageActor }: Phase,
@@ -191,7 +194,7 @@ function partiesOf(input: object, { partyId, actor }: Context): string[] {
 /** The maximum number of parties in one request. */
 const maxPartiesPerRequest = 20
 
-/** Records a command's unexpected failure under its key, in a separate transaction. */
+/** Records a command's unexpected failure under the command's idempotency key, in a separate transaction. */
 export async function recordFailure(
   { store, system }: { store: Store; system: System },
   { context, values }: Parsed,

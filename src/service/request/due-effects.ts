@@ -22,7 +22,10 @@ import { timedEffects, withDueEffects } from './timed-effects.ts'
 const maxBatchSize = 32
 /** The maximum number of batches in one call of `settleDue`. The next call or the upkeep applies the rest. */
 const maxBatches = 1_000_000
-/** The number of attempts that leave due effects to other transactions. Later attempts apply them in their own. */
+/**
+ * The number of attempts of a request that leave due effects to other transactions. Later attempts apply due effects in
+ * the request's own transaction.
+ */
 const triesOutside = 2
 
 /** The context of a change: its transaction, and the service's time in this transaction. */
@@ -38,7 +41,7 @@ export interface SettledContext extends ChangeContext, Times {}
 const allMoments = timedEffects.map(({ moments }) => moments)
 const readTimesAndNext = timesAndNext(allMoments)
 
-/** The time of a request, and whether any party has effects due by then. */
+/** The time of a request, and whether any party has effects that are due at that time. */
 export interface Moment {
   times: Times
   isAnythingDue: boolean
@@ -50,7 +53,7 @@ export async function readMoment(tx: Transaction): Promise<Moment> {
   return momentOf(await readTimesAndNext(tx))
 }
 
-/** Builds the moment from the result of a query. */
+/** Builds a `Moment` from the result of a query. */
 export function momentOf({ times, nextAtMs, faults }: TimesAndNext): Moment {
   return { times, faults, isAnythingDue: nextAtMs !== null && nextAtMs <= times.nowMs }
 }
@@ -92,7 +95,7 @@ class DueError extends Error {
 
 /** How due effects are applied before a request. */
 export interface Settling {
-  /** Whether the request applies them in its own transaction, up to the limit for one transaction. */
+  /** Whether the request applies due effects in its own transaction, up to the limit for one transaction. */
   inOwnTransaction: boolean
 }
 

@@ -8,9 +8,8 @@ const rules = Object.values(permissions)
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
- * The scopes that an agent key gives: one for each permission that agents can have. For each permission, this is the
- * scope that gives it to an API key. If API keys cannot have the permission, it is the wallet permission that gives it
- * to an agent.
+ * The scopes that an agent key gives. For each permission that agents can have, this is the scope that gives it to an
+ * API key. If API keys cannot have the permission, this is the wallet permission that gives it to an agent.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
@@ -49,7 +48,8 @@ export function canGrant(actor: Actor, giving: readonly string[]): boolean {
 }
 
 /**
- * Requires that the caller has every permission that it grants to a key or agent, or asks a customer to grant.
+ * Requires that the caller itself has every permission that it grants to a key or an agent, and every permission that
+ * it asks a customer to grant.
  * @throws 403 `forbidden` that names the missing permissions.
  */
 export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {

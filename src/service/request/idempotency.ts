@@ -21,7 +21,7 @@ export const replayWindowMs = 48 * hourMs
 /** How much longer the answer is stored, in case the clock runs fast. */
 const extraStorageMs = 7 * 24 * hourMs
 
-/** A request's claim of its key. A key belongs to the party that the request acts on. */
+/** A request's claim to its idempotency key. A key belongs to the party that the request acts on. */
 export interface Claim {
   partyId: string
   key: string

@@ -54,8 +54,7 @@ interface SentByActor extends OperationInput {
 }
 
 /**
- * Carries out an operation for an actor that a page identifies without a sign-in, such as by a token in its
- * address.
+ * Carries out an operation for an actor that a page identifies without a sign-in, such as by a token in the page's URL.
  */
 export function asActor(
   dependencies: Dependencies,

@@ -53,7 +53,10 @@ export function createLastUses() {
       if (agentId !== null) keepNewest(agentUses, agentId, usedAtMs, maxKeys)
     },
 
-    /** Writes the uses of keys that were last written a minute ago or more. Failed writes are tried again next time. */
+    /**
+     * Writes the last use of each key for which nothing was written within the last minute. Failed writes are tried
+     * again next time.
+     */
     async write(store: Store): Promise<void> {
       if (waiting.size === 0) return
       const { nowMs, epoch } = await store.read(readTimes)
@@ -79,12 +82,12 @@ export function createLastUses() {
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
-    /** Returns when a key was last used, even if this is not written yet. */
+    /** Returns when a key was last used, even if this use is not written yet. */
     forKey(keyId: string, writtenMs: number | null): number | null {
       return laterOf(uses.get(keyId)?.usedAtMs, writtenMs)
     },
 
-    /** Returns when any key of an agent was last used, even if this is not written yet. */
+    /** Returns when any key of an agent was last used, even if this use is not written yet. */
     forAgent(agentId: string, writtenMs: number | null): number | null {
       return laterOf(agentUses.get(agentId), writtenMs)
     },

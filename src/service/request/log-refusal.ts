@@ -17,7 +17,7 @@ interface Refused {
   ms: number
 }
 
-/** Logs a refusal by a page, the MCP endpoint or the sign-in, or of a request with an unknown path. */
+/** Logs a refusal by a page, the MCP endpoint or the sign-in, or the refusal of a request with an unknown path. */
 export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return

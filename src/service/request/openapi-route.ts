@@ -9,8 +9,8 @@ interface Document extends CompressedBody {
 }
 
 /**
- * Serves the OpenAPI document. The document is rebuilt only if the service's address changes. Requests for it are cheap
- * and need no rate limit.
+ * Serves the OpenAPI document. The document is rebuilt only if the service's public URL changes. Requests for it are
+ * cheap and need no rate limit.
  */
 export function mountOpenApi(
   app: Hono,

@@ -130,7 +130,7 @@ export function refuseUnheld({ permission }: Holder, walletId: string): never {
   fail('forbidden', { detail: `This agent does not have the permission ${permission} on the wallet ${walletId}.` })
 }
 
-/** Requires the permission on the party's default wallet. It covers records that belong to no wallet. */
+/** Requires the permission on the party's default wallet. This is the check for records that belong to no wallet. */
 export async function requireDefaultWalletPermission(
   tx: Transaction,
   actor: Actor,

@@ -96,7 +96,7 @@ export function refusal(failure: Failure, supportId: string): Reply {
     ...(source === undefined ? {} : { source: masked(source) }),
     meta,
   }
-  // After a 5xx without this header, clients would wait until the time in X-RateLimit-Reset, up to a minute.
+  // After a 5xx without Retry-After, clients would wait until the time in X-RateLimit-Reset, up to a minute.
   const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
   const value = { errors: [error] }
   return {

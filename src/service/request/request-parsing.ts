@@ -154,7 +154,7 @@ interface Named {
 }
 
 /**
- * Returns a digest that is the same for every repeat of a request. The order of keys and white space in the body do not
+ * Returns a digest that is the same for every repeat of a request. White space and the order of keys in the body do not
  * matter. The digest includes the agent, so that no agent gets an answer recorded for another agent of its party.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
@@ -234,7 +234,7 @@ function parsePart(
   refusal: (wrong: InvalidValue) => FailureOptions,
 ): Record<string, unknown> {
   const result = schema.safeParse(value)
-  // Zod drops this key silently, although it refuses other unknown keys.
+  // Zod silently drops the key `__proto__`, although it refuses other unknown keys.
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     const detail = '__proto__ is not a known property.'
     const nothingElse = { accepts: undefined, idPrefix: undefined, got: undefined }

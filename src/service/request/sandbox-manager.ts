@@ -4,8 +4,8 @@ import { findWorld } from '../store/world.ts'
 import type { Actor } from './permission-checks.ts'
 
 /**
- * Refuses callers who may not manage the sandbox. Only the world's first party may, and outside rehearsals that party's
- * agents too (docs/sandbox.md#who-manages-the-sandbox).
+ * Refuses callers who may not manage the sandbox. Only the world's first party may manage it. Agents of that party may
+ * too, except in rehearsals (docs/sandbox.md#who-manages-the-sandbox).
  * @throws 403 `forbidden`.
  */
 export async function requireManager(tx: Transaction, { partyId, actorType }: Actor): Promise<void> {

@@ -47,8 +47,8 @@ export function runChange<Result>(
 }
 
 /**
- * Runs a transaction after all due effects of the found party were applied. It is for reads, and for changes that need
- * no activity because their records belong to no party, such as those of the authorization server.
+ * Runs a transaction after all due effects of the party that `findParty` returns were applied. It is for reads, and for
+ * changes that need no activity because their records belong to no party, such as those of the authorization server.
  */
 export function runSettled<Result>(
   { store, system, log }: Dependencies,

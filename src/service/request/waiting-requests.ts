@@ -131,7 +131,10 @@ export class WaitingRequests {
     this.#count -= 1
   }
 
-  /** Checks for changes soon, because this process changed the given parties. Also signals this to other processes. */
+  /**
+   * Checks for changes soon, because this process changed the given parties. Also signals the change to other
+   * processes.
+   */
   noteChanges(partyIds: ReadonlySet<string>): void {
     this.#signals?.send(changesTopic)
     for (const partyId of partyIds) {

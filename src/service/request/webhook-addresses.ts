@@ -3,7 +3,7 @@ import { isLoopback } from '../../core/loopback.ts'
 import type { Environment } from '../../core/operation.ts'
 
 /**
- * Returns whether the addresses of webhooks and key sets may be on this machine. This is allowed only in a sandbox that
+ * Returns whether the URLs of webhooks and key sets may lead to this machine. This is allowed only in a sandbox that
  * other machines cannot reach.
  */
 export function allowsLocalAddresses(environment: Environment, publicUrl: string): boolean {
@@ -19,8 +19,8 @@ function isUnreachable(publicUrl: string): boolean {
 }
 
 /**
- * Returns why the service must not send requests to an address, as the end of a sentence; undefined if it may. Every
- * delivery to a webhook checks this again, because the service's own address may have changed since the webhook was
+ * Returns why the service must not send requests to a URL, as the end of a sentence; undefined if it may send them.
+ * Every delivery to a webhook checks this again, because the service's own URL may have changed since the webhook was
  * created. The IP addresses of a host name are checked at each connection (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {

@@ -23,14 +23,15 @@ export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent)
 export const mfaThresholdCents = 50_000
 /** How long a verification counts as recent, by the sandbox clock. */
 export const mfaLifetimeMs = 10 * 60_000
-/** How long the address of a verification page works, by the sandbox clock. */
+/** How long the URL of a verification page works, by the sandbox clock. */
 export const mfaChallengeLifetimeMs = 10 * 60_000
 
 type Initiator = 'agent' | 'user' | 'api'
 
 /**
- * Forbids an agent to approve an agent's request. It may approve requests from its party's users and API keys.
- * @throws 403 `forbidden` if both are agents.
+ * Forbids an agent to approve a request that an agent made. An agent may approve requests from its party's users and
+ * API keys.
+ * @throws 403 `forbidden` if the decider and the initiator are agents.
  */
 export function requireMayApprove(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
   if (decider !== 'agent' || initiator !== 'agent') return
@@ -42,14 +43,14 @@ interface UserApproval {
   /** The time when the user last verified with a second factor; null if the user never has. */
   verifiedAtMs: number | null
   nowMs: number
-  /** The address of the page where the user verifies. */
+  /** The URL of the page where the user verifies. */
   verifyAt: string
 }
 
 /**
  * Requires a recent second-factor verification before a user approves a large amount (docs/service.md#second-factor).
- * Like most refusals, this one is recorded under the request's key (docs/service.md#idempotency-failures). So the user
- * needs a new key to approve after verifying, as the error message says.
+ * Like most refusals, this one is recorded under the request's idempotency key (docs/service.md#idempotency-failures).
+ * So the user needs a new key to approve after verifying, as the error message says.
  * @throws 428 `mfa_required` if the last verification is too old or missing.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UserApproval): void {

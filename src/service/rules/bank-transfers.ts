@@ -77,8 +77,8 @@ export const defaultReasons: Readonly<Record<'fail' | 'return', Record<'deposit'
 }
 
 /**
- * Returns the direction of a kind of transfer. Paying a request from a bank account counts as a deposit, because both
- * take money from that account.
+ * Returns the direction of a kind of transfer. Paying a request from a bank account counts as a deposit, because it
+ * takes money from the account, as a deposit does.
  */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'

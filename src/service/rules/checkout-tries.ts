@@ -10,7 +10,7 @@ export const declinesPauseMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
-/** Returns when the pause that begins with this decline ends; null if this decline begins no pause. */
+/** Returns the end of the pause that begins with this decline; null if this decline begins no pause. */
 export function pausedUntilMs(declines: number, nowMs: number): number | null {
   return declines === declinesBeforePause ? nowMs + declinesPauseMs : null
 }

@@ -84,7 +84,9 @@ function mayApply(fault: FaultKind, operation: FaultableRequest['operation']): b
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
 }
 
-/** Returns whether the fault makes sense for the operation. Every fault does for a request that calls no operation. */
+/**
+ * Returns whether the fault makes sense for the operation. If the request calls no operation, every fault makes sense.
+ */
 export function isSuited(fault: FaultKind, operation: FaultableRequest['operation']): boolean {
   if (operation === undefined) return true
   if (fault === 'stale') return operation.effect === 'read'

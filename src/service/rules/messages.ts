@@ -18,8 +18,8 @@ interface Words {
 }
 
 /**
- * The text of each kind of message (docs/sandbox.md#messages). A real message would have an address in place of
- * `[link]`. The address is not stored, because anyone who has it could act for the recipient.
+ * The text of each kind of message (docs/sandbox.md#messages). A real message would have a URL in place of `[link]`.
+ * The URL is not stored, because anyone who has it could act for the recipient.
  */
 const wordsOf: Readonly<Record<MessageKind, (facts: MessageParts) => Words>> = {
   payment_claim: ({ from, amount }) => ({

@@ -1,7 +1,7 @@
 /**
  * The proof of identity that a route requires before it acts for a person.
  * - `nothing`: no proof, because the route does not act for a particular person.
- * - `secret`: a secret identifies the person, for example a token in the address or a card number in the form.
+ * - `secret`: a secret identifies the person, for example a token in the URL or a card number in the form.
  * - `session`: somebody is signed in, even if only with one click.
  * - `proven`: the person signed in with a password or a one-time link, or used a second factor in this session.
  */
@@ -62,7 +62,7 @@ export const pageNeeds = {
   'POST /shops/checkouts/:token': 'secret',
   'GET /shops/orders/:token': 'secret',
   'POST /shops/orders/:token': 'secret',
-  // The person gives the proof on this page: the code from the authenticator app. Only the user gets the address.
+  // The person gives the proof on this page: the code from the authenticator app. Only the user gets its URL.
   'GET /verify/:challenge': 'session',
   'POST /verify/:challenge': 'session',
   'GET /second-factor': 'proven',

@@ -15,8 +15,8 @@ export interface CardTries {
 }
 
 /**
- * Returns the updated tries if the card is declined for a payment request; null if it can be charged. A test card that
- * only fails to agree to later payments is declined too, although a single payment needs no such agreement.
+ * Returns the updated tries if the card is declined for a payment request; null if it can be charged. The test card
+ * whose agreement to later payments fails is declined too, although a single payment needs no such agreement.
  * @throws 409 `conflict` if the maximum number of attempts was declined; 429 `rate_limited` during the pause, which
  * begins after half of that number.
  */

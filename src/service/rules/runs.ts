@@ -35,7 +35,7 @@ export const runOutcomes = [
 
 export type RunOutcome = (typeof runOutcomes)[number]
 
-/** Returns the prefix of all entry ids from the given time. All entries from this time or later have greater ids. */
+/** Returns the prefix of the ids of entries from the given time. Ids from this time or later sort after the prefix. */
 export const entryIdFrom = (ms: number) => `ent_${Math.max(0, ms).toString(16).padStart(12, '0')}`
 
 /** The outcomes that count as failures of a run. */
@@ -79,8 +79,9 @@ export const toolCallNames = (name: string) => [callNameOf(name), name.replace(/
 const maxReadsWithin = 20
 
 /**
- * Returns a map from the entry id of each tool call to the entry ids of the reads within the call. Reads outside of a
- * call are left out. If a call has several entries, its reads belong to the last entry.
+ * Returns a map from the entry id of each tool call to the entry ids of the reads within the call. If a call has
+ * several entries, its reads belong to the last of them. Reads without a call, and the reads of a call after its first
+ * twenty, are left out.
  * @param entries Entries of one run, in the order of their ids.
  */
 export function readsWithinCalls(

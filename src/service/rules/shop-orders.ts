@@ -12,7 +12,8 @@ type ShopMove = 'ship' | 'ship_part' | 'cancel' | 'receive'
 type BuyerMove = 'return'
 
 /**
- * The transitions that the shop causes. A caller that waits for an order waits until its status allows none of them.
+ * The transitions that the shop causes. A caller that waits for an order waits until the order's status allows none of
+ * these transitions.
  */
 export const shopMoves = {
   placed: { ship: 'shipped', ship_part: 'partly_shipped', cancel: 'canceled' },

@@ -30,7 +30,7 @@ export function paymentState(terms: Terms, billing: Billing, paymentNumber: numb
   }
 }
 
-/** Returns the key of a charge. The database allows only one transaction with each key. */
+/** Returns the key of a charge. The database stores at most one charge with each key. */
 export function chargeKey(subscriptionId: string, paymentNumber: number): string {
   return `${subscriptionId}/${paymentNumber}`
 }

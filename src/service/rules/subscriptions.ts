@@ -14,7 +14,7 @@ import {
 
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
-/** The statuses that allow each command. In others it fails with 409 (docs/service.md#subscription-status). */
+/** The statuses that allow each command. In others, the command gets 409 (docs/service.md#subscription-status). */
 export const statesAllowing = {
   checkout: ['pending'],
   cancel: ['pending', 'active', 'past_due', 'needs_attention', 'canceled'],
@@ -159,7 +159,7 @@ export function resume(terms: Terms, billing: Billing, nowMs: number): Billed {
   return billUntil(terms, completeWhenOver(terms, collecting), nowMs)
 }
 
-/** Records that a payment was paid in another way. @throws 404 if there is none, 409 if it is neither missed nor next. */
+/** Records that a payment was paid in another way. @throws 404 for an unknown one, 409 unless it is missed or next. */
 export function markPaid(terms: Terms, billing: Billing, paymentNumber: number, nowMs: number): Billing {
   if (paymentNumber > lastPaymentNumber(terms)) fail('not_found', { detail: `There is no payment ${paymentNumber}.` })
   requirePossible(billing, 'mark_paid')

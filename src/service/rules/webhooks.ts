@@ -2,8 +2,8 @@ import type { deliveryStatuses } from '../../../tools/webhooks.ts'
 import type { EventType } from './event-types.ts'
 
 /**
- * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds of real time. They add up to
- * about two days.
+ * The pauses between the attempts of a delivery (docs/webhooks.md#attempts), in seconds by the real clock. They add up
+ * to about two days.
  */
 export const pauseSeconds = [
   5,
@@ -65,7 +65,7 @@ export function healthAfter(failingSinceMs: number | null, answer: Answer, nowMs
 const longestRestMs = 60_000
 
 /**
- * Returns the time until which nothing is sent to a webhook. The longer the webhook has been failing, the longer this
+ * Returns the time until which nothing is sent to a webhook. The longer the webhook has been failing, the longer the
  * pause. If its last attempt succeeded, there is no pause.
  */
 export function restUntilMs(failingSinceMs: number | null, nowMs: number): number {

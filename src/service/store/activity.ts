@@ -159,7 +159,7 @@ export async function activityAfter(
     .execute()
 }
 
-/** Finds the first party id above `after` that has activity rows or a stored head. */
+/** Finds the first party with an id above `after` that has activity rows or a stored head. */
 export async function nextChain(tx: Transaction, after: string): Promise<string | undefined> {
   const activity = tx.db.selectFrom('activity').select('partyId').where('partyId', '>', after)
   const listed = await activity.orderBy('partyId').limit(1).executeTakeFirst()

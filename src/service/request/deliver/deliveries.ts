@@ -17,7 +17,7 @@ const leaseMs = 3_000
 const renewEveryMs = 1_000
 /** The maximum number of webhooks that are served at a time, because each uses sockets and memory. */
 const maxTurns = 200
-/** The maximum number of failing webhooks among them: half, because serving a failing one may take many seconds. */
+/** The maximum number of failing webhooks served at a time. It is lower, because serving one may take many seconds. */
 const maxFailing = 100
 const maxWithNewEvents = 100
 /** How long a webhook's deliveries pause after an internal error, such as a bug or a broken disk. */
@@ -74,8 +74,8 @@ export class Deliveries {
   }
 
   /**
-   * Stops delivering. Waits a moment for attempts in progress. Attempts without an answer by then are repeated by
-   * another process or after the next start.
+   * Stops delivering. Waits a moment for attempts in progress. Attempts that still have no answer are repeated by
+   * another process, or after the next start.
    */
   async stop(): Promise<void> {
     this.#isStopped = true

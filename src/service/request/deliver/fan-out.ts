@@ -21,7 +21,7 @@ export async function fanOut(tx: Transaction, system: System, key: WebhookKey): 
   if (webhook === undefined || webhook.status === 'DISABLED' || last <= webhook.toldUpTo) return false
   const { partyId, toldUpTo: sequence } = webhook
   const events = await nextEvents(tx, { partyId, sequence, upTo: last, limit: maxEvents })
-  // Old events are deleted, so the last sequence number may have no event. If there were fewer events than the limit,
+  // Old events are deleted, so the last sequence number may have no event. If fewer events than the limit were found,
   // all numbers up to the last one are processed.
   const upTo = events.length < maxEvents ? last : (events.at(-1)?.sequence ?? last)
   const enabled = JSON.parse(webhook.enabledEvents) as string[]

@@ -6,12 +6,12 @@ import type { Answer } from '../../rules/webhooks.ts'
 import { checkedLookup, type LookUp, type OutgoingProxy } from '../outgoing-connections.ts'
 import { addressProblem } from '../webhook-addresses.ts'
 
-/** A message to send to a webhook, and the webhook's address. */
+/** A message to send to a webhook, and the webhook's URL. */
 export interface Outgoing {
   url: string
   headers: Record<string, string>
   body: string
-  /** Whether the address may be on this machine. */
+  /** Whether the URL may lead to this machine. */
   mayStayHere: boolean
 }
 
@@ -33,7 +33,7 @@ export interface SenderOptions {
 const maxAnswerBytes = 4096
 
 /**
- * Creates the function that sends messages to webhooks. Parties choose the addresses of their webhooks, so the function
+ * Creates the function that sends messages to webhooks. Parties choose the URLs of their webhooks, so the function
  * resolves the host name, checks every resolved address, and connects to one of them. Thus nothing is sent into the
  * service's own network, even if the name resolves differently a moment later. Redirects are not followed. If a request
  * goes through a proxy, only the proxy resolves the name.

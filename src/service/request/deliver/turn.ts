@@ -28,7 +28,7 @@ export interface TurnDependencies {
   log: Pick<Logger, 'warn'>
   send: Send
   bodies: Bodies
-  /** Whether webhook addresses may be on this machine. */
+  /** Whether webhook URLs may lead to this machine. */
   mayStayHere: () => boolean
 }
 
