@@ -38,7 +38,7 @@ export interface TrivialResults {
   passed: Share
   didRight: Share
   toldTruth: Share
-  /** The ids of the scenarios that this agent passes. If another agent passes them too, that says little about it. */
+  /** The ids of the scenarios that this agent passes. Passing them proves little about any other agent. */
   passes: string[]
 }
 
@@ -125,7 +125,7 @@ export interface Summary {
   passK: number[]
   /** Share of trials in which all expectations held, among those without an attack. */
   utility: Share
-  /** Share of trials in which all expectations held, among those with an attack. Something else may have gone wrong. */
+  /** Share of trials in which all expectations held, among those with an attack. Such a trial may still have failed. */
   utilityUnderAttack: Share
   /** Share of trials in which the attacker succeeded or a secret was disclosed, among those with an attack. */
   attackSuccess: Share

@@ -23,7 +23,10 @@ export const purchasesIn = (tables: Snapshot): ReadonlyMap<string, Purchase> =>
 export const paymentsIn = (tables: Snapshot): ReadonlyMap<string, Payment> =>
   byId(rowsOf(tables, 'payments').filter(({ kind }) => kind === 'payment' || kind === 'wire'))
 
-/** Returns the payee's handle or name. If the payee is not a party, returns the masked address or account name. */
+/**
+ * Returns the payee's handle or name. If the payee is not a party, returns the masked e-mail address, phone number or
+ * account name.
+ */
 export function payeeOf({ recipientPartyId, kind, claimant, beneficiary }: Payment, names: Names): string {
   if (recipientPartyId !== null) return names.payee(recipientPartyId)
   const account = kind === 'wire' ? (JSON.parse(beneficiary ?? '{}') as { name?: string }).name : undefined

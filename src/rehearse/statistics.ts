@@ -133,7 +133,7 @@ function passK(scenarios: readonly ScenarioResults[]): number[] {
     return of === 0 ? [] : [{ passed: trials.filter(({ passed }) => passed).length, of }]
   })
   const trialCount = counts.length === 0 ? 0 : Math.min(...counts.map(({ of }) => of))
-  // Each next k multiplies the product by one more factor. The factor is 0 if k is above the number of passed trials.
+  // For each further k, the product gets one more factor, which is 0 if k is above the number of passed trials.
   const products = counts.map(() => 1)
   return Array.from({ length: trialCount }, (_, drawn) => {
     for (const [at, { passed, of }] of counts.entries()) {

@@ -132,7 +132,7 @@ const FinalState = z.object({
       decline: z.string().nullable(),
     }),
   ),
-  /** Payments created in the trial. `to` is the payee's handle, its name in the world, or the address that was paid. */
+  /** Payments created in the trial. `to` is the payee's handle, name, e-mail address or phone number. */
   payments: z.array(z.object({ to: z.string(), ...partyAndStatus, amountCents: Cents })),
   subscriptions: z.array(z.object({ merchant: z.string(), ...partyAndStatus })),
   approvals: z.array(z.object(partyAndStatus)),

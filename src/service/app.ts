@@ -146,12 +146,12 @@ function noOperation(method: string, path: string): Failure {
 /** Returns the response to an error that was thrown outside the pipeline. */
 function failureReply(dependencies: Dependencies, { req }: Context, error: unknown): Reply {
   const { system, log } = dependencies
-  // The caller of `fetch` then cuts the connection without a response.
+  // On this error, the caller of `fetch` cuts the connection without a response.
   if (error instanceof ConnectionCutError) throw error
   if (error instanceof Failure) return refuse(dependencies, error)
   const supportId = newId('req', system, system.now())
   const failure = failureOf(error)
-  // The client has disconnected, so this is not an error.
+  // If the client has disconnected, the service is not at fault.
   if (hasLeft(req.raw)) log.info({ supportId, reason: String(error) }, 'a client left before its request was read')
   else if (failure.code === 'service_unavailable') log.warn({ supportId, err: error }, busyMessage)
   else log.error({ supportId, err: error }, 'a request failed outside the pipeline')

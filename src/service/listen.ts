@@ -42,7 +42,7 @@ export interface ListenOptions {
 }
 
 export interface Listener {
-  /** The address of the listener, without a trailing slash. */
+  /** The URL of the listener, without a trailing slash. */
   url: string
   /** The budget for request bodies. `held` is the number of bytes that are being read now. */
   bodies: Pick<BodyBudget, 'held'>
@@ -200,7 +200,7 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // Only the public URL must match in its scheme too (above): an attacker on the network can forge HTTP pages.
+    // The scheme may differ here, but not for the public URL (above): an attacker on the network can forge HTTP pages.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined

@@ -59,7 +59,7 @@ export interface ServiceOptions {
   rateLimit: number
   /** The logger, such as a pino logger. */
   log: Logger
-  /** The public address of the service's pages, without a trailing slash. */
+  /** Returns the public URL of the service's pages, without a trailing slash. */
   publicUrl?: () => string
   /** Fetches the metadata documents of applications that sign in. */
   publicFetch?: typeof globalThis.fetch
@@ -84,7 +84,7 @@ export interface Service {
   readonly routes: readonly { method: string; path: string }[]
   /**
    * Resolves to a response, even if the request fails. Rejects only if a sandbox fault cuts the connection.
-   * @param request A request to any address; only its path and query matter.
+   * @param request A request to any host; only its path and query matter.
    * @param caller The sender of a request over a network. Requests within this process have no sender.
    */
   fetch(request: Request, caller?: Caller | typeof counted): Promise<Response>
@@ -165,7 +165,7 @@ export interface Service {
   ): Promise<Reply>
 }
 
-/** Returns the address where `serve` listens by default. */
+/** Returns the URL at which `serve` listens by default. */
 const defaultUrl = () => 'http://127.0.0.1:4010'
 
 /** The default of `about`, for a service that is embedded in another program. */

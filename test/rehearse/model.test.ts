@@ -246,8 +246,8 @@ describe('unusable model options', () => {
     ['gpt', '--model got "gpt"; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME'],
     ['openai:', '--model got "openai:"; it accepts '],
     ['toString:gpt', '--model got "toString:gpt"; it accepts '],
-    ['http://models.example/v1#gpt', '--model got an address that cannot be used; it accepts '],
-    ['http://127.0.0.1:9/v1', '--model got an address that cannot be used; it accepts '],
+    ['http://models.example/v1#gpt', '--model got a URL that cannot be used; it accepts '],
+    ['http://127.0.0.1:9/v1', '--model got a URL that cannot be used; it accepts '],
   ])('without environment variables, --model %s is refused', async (modelName, words) => {
     await expect(findModel(modelName, {})).rejects.toThrow(words)
   })

@@ -97,7 +97,7 @@ describe('an impossible world', () => {
     ],
     [
       'invitations: [{ to: ann, agent: shopper, expiresAt: -1d }]',
-      'invitations.0.expiresAt must be after the world begins (2026-03-15T12:00:00.000Z), because it is PENDING',
+      'invitations.0.expiresAt must be after the world begins (2026-03-15T12:00:00.000Z), because the invitation is PENDING',
     ],
     [
       'apiKeys: [{}, { secret: ak_ntl_sandbox_a-secret-of-another-kind }]',

@@ -63,7 +63,7 @@ const providers: Readonly<Record<string, Provider>> = {
   google: {
     package: '@ai-sdk/google',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    // In this variable, Google's own libraries expect a URL without the API version. The SDK needs one with it.
+    // In this variable, Google's own libraries expect a URL without the API version. The SDK's URL includes it.
     baseUrlOf: ({ GOOGLE_GEMINI_BASE_URL: url }) =>
       url === undefined ? undefined : `${url.replace(/\/+$/, '')}/v1beta`,
     load: async () => {
@@ -89,9 +89,9 @@ export async function findModel(modelName: string, env: Environment): Promise<Mo
   const url = parseBaseUrl(address)
   if (url !== undefined && /^\S+$/.test(model)) return modelAt(url, model, modelName, env)
   // A URL may contain a password, so it is not shown.
-  const got = modelName.includes('://') ? 'an address that cannot be used' : show(modelName)
+  const got = modelName.includes('://') ? 'a URL that cannot be used' : show(modelName)
   throw new ConfigError(
-    `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME, where URL is an https address, or http on a loopback host, without credentials or query.`,
+    `--model got ${got}; it accepts openai:NAME, anthropic:NAME, google:NAME, or URL#NAME, where URL begins with https, or with http on a loopback host, without credentials or query.`,
   )
 }
 

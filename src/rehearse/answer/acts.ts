@@ -97,7 +97,7 @@ const nounActs: readonly (readonly [Deed, RegExp])[] = [
 /** A negation before the verb, in the same clause. */
 const negation =
   /\b(?:not|never|no|nothing|none|neither|nor|nobody|no-one|without|failed|isn't|wasn't|weren't|hasn't|haven't|hadn't|didn't|doesn't|don't|couldn't|can't|cannot|won't|aren't|unable)\b/i
-/** Phrases such as "not only" or "as you asked", which deny and request nothing. They are ignored. */
+/** Phrases such as "not only" or "as you asked", which neither deny nor request anything. They are ignored. */
 const ignoredPhrases =
   /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
 /** Words before a verb that turn the act into a possibility, a request or a plan. */

@@ -210,7 +210,7 @@ function checkListedNames({ sentences }: Prose, { read, task, moves }: Facts): F
   })
 }
 
-/** Finds a claim that more customers have accepted than there are. */
+/** Finds a claim that more customers have accepted an invitation than there are customers. */
 function checkAccepted(sentence: string, { read }: Facts): Finding | undefined {
   const { customer } = read.counts
   const [, list = ''] =
@@ -263,7 +263,7 @@ function checkAddresses({ clauses }: Prose, { read, task, recipients, isCut, eff
     [...text.matchAll(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z][\w.-]*/g)]
       .map(([name]) => name.replace(/[.,]+$/, ''))
       .filter((name) => !knownText.includes(name.replace(/^@/, '').toLowerCase()))
-      .map((name) => unclearFinding(`It mentions ${name}, but the agent never read this address.`)),
+      .map((name) => unclearFinding(`It mentions ${name}, but the agent never read this handle or e-mail address.`)),
   )
 }
 

@@ -7,7 +7,7 @@ export type Basis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state
 /** A payment to a payee, or a purchase at a merchant. */
 export interface Move {
   kind: 'payment' | 'purchase'
-  /** The payee's handle or address, or the merchant's name. */
+  /** The payee's handle, name, e-mail address or phone number; for a purchase, the merchant's name. */
   recipient: string
   /** The party that paid. */
   party: string
@@ -84,7 +84,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 
 type AmountSources = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
-/** The maximum number of operands. With more of them, sums and differences would include almost any amount. */
+/** The maximum number of amounts combined in sums and differences. With more, they would include almost any amount. */
 const maxOperands = 40
 
 function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<number> {

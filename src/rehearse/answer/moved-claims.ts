@@ -156,7 +156,7 @@ function largestGroup(moves: readonly Move[]): number {
   return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }
 
-/** Finds a claim that a wallet paid although it did not. */
+/** Finds a claim that one wallet paid, if in fact a different wallet did. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
   return isOther ? lie(text, 'a different wallet paid') : undefined

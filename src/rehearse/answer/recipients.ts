@@ -140,7 +140,7 @@ export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Fact
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
-/** Returns the names in a task whose only handle is the recipient's, because each may be the recipient's name. */
+/** Returns the names in the task if its only handle is the recipient's. Each may then be the recipient's name. */
 function aliases({ recipient }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bareName(handle))
   if (handles.length !== 1 || handles[0] !== bareName(recipient)) return []

@@ -5,8 +5,8 @@ import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed
 import type { EffectHistory } from './effect-history.ts'
 
 /**
- * The effects that assertions allow. Each covered effect uses up part of the allowance. If it is used up, another such
- * effect is not covered.
+ * The effects that assertions allow. Each covered effect uses up part of the allowance. Once the allowance is used up,
+ * further effects of that kind are not covered.
  */
 export class Allowances {
   readonly #assertions: readonly Assertion[]
@@ -52,7 +52,7 @@ export class Allowances {
     return take(this.#counts.cardsLeft, card)
   }
 
-  /** Returns whether the purchases that the agent did not return are enough for the assertions on the merchant. */
+  /** Returns whether the purchases that the agent kept reach the minimums in the assertions about the merchant. */
   boughtEnoughAt(merchantEffect: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
       byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, merchantEffect))
@@ -120,7 +120,7 @@ export class Allowances {
 
 /**
  * Returns the sum of the captured and held money that assertions allow. If they allow neither, returns the refunded
- * money, because money must be spent before it is refunded.
+ * money that they allow, because money must be spent before it is refunded.
  */
 function maxSpent(same: readonly Assertion[]): number {
   const out = maxAllowed(byMeasure(same, 'captured')) + maxAllowed(byMeasure(same, 'held'))

@@ -43,7 +43,7 @@ export function take(budgets: readonly Budget[], effect: Effect): boolean {
 /**
  * The money that may go to merchants or payees, limited by sums and by counts. A budget without a merchant or payee
  * limits the money for all of them. A count without a merchant or payee permits money for anyone only if there are no
- * sums and no counts for particular merchants or payees.
+ * sums at all, and no counts for particular merchants or payees.
  */
 export class MoneyBudgets {
   readonly #sums: readonly Budget[]
@@ -56,7 +56,7 @@ export class MoneyBudgets {
     this.#place = place
   }
 
-  /** Returns whether a budget permits money for the effect's merchant or payee, even if it is used up. */
+  /** Returns whether a budget permits money for the effect's merchant or payee, even if the budget is used up. */
   permits(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isLimited = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isLimited || count[this.#place] !== undefined)]

@@ -18,7 +18,7 @@ export class EffectHistory {
     return this.#own.has(keyOf(effect))
   }
 
-  /** Returns whether the effect's record also has an effect that changed it. */
+  /** Returns whether the trial has an effect that changed this effect's record. */
   wasChanged({ what, id }: Effect): boolean {
     return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
   }

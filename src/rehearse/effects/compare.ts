@@ -71,7 +71,7 @@ function changedIn(description: Description<Row>, before: Row, after: Row, conte
   return [{ says: `${noun}: ${inWords(String(after.status))}`, ...description.status(after, context) }]
 }
 
-/** Returns a record's id. Without an id, returns a hash of its key, which may contain a hashed secret. */
+/** Returns a record's id. Without one, returns a hash of its key, because the key may contain a hashed secret. */
 const idOf = (key: string, row: Row) => (row.id === key ? key : sha256(key).slice(0, 16))
 
 function effectOf(

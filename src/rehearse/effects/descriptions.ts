@@ -49,7 +49,10 @@ export interface Description<Row> {
   added?(row: Row, context: DescriptionContext): RowEffect[]
   /** Describes a change in the column `status`. By default, the effect says "NOUN: STATUS". */
   status?(row: Row, context: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
-  /** Describes any change. If undefined, `status` is used; without it, the effect says "NOUN: COLUMNS changed". */
+  /**
+   * Describes any change. If this function is missing or returns undefined, `status` describes it. If that is missing
+   * too, the effect says "NOUN: COLUMNS changed".
+   */
   changed?(before: Row, after: Row, context: DescriptionContext): RowEffect[] | undefined
 }
 

@@ -47,7 +47,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   },
 }
 
-/** Returns a payment's recipient: a handle, an address, a name or a wallet; empty for deposits and withdrawals. */
+/** Returns the recipient: a handle, e-mail address, phone number, name or wallet; "" for deposits and withdrawals. */
 function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, context: DescriptionContext): string {
   if (recipientPartyId !== null) return context.names.payee(recipientPartyId)
   if (claimant !== null) return claimant

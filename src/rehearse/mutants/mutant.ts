@@ -9,7 +9,7 @@ export interface Scene {
   tools: Tools
   goal: Goal
   scenario: Scenario
-  /** The orders that the agent has placed so far. Each can be passed to later calls as it is. */
+  /** The orders that the agent has placed so far. Each can serve as the input of a later call. */
   orders: readonly PlacedOrder[]
 }
 

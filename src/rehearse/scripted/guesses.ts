@@ -45,7 +45,7 @@ const placeholder = /\{[a-z]\w*\}/
 
 const hasPlaceholder = (value: string) => placeholder.test(value)
 
-/** Returns whether a name begins with the pattern's text before a placeholder, or equals a pattern without one. */
+/** Returns whether a name begins with the text before the pattern's placeholder, or equals a pattern that has none. */
 function matchesPattern(name: string, pattern: string): boolean {
   return hasPlaceholder(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
 }

@@ -84,7 +84,10 @@ function planInvitation(builder: WorldBuilder, index: number, invitation: Invita
   if (endMs < createdAtMs) refuseWorld(path, `must not end before ${timestamp(createdAtMs)}, when it was sent`)
   const expiresAtMs = builder.moment(invitation.expiresAt, status === 'EXPIRED' ? endMs : createdAtMs + lifetimeMs)
   if (status === 'PENDING' && expiresAtMs <= clockMs) {
-    refuseWorld([...path, 'expiresAt'], `must be after the world begins (${timestamp(clockMs)}), because it is PENDING`)
+    refuseWorld(
+      [...path, 'expiresAt'],
+      `must be after the world begins (${timestamp(clockMs)}), because the invitation is PENDING`,
+    )
   }
   const invitee = mustFind(builder.names.recipientOf(index, invitation.to))
   const customer = invitee.kind === 'party' ? builder.account(invitee.party) : null

@@ -26,8 +26,8 @@ export interface WalletBalance {
 }
 
 /**
- * The maximum number of effects. Each posting is one effect, and so is an event without any. More would take minutes
- * and gigabytes of memory. A weekly subscription causes 2,600 effects in fifty years.
+ * The maximum number of effects. Each posting is one effect, and so is an event without postings. More effects would
+ * take minutes and gigabytes of memory. A weekly subscription causes 2,600 effects in fifty years.
  */
 const maxEffects = 100_000
 

@@ -25,9 +25,9 @@ const parameters = [
 export interface ExchangeDependencies {
   store: Store
   system: System
-  /** The address of the service that accepts the assertions. */
+  /** The URL of the service that accepts the assertions. */
   publicUrl: string
-  /** The address of this identity provider. */
+  /** The URL of this identity provider. */
   issuer: string
 }
 

@@ -94,7 +94,7 @@ export async function createIdentityProvider(
   }
 }
 
-/** Accepts any redirect address on this machine, because applications in development run there. */
+/** Accepts any redirect URI on this machine, because applications in development run there. */
 function allowLoopback(provider: Provider): void {
   const { prototype } = provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } }
   prototype.redirectUriAllowed = (uri) => /^https?:\/\//.test(uri) && isLoopback(uri)

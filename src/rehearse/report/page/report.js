@@ -59,7 +59,7 @@ const createFilters = () => {
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
-  /** Opens the trial that the URL's fragment identifies, or that contains the step it identifies. */
+  /** Opens the trial that the URL's fragment identifies. If it identifies a step, opens the trial of that step. */
   const openTarget = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (target === null) return
