@@ -12,7 +12,7 @@ interface TokenExchange {
 
 /** The maximum number of cached tokens; beyond it, the oldest is dropped. */
 const maxCached = 10_000
-/** How long before its expiry a token is renewed. Every call takes less time, so no token expires during a call. */
+/** How long before its expiry a token is renewed. No call takes that long, so no token expires during a call. */
 const renewedBeforeEndMs = 60_000
 
 /**

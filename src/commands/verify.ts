@@ -12,7 +12,10 @@ import { openToRead } from './report.ts'
 
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
-/** Verifies a report, optionally against the database. Exits with 1 on a difference, with 2 if there is no report. */
+/**
+ * Verifies a report, optionally against the database. Exits with 1 if the report is broken or differs from the
+ * database, and with 2 if the input is not a report.
+ */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('verify', flags)

@@ -81,7 +81,8 @@ function identityProviderText(identityProvider: Welcome['identityProvider']): st
   if (identityProvider === undefined) return ''
   return `
 The identity provider is at ${identityProvider.url}. To let an AI host sign in through it, set PAYMENTS_KEY to the API key
-and run this command. Its output has the client id and secret of the host, for the identity provider and this server:
+and run the command below. It prints a client id and a secret. The host uses both of them at the identity provider and
+at this server.
 
   ${identityProvider.trust}
 `

@@ -65,7 +65,8 @@ interface Field {
 }
 
 /**
- * Describes the values that a schema accepts, such as “a whole number from 1 to 9”; undefined if that fails.
+ * Describes the values that a schema accepts, such as “a whole number from 1 to 9”. Returns undefined if no words for
+ * them are found.
  */
 export function describeAccepted(schema: z.ZodType, isAmount = false): string | undefined {
   if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object

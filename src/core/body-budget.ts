@@ -51,7 +51,7 @@ interface Arrival {
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** The maximum number of remembered credentials. All others are looked up before their requests are refused. */
+/** The maximum number of remembered credentials. Any other credential is looked up before its request is refused. */
 const maxCredentials = 10_000
 
 /** A counter of bytes: its name and its limit. */

@@ -6,8 +6,9 @@ const relationshipIds = new WeakSet<z.core.$ZodType>()
 const withSiblingParty = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an id that a body has as a relationship, not as an attribute: `agentId` is sent as `data.relationships.agent`
- * (docs/service.md#bodies). Mark the final schema, because a schema derived from it is not marked.
+ * Marks an id that belongs in a body's relationships, not in its attributes: `agentId` is sent as
+ * `data.relationships.agent` (docs/service.md#bodies). Mark the final schema, because a schema derived from it is not
+ * marked.
  */
 export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
   relationshipIds.add(id)
@@ -45,7 +46,7 @@ export const bodyPlaces = memoize((attributes: z.ZodObject): BodyPlaces => {
 })
 
 /**
- * Returns the relationship for an id field: `agentId` becomes `agent`, which is also the type of the related resource.
+ * Returns the name of an id field's relationship: `agentId` becomes `agent`, which is also the related resource's type.
  */
 export function relationshipOf(field: string): string {
   return field.replace(/Id$/, '')

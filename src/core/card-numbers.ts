@@ -31,7 +31,7 @@ export function luhnChecker(digits: string): (from: number, to: number) => boole
     odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
   }
   return (from, to) => {
-    // The Luhn check doubles every second digit, counted back from the last but one of the span.
+    // Counted from the end of the span, the Luhn check doubles the second digit, the fourth, and so on.
     const sums = to % 2 === 0 ? even : odd
     const sum = (sums[to] ?? 0) - (sums[from] ?? 0)
     return sum > 0 && sum % 10 === 0

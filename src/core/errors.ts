@@ -164,7 +164,7 @@ export function show(value: unknown): string {
   return maskSecrets(text.length > 60 ? `${text.slice(0, 57)}…"` : text)
 }
 
-/** Characters that end a line, control a terminal or reverse the text around them. `JSON.stringify` escapes few. */
+/** Characters that end a line, control a terminal or reverse text. `JSON.stringify` escapes only some of them. */
 const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -85,7 +85,7 @@ export const permissions = {
   // Everyone may see the products of a shop; buying requires the permission to use a card.
   'shops.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'shops.buy': { apiKey: 'payments.create', agent: 'cards.read', oauth: 'cards:agent' },
-  // The caller must also manage the sandbox, which src/service/request/sandbox-manager.ts checks.
+  // The caller must also be allowed to manage the sandbox; src/service/request/sandbox-manager.ts checks that.
   'sandbox.manage': { apiKey: 'any', agent: 'any', oauth: 'any' },
 } as const satisfies Record<string, PermissionRule>
 

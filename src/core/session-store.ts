@@ -17,7 +17,7 @@ export interface SessionStore {
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
   /** Returns the resource addresses that each session subscribed to. Leaves out sessions without subscriptions. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Stores an event. If its stream or session then exceeds the bounds, deletes the oldest events there. */
+  /** Stores an event. Then deletes the oldest events of the stream or session if it exceeds its bounds. */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
   /** Deletes the events of a stream up to and including `upToSequence`, which the host has received. */
   forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>
@@ -30,7 +30,10 @@ export interface SessionStore {
   deliver(mail: SessionMail, maxUnread: number): Promise<void>
   /** Removes and returns the mail for `addressee`. Also returns broadcast messages, which stay until they expire. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
-  /** Calls `delivered` when mail for the session is stored, unless the signal is lost. Returns a stop function. */
+  /**
+   * Calls `delivered` when mail for the session is stored, unless the notification from the storing process is lost.
+   * Returns a function that unsubscribes.
+   */
   onMail(idHash: string, delivered: () => void): () => void
   /** Deletes all data from before the cutoff times. */
   sweep(cutoffs: Cutoffs): Promise<void>
@@ -40,7 +43,7 @@ export interface SessionRecord {
   /** SHA-256 of the session's id, hexadecimal. */
   idHash: string
   principalId: string
-  /** The party of the credential. If there are too many sessions in total, the party with the most loses one. */
+  /** The credential's party. If there are too many sessions in total, the party with the most sessions loses one. */
   partyId: string
   /** The state that a process needs to continue the session, as JSON. The store does not interpret it. */
   state: string

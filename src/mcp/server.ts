@@ -58,8 +58,9 @@ export function createMcpServer(options: McpServerOptions): ListenAwareServer {
 }
 
 /**
- * The SDK's server with two changes. In MCP 2026 the SDK adds the server info to each answer; this class omits the
- * icon, which would be most of the answer. Hosts still get it with `initialize` (MCP 2025) and with each tool.
+ * The SDK's server with two changes. `connect` avoids a slow test of each request. In MCP 2026 the SDK adds the server
+ * info to each answer; this class omits the icon in it, which would be most of the answer. Hosts still get the icon
+ * with `initialize` (MCP 2025) and with each tool.
  */
 class PaymentsServer extends Server implements ListenAwareServer {
   onListen: (addresses: readonly string[]) => void = () => {}
@@ -71,7 +72,7 @@ class PaymentsServer extends Server implements ListenAwareServer {
 
   /**
    * Passes requests straight to the SDK's request handler. Each transport has already checked that the message is a
-   * request. The SDK would first test whether it is a result or an error, and this test takes longer than all the rest.
+   * request. The SDK would first test whether it is a result or an error, which takes longer than all other steps.
    */
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport)

@@ -35,7 +35,7 @@ interface LineTransport extends Transport {
   cut(id: RequestId): void
 }
 
-/** The time for running calls to finish after stdin ends. A host kills the process soon after it closes stdin. */
+/** How long to wait for unanswered calls after stdin ends. A host kills the process soon after it closes stdin. */
 const drainMs = 5_000
 
 /** Serves one MCP connection over stdio, with MCP 2025 or MCP 2026. Calls `onClose` when the connection has closed. */
@@ -50,7 +50,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
-  // serveStdio has set a handler that closes the server. The new handler calls it.
+  // `serveStdio` has set a handler that closes the server. The handler set here calls that one first.
   const closeServer = transport.onclose
   transport.onclose = async () => {
     closeServer?.()
@@ -135,7 +135,10 @@ export function lineTransport({ stdin, stdout, system, onListen }: LineOptions):
   return transport
 }
 
-/** The maximum length of a line. No legitimate message is longer. Parsing takes several times as much memory. */
+/**
+ * The maximum length of a line. No legitimate message is longer. Parsing a line takes several times as much memory as
+ * the line itself.
+ */
 const longestLineBytes = 10 * 1024 * 1024
 
 /**

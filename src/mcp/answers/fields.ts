@@ -27,8 +27,8 @@ interface Kinds {
   /** Fields that hold cents. */
   amounts: ReadonlySet<string>
   /**
-   * Fields whose strings the service itself writes: words of a fixed list, ids, times, addresses. Other strings are
-   * quoted, except for ids.
+   * Fields whose strings the service itself writes: words of a fixed list, ids, times, addresses. The strings of
+   * other fields are quoted unless they are ids.
    */
   serviceFields: ReadonlySet<string>
   secrets: ReadonlySet<string>

@@ -60,7 +60,10 @@ export class EventResponse {
     if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
   }
 
-  /** Writes a heartbeat if no events are waiting. Ends it if the client took no event since the last beat. */
+  /**
+   * Writes a heartbeat if no events are waiting. Otherwise, ends the response if the client took no event since the
+   * last beat.
+   */
   beat(): void {
     if (this.#waiting.length === 0) {
       this.write(heartbeat)
