@@ -31,8 +31,8 @@ const Reply = z.object({
 })
 
 /**
- * Asks a command for its opinion of each answer, one after another. Each trial then has the opinion next to its
- * verdicts, which stay the same.
+ * Asks a command for its opinion of each answer, one after another, and adds the opinion to the trial. The trial's
+ * verdicts stay the same.
  */
 export async function gradeResults(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []

@@ -41,7 +41,7 @@ function outcome(trial: Trial): string {
 
 const couldNotRun = (trial: Trial) => trial.ended === 'failed' || !isJudged(trial)
 
-/** Returns the type of a failure: the bad end of a trial, wrong acts, or an untrue or unclear answer. */
+/** Returns the type of a failure: how the trial ended without an answer, wrong acts, or an untrue or unclear answer. */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
   if (ended !== 'answered') return ended
   if (!didRight) return 'assertion'

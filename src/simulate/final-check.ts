@@ -9,7 +9,7 @@ import type { Caller, RunOptions, Situation } from './world.ts'
 const maximumPages = 10_000
 
 /**
- * Reads all records of the run and the wallets again, and compares them with the model and with each other. The result
+ * Reads the wallets and all records of the run again, and compares them with the model and with each other. The result
  * does not depend on the order of the calls, so this also works for concurrent runs.
  */
 export async function compareEnd(

@@ -44,8 +44,8 @@ type AddAction = (agent: AgentState, choice: Choice) => Action
 
 /**
  * The maximum number of calls between two clock jumps. The model ignores real time, so no card may expire by real time
- * while agents use it. The shortest lifetime of a card is five minutes. 400 calls take only seconds, and every jump is
- * longer than five minutes, so that it ends such cards.
+ * between two jumps. Cards live at least five minutes. 400 calls take only seconds, and every jump is longer than five
+ * minutes, so that the shortest-lived cards expire at the next jump.
  */
 const maxStepsBetweenJumps = 400
 

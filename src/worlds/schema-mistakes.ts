@@ -53,7 +53,7 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
   return mayBeSecret ? { ...found, isSecret: true } : found
 }
 
-/** Returns whether a schema has a secret field. A string given instead of such an object may itself be a secret. */
+/** Returns whether an object's schema has a secret field. A string given instead of that object may be the secret. */
 function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
   return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }

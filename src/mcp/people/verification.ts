@@ -22,7 +22,10 @@ import {
 interface Attempt<T> {
   /** The tool's name. */
   operation: string
-  /** The fingerprint of the call, which the host must repeat unchanged. */
+  /**
+   * The fingerprint of the call. When the host repeats the call with the person's answer, the arguments must be the
+   * same.
+   */
   fingerprint: Fingerprint
   idempotencyKey: string | undefined
   /** A person's decision about the call. */

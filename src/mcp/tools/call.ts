@@ -81,7 +81,7 @@ async function perform(call: Parsed): Promise<Answer> {
   return await toHost(answered)
 }
 
-/** Sends the call, after asking the person if needed. If the API refused an equal earlier call, sends a new one. */
+/** Sends the call, after asking the person if needed. If the API refused an equal earlier call, tries once more. */
 async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer }> {
   const { dependencies, context } = call
   const guard = guardOf(dependencies, call, context)

@@ -42,7 +42,7 @@ export function toolList(choice: OfferedChoice): Tool[] {
   })
 }
 
-/** The tools built for each map from `operationsByTool`, which returns the same map for equal choices. */
+/** The tools for each map that `operationsByTool` has returned. For equal choices, it returns the same map. */
 const cache = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
 /** Returns the operation. If cards are masked, the tool for card details gets a different description and no cvv. */

@@ -7,7 +7,7 @@ import type { TakenArguments } from './arguments.ts'
 import type { Guard } from './guard.ts'
 import type { Sent } from './repeats.ts'
 
-// The phases of a call, in order. Until the outcome, each phase adds data to the phase before.
+// The phases of a call, in order. Each phase except the last, `Done`, contains the data of an earlier phase and more.
 
 /** A call as it arrived from the host. */
 export interface Arrived {

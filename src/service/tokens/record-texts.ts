@@ -8,7 +8,10 @@ export const requestText = (requestId: string) => `payment request ${requestId}`
 export const shopPageText = (checkoutId: string) => `page of the shop checkout ${checkoutId}`
 export const webhookText = (webhookId: string, number: number) => `webhook ${webhookId} ${number}`
 export const secondFactorText = (userId: string, nonce: string) => `second factor ${userId} ${nonce}`
-/** Returns the id without a prefix. Client secrets were derived this way before the other kinds existed. */
+/**
+ * Returns the id alone, without a prefix as in the other strings. Client secrets were already derived this way when the
+ * other kinds of secrets were added.
+ */
 export const clientSecretText = (paymentIntentId: string) => paymentIntentId
 export const checkoutPageText = (subscriptionId: string) => `checkout page ${subscriptionId}`
 export const manageText = (subscriptionId: string) => `checkout manage ${subscriptionId}`

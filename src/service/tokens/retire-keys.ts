@@ -9,8 +9,8 @@ import type { Tables } from '../store/schema/tables.ts'
 import { carriedTexts, type RetiringKey } from './carried-texts.ts'
 
 /**
- * The number of rows per transaction. It is small, so that a transaction takes only a few milliseconds and others need
- * not wait long.
+ * The number of rows per transaction. It is small, so that a transaction takes only a few milliseconds and other
+ * transactions need not wait long.
  */
 const batch = 200
 /**

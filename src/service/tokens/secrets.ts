@@ -3,8 +3,8 @@ import { newSecret, type System, sha256 } from '../../core/system.ts'
 import type { CredentialRow } from '../store/schema/credentials.ts'
 
 /**
- * The letters with which each kind of credential begins. docs/service.md#credential-modes documents those of API keys
- * and agent keys.
+ * The letters with which each kind of credential begins. docs/service.md#credential-modes documents the letters of API
+ * keys and agent keys.
  */
 const letters = {
   api_key: 'sk',

@@ -48,7 +48,7 @@ export interface Surroundings {
 export interface Context extends Surroundings {
   agent: AgentState
   random: Random
-  /** The agents whose earlier calls this agent may repeat with the same key. It may be one of them. */
+  /** The agents whose earlier calls this agent may repeat with the same key. They may include this agent. */
   repeatSources: readonly AgentState[]
 }
 

@@ -30,7 +30,7 @@ const reason = byId('reason', HTMLInputElement)
 /** @type {Approval | undefined} */
 let approval
 /**
- * The payee and the note that were read last, which never change.
+ * The payee and the note of the last approval that was read. They are read only once, because they never change.
  * @type {{ approvalId: string, payee: string, note: string | null } | undefined}
  */
 let knownPayment

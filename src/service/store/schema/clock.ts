@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, table } from './table.ts'
 
-/** One row: the sandbox clock, and counters of the sandbox's settings. */
+/** One row: the sandbox clock, and counters about its fault rules and snapshots. */
 export const clock = table({
   id: integer as Column<1>,
   /** How far the sandbox clock is ahead of real time. */

@@ -1,6 +1,9 @@
 import { type RowOf, table, text } from './table.ts'
 
-/** A party's rows before their last change, stored while a `stale` fault rule exists. Stale reads return them. */
+/**
+ * The rows of a party that requests can read, as they were before the last change to any of them. They are stored while
+ * a `stale` fault rule exists. Reads with this fault return the stored rows.
+ */
 export const earlierStates = table({
   partyId: text,
   /** The rows, grouped by table, as JSON. */

@@ -10,7 +10,7 @@ export const mcpSessions = table({
   state: text,
   createdAtMs: bigint,
   usedAtMs: bigint,
-  /** The party that owns this grant or key. */
+  /** The party that owns the grant or key in `principalId`. */
   partyId: text,
   /** JSON array of the URIs of the resources that the session's host subscribed to. */
   subscribed: text,

@@ -1,6 +1,6 @@
 import { bigint, type RowOf, table, text } from './table.ts'
 
-/** A task that only one process at a time may perform. It is `holder`, until `untilMs` on the real clock. */
+/** A task that only one process at a time may perform: the process `holder`, until `untilMs` on the real clock. */
 export const leases = table({
   name: text,
   holder: text,

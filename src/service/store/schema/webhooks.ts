@@ -2,7 +2,7 @@ import type { webhookStatuses } from '../../../../tools/webhooks.ts'
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
 /**
- * Addresses that receive a party's events (docs/webhooks.md). Times of deliveries follow the real clock, not the
+ * URLs that receive a party's events (docs/webhooks.md). Times of deliveries follow the real clock, not the
  * sandbox clock.
  */
 export const webhooks = table({
