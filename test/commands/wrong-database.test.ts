@@ -57,7 +57,7 @@ const commands = [
 ]
 const databases = [
   ['production', /^payments-mcp: [^\n]+ which is a production database, but the environment is sandbox; [^\n]+\n$/],
-  ['foreign', /^payments-mcp: [^\n]+ it has tables of another program, [^\n]+\n$/],
+  ['foreign', /^payments-mcp: [^\n]+ it has tables of another program; [^\n]+\n$/],
   ['too-new', /^payments-mcp: [^\n]+ it was created by a newer payments-mcp\. Update payments-mcp\.\n$/],
 ] as const
 const cases = commands.flatMap((args) => databases.map(([name, line]) => ({ args, name, line })))

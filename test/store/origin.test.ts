@@ -65,7 +65,9 @@ onEachDatabase('the origin of a database', (database) => {
     const before = await readState(url)
     const opening = openStore({ url, system: realSystem })
     await expect(opening).rejects.toThrow(WrongDatabaseError)
-    await expect(opening).rejects.toThrow(/tables of another program, and was not changed\. Set PAYMENTS_DATABASE_URL/)
+    await expect(opening).rejects.toThrow(
+      /tables of another program; the database was not changed\. Set PAYMENTS_DATABASE_URL/,
+    )
     expect(await inspect(url)).toBe('foreign')
     expect(await readState(url)).toEqual(before)
   })
@@ -96,7 +98,7 @@ onEachDatabase('the origin of a database', (database) => {
       const opening = openStore({ url, system: realSystem })
       await expect(opening).rejects.toThrow(OtherSchemaError)
       await expect(opening).rejects.toThrow(
-        /: it was created by another pre-release of payments-mcp, which had other tables, and was not changed\. Move it away/,
+        /: it was created by another pre-release of payments-mcp, which had other tables; the database was not changed\. Move it away/,
       )
       expect(await inspect(url)).toBe('other')
       expect(await readState(url)).toEqual(before)

@@ -38,7 +38,7 @@ export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limi
     .limit(by.limit)
 }
 
-/** Finds the approval of a payment that an agent of `agentPartyId` requested on behalf of a customer. */
+/** Finds an approval by its id if an agent of `agentPartyId` requested its payment on behalf of a customer. */
 export async function findDelegatedApproval(
   tx: Transaction,
   by: { id: string; agentPartyId: string },

@@ -3,7 +3,7 @@ import { inserting } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CardPageRow } from './schema/card-pages.ts'
 
-/** How long a page is stored after it expires. Until then, it tells visitors that it has expired. */
+/** How long a page is stored after it expires. During this time, the page tells visitors that it has expired. */
 export const expiredPageKeptMs = 24 * 60 * 60_000
 
 export const insertCardPage = inserting('cardPages')

@@ -13,8 +13,8 @@ export interface Times {
   /** Real time, which is independent of the sandbox clock. Tokens, sessions, grants and codes use it. */
   realNowMs: number
   /**
-   * The time on the sandbox clock by the slowest available clock. It decides when recorded answers expire: by a clock
-   * that runs ahead, an answer could expire early, and a retry would be carried out again.
+   * The time on the sandbox clock, computed from the real clock that shows the earliest time. It decides when recorded
+   * answers expire: with a clock that runs ahead, an answer could expire early, and a retry would be carried out again.
    */
   earliestMs: number
   /** A number that rises when the sandbox is reset or restored. Only then can `nowMs` go back. */
@@ -192,8 +192,8 @@ export async function settingsRevision(tx: Transaction): Promise<number> {
 }
 
 /**
- * Stores the numbers of fault rules in the clock's row, which every request reads. Also updates this process's copy
- * immediately, because a call over stdio checks the numbers before it reads the clock.
+ * Stores how many fault rules exist, in all and of the kind `stale`, in the clock's row, which every request reads.
+ * Also updates this process's copy immediately, because a call over stdio checks the copy before it reads the clock.
  */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)

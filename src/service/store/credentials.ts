@@ -24,7 +24,7 @@ export interface KeyScope {
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
   const { partyId, kind, agentId, revoked } = scope
   if (agentId !== undefined) {
-    // The query selects only by the agent's id, so the agent must be found in the party first.
+    // The query filters only by the agent's id, so this first checks that the agent belongs to the party.
     const agent = await findAgent(tx, partyId, agentId)
     const agentKeys = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
     return agent === undefined ? { rows: [], lastId: null } : readPage(agentKeys, page)

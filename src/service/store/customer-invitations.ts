@@ -210,7 +210,7 @@ export async function listInvitations(
   const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
   const [agentId, another] = [...new Set(agents)]
   if (another !== undefined) return { rows: [], lastId: null }
-  // The search below selects only by the agent's id, so the agent must be found in the party first.
+  // The search below filters only by the agent's id, so this first checks that the agent belongs to the party.
   if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
     return { rows: [], lastId: null }
   }
@@ -219,7 +219,7 @@ export async function listInvitations(
     ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
     status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
   })
-  // The filter finds email addresses only, although the column also contains phone numbers and party ids.
+  // The recipient filter finds only email addresses, although the column also contains phone numbers and party ids.
   return walk(
     tx,
     filter.recipient?.includes('@') === false ? [] : (branches as Partial<CustomerInvitationRow>[]),

@@ -73,8 +73,8 @@ export async function revokeDelegations(
 }
 
 /**
- * Looks up the parties that the recipients stand for. Returns those that are or were customers in the scope. A caller
- * with this scope may see the names of these parties, but not of other recipients.
+ * Finds the parties that have one of these email addresses, phone numbers or ids. Returns those that are or were
+ * customers in the scope. A caller with this scope may see the names of these parties, but not of other recipients.
  */
 export async function customersAmong(
   tx: Transaction,

@@ -119,7 +119,7 @@ const saveRows = writing((db, row: EarlierStateRow) =>
     .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows: row.rows })),
 )
 
-/** The error that rolls back the savepoint. It contains the result of the read. */
+/** Thrown after a read of earlier rows, so that the current rows return. It contains the result of the read. */
 class ReadEarlier extends Error {
   readonly result: unknown
   constructor(result: unknown) {

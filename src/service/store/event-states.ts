@@ -57,7 +57,7 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * The columns of each kind of record that can change. An event stores the values that they had at the time of the
+ * For each kind of record, the columns that can change. An event stores the values that they had at the time of the
  * event. Hashes of secrets are never stored. All other columns are read from the record itself. Events about a webhook
  * also store columns that never change, because the webhook may already be deleted when somebody reads the event.
  */

@@ -11,7 +11,7 @@ import { type EventState, stateJson } from './event-states.ts'
 import { deferEvent, findPartyHead, nextEventNumber } from './party-heads.ts'
 import type { EventRow } from './schema/events.ts'
 
-/** The identity of a changed record. If `agentId` is not null, its events are hidden from the party's other agents. */
+/** The identity of a changed record. If `agentId` is set, the record's events are hidden from other agents. */
 type Changed = { partyId: string; id: string; agentId: string | null }
 
 /**

@@ -89,8 +89,8 @@ interface Change {
 }
 
 /**
- * Changes the rules and stores their number in the clock's row. If the last `stale` rule is removed, also deletes all
- * rows that were stored for such rules.
+ * Changes the rules, and stores how many there are now in the clock's row. If the last `stale` rule is removed, also
+ * deletes all rows that were stored for such rules.
  */
 async function change(tx: Transaction, { before, removed, added }: Change): Promise<void> {
   if (removed.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', removed).execute()

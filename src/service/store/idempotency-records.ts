@@ -15,7 +15,7 @@ export interface RequestHashes {
   fingerprint: string
 }
 
-/** Returns whether a record was stored for the request with the given fingerprint. */
+/** Returns whether the record belongs to the request with the given fingerprint. */
 export function isForRequest(record: IdempotencyRecordRow, fingerprint: string): boolean {
   return record.fingerprint === shortHash(fingerprint)
 }

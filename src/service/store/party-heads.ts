@@ -19,7 +19,7 @@ export const findPartyHead = finderOf('partyHeads', 'partyId')
 /** The columns of a party's head that contain the number of its last activity row and of its last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Returns each party's last number, with the current epoch of the sandbox clock. Omits parties that have none. */
+/** Returns each party's number in `column`, with the sandbox clock's current epoch. Omits parties whose number is 0. */
 export function lastNumbers({ db }: Transaction, partyIds: readonly string[], column: LastNumber) {
   return db
     .selectFrom('partyHeads')

@@ -65,8 +65,8 @@ export function listReceivedRequests(
 }
 
 /**
- * Writes events about a new or changed request for both parties. If the request had no payer's party before, the payer
- * also gets an `incoming` event.
+ * Writes events about a new or changed request for both parties. If the request is new, or its payer had no party
+ * before, the payer also gets an `incoming` event.
  */
 function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after

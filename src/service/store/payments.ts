@@ -183,8 +183,8 @@ export interface Claims {
 }
 
 /**
- * Returns the total amount in cents and the number of payments to these email addresses or phone numbers that have not
- * been claimed yet.
+ * Returns the number and the total amount in cents of the payments to these email addresses or phone numbers. Counts
+ * only payments that have not been claimed yet.
  */
 export async function claimsFor(tx: Transaction, claimants: readonly string[]): Promise<Claims> {
   if (claimants.length === 0) return { amount: 0, count: 0 }

@@ -26,7 +26,7 @@ export async function takeLeases(
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // A stored window that ends later than a new one would was begun with a wrong clock, so a new one replaces it.
+  // If a stored window ends later than a window that begins now, it was begun with a wrong clock, so it is replaced.
   const isCurrent = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const windows = await tx.db
     .insertInto('rateLimits')

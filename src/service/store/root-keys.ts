@@ -18,11 +18,11 @@ export interface RootKeys {
   sign(text: string): string
   /** Signs a text with the key that has the given id. */
   signBy(id: number, text: string): string
-  /** Returns each key's signature of a text, the newest key's first. Retired keys sign only lasting texts. */
+  /** Returns each key's signature of a text, the newest key's first. Retired keys sign only `lastingTexts`. */
   signatures(text: string): string[]
   /**
    * Derives a secret of 64 hexadecimal digits with the key that has the given id. A retired key can derive only the
-   * secrets of lasting texts.
+   * secrets of `lastingTexts`.
    */
   derive(id: number, text: string): string
   /** Derives the secret of a text in `lastingTexts`. This secret never changes, even if keys are added or retired. */
@@ -88,8 +88,8 @@ export async function isSignatureOf(tx: Transaction, text: string, signature: st
 }
 
 /**
- * A function that returns the signature of a text that `matches` accepts. It tries the signatures by all keys,
- * including retired keys.
+ * A function that tries the signatures of a text by all keys, including retired keys. It returns the signature that
+ * `matches` accepts; undefined if there is none.
  */
 export type FindSignature = (text: string, matches: (signature: string) => boolean) => Promise<string | undefined>
 

@@ -20,9 +20,9 @@ interface TextScope {
 }
 
 /**
- * Returns a party's entries whose stored details contain a string, ignoring case. Whether this includes the case of
- * letters outside ASCII depends on the database. If few of the searched entries match, the page has fewer entries than
- * requested, and the next page continues after the searched entries.
+ * Returns a party's entries whose stored details contain a string, ignoring case. It depends on the database whether
+ * the case of letters outside ASCII is also ignored. If few of the searched entries match, the page has fewer entries
+ * than requested, and the next page continues after the searched entries.
  */
 export async function entriesWithText(
   tx: Transaction,

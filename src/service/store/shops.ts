@@ -4,7 +4,7 @@ import type { ShopDefinition } from '../../worlds/shops.ts'
 import type { Transaction } from './engine/store.ts'
 import { findWorld } from './world.ts'
 
-/** Returns the shops of the world, in the order of its list; all built-in shops if the world has no list. */
+/** Returns the shops that the world lists, in this order; all built-in shops if the world has no list of shops. */
 export async function openShops(tx: Transaction): Promise<ShopDefinition[]> {
   const shops = (await findWorld(tx))?.shops ?? null
   if (shops === null) return Object.values(ownShops)

@@ -56,7 +56,7 @@ export interface Difference {
   nowMs: number
 }
 
-/** Adds a change to an agent's totals or, if `agentId` is null, to the party's totals without an agent. */
+/** Adds a change to an agent's totals or, if `agentId` is null, to the totals of what the party spent itself. */
 export async function addSpending(tx: Transaction, spender: Spender, difference: Difference): Promise<void> {
   if (isIrrelevant(difference)) return
   await add(tx, { partyId: spender.partyId, agentId: spender.agentId ?? '', ...addition(difference) })

@@ -61,7 +61,7 @@ export class KeyWrapping {
 
   /**
    * Returns whether a stored key is encrypted with the first secret, or not encrypted if there is no secret.
-   * @throws WrongSecretError as above.
+   * @throws WrongSecretError if none of the secrets decrypts it.
    */
   async isCurrent(stored: string): Promise<boolean> {
     return (await this.#unwrap(stored)).secret === this.#secrets[0]
@@ -79,7 +79,7 @@ export class KeyWrapping {
     throw new WrongSecretError(
       this.#secrets.length === 0
         ? 'is required, because the keys in the database are encrypted; it accepts the secret that encrypted them.'
-        : 'got a secret that cannot decrypt the keys in the database; it accepts the secret that encrypted them, or NEW,OLD to change it.',
+        : 'got a secret that cannot decrypt the keys in the database; it accepts the secret that encrypted them, or NEW,OLD to replace the secret OLD with NEW.',
     )
   }
 

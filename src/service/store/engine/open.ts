@@ -64,7 +64,7 @@ export function oneLine(cause: unknown, url: string): string {
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
 }
 
-/** Returns the innermost error. The error of a refused connection, for example, contains one for each IP address. */
+/** Returns the innermost error. A refused connection, for example, causes an error that contains one per IP address. */
 function deepestCause(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors.length > 0) return deepestCause(cause.errors[0])
   if (!(cause instanceof Error)) return new Error(String(cause))

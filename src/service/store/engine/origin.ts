@@ -49,12 +49,13 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
 /** The reasons for refusing to use a database, and advice for the user. */
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
-    reason: 'it has tables of another program, and was not changed',
+    reason: 'it has tables of another program; the database was not changed',
     advice: 'Set PAYMENTS_DATABASE_URL (--database-url) to an empty database, or to one that payments-mcp created.',
   },
   newer: { reason: 'it was created by a newer payments-mcp', advice: 'Update payments-mcp.' },
   other: {
-    reason: 'it was created by another pre-release of payments-mcp, which had other tables, and was not changed',
+    reason:
+      'it was created by another pre-release of payments-mcp, which had other tables; the database was not changed',
     advice:
       'Move it away to start with an empty database, or set PAYMENTS_DATABASE_URL (--database-url) to another one.',
   },

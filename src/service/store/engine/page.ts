@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** The requested part of a list: at most `limit` rows, newest first. If `beforeId` is given, they have smaller ids. */
+/** The requested part of a list: at most `limit` rows, newest first; only ids below `beforeId` if it is set. */
 export interface PageRequest {
   limit: number
   beforeId: string | null

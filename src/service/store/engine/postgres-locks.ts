@@ -1,20 +1,21 @@
 import type { Session } from './postgres-session.ts'
 
 /**
- * The prefix of a party's line. A line is the name of a lock, and jobs with the same line run in sequence. Locks are
- * rows, since not every PostgreSQL-compatible database has advisory locks. To lock a party, its own row is locked. To
- * lock any other name, a row with this name is inserted into `locks`.
+ * The prefix of the name of a party's line. Jobs that need the same lock wait in one line, and run in sequence. The
+ * line has the same name as the lock. Locks are rows, since not every PostgreSQL-compatible database has advisory
+ * locks. To lock a party, its row in `parties` is locked. To lock any other name, a row with this name is inserted into
+ * `locks`.
  */
 const partyPrefix = 'party '
 
-/** Returns the line of a party. */
+/** Returns the name of a party's line. */
 export function lineOf(partyId: string): string {
   return partyPrefix + partyId
 }
 
 /**
- * Locks the given lines, always in the same order to prevent deadlocks. The database waits for each lock, so the
- * session's next statement runs only after all lines are locked.
+ * Takes the locks of the given lines, always in the same order to prevent deadlocks. The database waits for each lock,
+ * so the session's next statement runs only after all locks are taken.
  */
 export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
   const { parties, names } = sorted(lines)
@@ -25,7 +26,10 @@ export function lockLines(session: Session, lines: Iterable<string>, by: object)
   }
 }
 
-/** Locks those of the given parties that are free; all of them if `mustWait` is true. Returns the locked lines. */
+/**
+ * Locks the parties of the given lines; only those that are free, unless `mustWait` is true. Returns the lines of the
+ * locked parties.
+ */
 export async function lockTogether(
   session: Session,
   lines: readonly string[],

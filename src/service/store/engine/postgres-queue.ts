@@ -25,7 +25,7 @@ export interface Job {
   attempts: number
   /** How many times it was moved to another line or to a separate transaction. */
   moves: number
-  /** A lock name for each row whose StaleWriteError made it fail. It takes these locks before it tries again. */
+  /** A lock name for each row whose StaleWriteError made the job fail. The job takes these locks before it retries. */
   readonly contended: Set<string>
   /** The names that it has claimed. No other job of this process can claim them until it ends. */
   readonly claims: Set<string>

@@ -24,7 +24,10 @@ export interface Surroundings {
 
 /** The methods that work differently in a shared transaction, in one that runs alone, and in one that only reads. */
 export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
-  /** Throws if the job may not send writes before it ends. Only a rollback of the whole transaction could undo them. */
+  /**
+   * Throws if the job may not send writes before it ends. In a shared transaction, a job that fails after it has sent
+   * writes could be undone only together with the other jobs.
+   */
   mayWriteEarly(): void
 }
 

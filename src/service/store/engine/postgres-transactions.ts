@@ -11,7 +11,7 @@ interface Options {
   pool: ConnectionPool
   /** The maximum number of concurrent transactions that are shared by jobs, and of those that run a single job. */
   maxConcurrent: { shared: number; alone: number }
-  /** Returns the statements that begin a transaction. If `alone` is true, it excludes all others. */
+  /** Returns the statements that begin a transaction. If `alone` is true, the transaction excludes all others. */
   begin(alone: boolean): string
   system: System
   surroundings: Surroundings

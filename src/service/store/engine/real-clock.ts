@@ -42,9 +42,9 @@ interface LatestReading {
 
 /**
  * A process's view of real time, which never goes back. If the database is a server, all processes use its clock. For
- * SQLite, the process uses the machine's clock. The process compares either clock with the machine's monotonic clocks,
- * which nobody can set, and ignores jumps. But it accepts a jump forward if the machine slept for that long, or if the
- * clock is a database server's.
+ * SQLite, the process uses the machine's clock. The process compares the clock that it uses with the machine's
+ * monotonic clocks, which nobody can set, and ignores jumps. But it accepts a jump forward if the machine slept for
+ * that long, or if the clock is a database server's.
  */
 export class RealClock {
   /** Whether the time comes from a database server. */

@@ -38,7 +38,7 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
     await whenUnlocked(system, () => database.exec(settings))
     if (isEmpty(database)) await whenUnlocked(system, () => createTables(database, system))
     const store = new GroupCommittingStore(database, { path, system, wrapping, isResettable })
-    // `wrapKeys` has replaced the keys in the database. Emptying the log removes the old copies there too.
+    // `wrapKeys` has replaced the keys in the database. Emptying the log removes the old keys from the log too.
     if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
     return store
   } catch (error) {

@@ -3,7 +3,7 @@ import { bigint, type RowOf, table, text } from './table.ts'
 /** A short-lived token issued in exchange for a key. */
 export const accessTokens = table({
   id: text,
-  /** The exchanged key. */
+  /** The id of the key. */
   credentialId: text,
   secretHash: text,
   /** The expiry on the real clock, so that moving the sandbox clock does not make the token expire. */
