@@ -70,7 +70,7 @@ onEachDatabase('spending limits on cards', (database) => {
     const card = created(await issue(500))
     const refused = await authorize(card, 500)
     expectRefusal(refused, 'conflict')
-    expect(refused.json.errors[0].detail).toContain('$11.00 of at most $10.00 per day')
+    expect(refused.json.errors[0].detail).toContain('$11.00, above the limit of $10.00 per day')
     // The agent's limits also apply if the party's API key simulates the purchase with the agent's card.
     expectRefusal(await authorize(card, 401, {}, world.apiKey), 'conflict')
     expect(ok(await world.get(`/agent-cards/${card}`)).json.data.attributes.status).toBe('active')

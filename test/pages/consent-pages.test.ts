@@ -178,7 +178,7 @@ onEachDatabase('the consent pages', (database) => {
     const user = await site.addUser({ partyId, role: 'OWNER' })
     const visitor = await visitorAs(user)
     const { text } = await visitor.open(here())
-    expect(text).toContain('Create the agent that it acts as')
+    expect(text).toContain('Create the agent that the application acts as')
     expect(text).not.toContain('type="radio"')
     expect(await visitor.send(here(), { decision: 'allow', agentName: '' })).toMatchObject({ status: 422 })
     expect(await visitor.send(here(), { decision: 'allow', agentName: 'First' })).toMatchObject({ status: 303 })

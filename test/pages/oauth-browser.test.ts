@@ -161,8 +161,8 @@ test('a screen reader announces the facts, choices and buttons of the consent pa
         - list:
           - listitem: See wallets, balances, payments, subscriptions and the activity
           - listitem: Issue cards for single purchases, and use them
-      - group "It acts as this agent":
-        - text: It acts as this agent
+      - group "The application acts as this agent":
+        - text: The application acts as this agent
         - radio "Another agent" [checked]
         - text: Another agent
         - paragraph: It has no limits of its own. Its wallet has $1,000.00.

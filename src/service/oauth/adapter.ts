@@ -130,8 +130,8 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * The prefix of references. A reference is a record's hashed id, and stands for an unknown id. It is internal: a token
- * that an application sends is never treated as one.
+ * The prefix of references. A reference contains the hash of a record's id, and stands for the id where only the hash
+ * is known. References are internal: a token that an application sends is never treated as one.
  */
 const referencePrefix = 'hashed:'
 const routesWithTokens: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']

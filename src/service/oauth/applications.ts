@@ -19,7 +19,10 @@ import { addressIn } from './adapter.ts'
  */
 export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
 
-/** The methods by which clients authenticate. Only applications that a party registered may use others than `none`. */
+/**
+ * The methods by which clients authenticate. Only applications that a party registered may use a method other than
+ * `none`.
+ */
 export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /** How far an application's clock may be off, in seconds. */

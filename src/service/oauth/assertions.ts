@@ -168,7 +168,8 @@ async function accept(
   { jti, exp, scope: allowed, all }: Claims,
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
-  // An update of the issuer revokes its grants under the same lock, so no grant is created under old rules afterwards.
+  // An update of the issuer revokes its grants under the same lock. The issuer is read again under the lock, so that no
+  // new grant follows rules that an update has replaced.
   await tx.lockParty((await trustedIssuer(tx, by)).partyId)
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }

@@ -72,7 +72,7 @@ export function createDocumentFetch(dependencies: DocumentDependencies): typeof 
   }
 }
 
-/** Returns the error of a document read that caused the given error; undefined if the cause is different. */
+/** Returns the cause of an error if the cause is that a metadata document could not be read; otherwise undefined. */
 export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof UnreachableDocumentError ? cause : undefined

@@ -9,8 +9,8 @@ const bounds = {
   /** The limit on fetches of clients' metadata documents. */
   mayFetch: { each: 60, all: 1200, seconds: 60 },
   /**
-   * The limit on entered device codes. Because there are 20^8 possible codes, it makes guessing hopeless (RFC 8628
-   * section 5.1).
+   * The limit on entered device codes. Because there are 20^8 possible codes, this limit makes guessing hopeless
+   * (RFC 8628 section 5.1).
    */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
   /** The limit on new sign-ins. Each one is stored until it ends, but for at most an hour. */
@@ -21,9 +21,9 @@ const bounds = {
 
 /** The maximum number of stored clients of each kind. Clients to which nobody consented are deleted after a day. */
 export const maxClients = 10_000
-/** The number of unused clients that are deleted at once when `maxClients` is reached. */
+/** The number of unused clients that one registration deletes when `maxClients` is reached. */
 const deletedAtOnce = 20
-/** The minimum age of the unused clients that are deleted then. It leaves a person enough time to consent. */
+/** The minimum age of the unused clients that a registration deletes. It leaves a person enough time to consent. */
 const minUnusedMs = 60 * 60 * 1000
 
 /** The rate limits for client addresses. Each function counts a request and returns whether the client may make it. */

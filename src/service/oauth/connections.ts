@@ -118,7 +118,7 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
 
 /**
  * Returns an issuer that the user's party trusts, if the user manages the party. Locks the party, so that none of the
- * issuer's assertions is accepted meanwhile.
+ * issuer's assertions is accepted until the transaction ends.
  */
 async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
   if (!managesParty(user) || !id.startsWith('tis_')) return undefined

@@ -20,9 +20,9 @@ export interface ConsentRequest {
   client: {
     id: string
     name: string
-    /** The address of the client's own page; null if it provided none. */
+    /** The URL of the client's own page; null if the client provided none. */
     uri: string | null
-    /** The application's address to which the browser returns after the decision; null for a device. */
+    /** The application's URL to which the browser returns after the decision; null for a device. */
     redirectUri: string | null
   }
   /** The requested scopes that this service defines, without those of OpenID Connect. */
@@ -151,8 +151,8 @@ async function newAgent(
 }
 
 /**
- * Stores a grant. A user has one grant for each application and agent. Connecting them again extends the grant, so
- * revoking it ends the whole connection.
+ * Stores a grant. A user has one grant for each application and agent. If the user connects the same application and
+ * agent again, the existing grant is extended, so revoking this grant ends the whole connection.
  */
 async function storeGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,

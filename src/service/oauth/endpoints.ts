@@ -172,8 +172,8 @@ async function withMembers(response: Response, members: object): Promise<Respons
 }
 
 /**
- * Serves the metadata of a protected resource (RFC 9728 section 3), which is the API or the MCP endpoint. Its
- * address in the response has the host name that the caller used.
+ * Serves the metadata of a protected resource (RFC 9728 section 3), which is the API or the MCP endpoint. In
+ * the response, the resource's URL has the host name that the caller used.
  */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')

@@ -126,7 +126,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   return card
 }
 
-/** Returns a card as `loadCard` does, and the records that decide on a purchase. @throws the errors of `loadCard`. */
+/** Returns a card as `loadCard` does, with the records needed to charge the card. @throws the errors of `loadCard`. */
 export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
   const { tx, actor, operation, partyId } = context
   const needed = neededOnWallets(actor, operation, partyId)

@@ -106,8 +106,8 @@ async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise
 }
 
 /**
- * Returns the client and the subject of an application's tokens. They are the same, because the tokens have no user
- * (RFC 9068 section 2.2).
+ * Returns the client id and the subject of an application's tokens. Both are the same id, because the tokens have no
+ * user (RFC 9068 section 2.2).
  */
 const clientAndSubject = (clientId: string) => ({ clientId, userId: clientId })
 

@@ -165,8 +165,8 @@ async function requireReceived({ tx, actor, operation, partyId }: Context, reque
 }
 
 /**
- * Returns the payer whose requests the caller may list. The payer is the party, or only the calling agent if that agent
- * may not read its party's default wallet.
+ * Returns the payer for a list of received requests: the party, or only the calling agent if that agent may not read
+ * its party's default wallet.
  */
 async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor

@@ -24,7 +24,7 @@ export const transactionHandlers = {
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
-    // The party paid by card or from a bank account, not from a wallet. An agent then needs the permission on the
+    // Without a wallet, the party paid by card or from a bank account. An agent then needs the permission on the
     // party's default wallet.
     if (walletId === null) await requireDefaultWalletPermission(tx, actor, operation, partyId)
     else await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })

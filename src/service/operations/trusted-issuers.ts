@@ -69,8 +69,8 @@ export const trustedIssuerHandlers = {
 
   updateTrustedIssuer: async ({ trustedIssuerId, jwksUri, agents, scopes }, context) => {
     const { tx, actor, partyId, nowMs } = context
-    // Anyone who can sign with a key published at the new URL, or has a token that matches the new rules, can act as
-    // the agents.
+    // Anyone who can sign with a key published at the new URL, or has an assertion that matches the new rules, can act
+    // as the agents.
     requireCanGrant(actor, grantedScopes.agentKey())
     if (jwksUri !== undefined) requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)

@@ -33,7 +33,7 @@ export async function withBankAccount(
   if (account === undefined) {
     const pointer = kind === 'payment' ? 'paymentSource/externalAccountId' : 'externalAccountId'
     fail('not_found', {
-      detail: `There is no bank account ${externalAccountId}. list_external_accounts lists the linked ones.`,
+      detail: `There is no bank account ${externalAccountId}. list_external_accounts lists the linked accounts.`,
       source: { pointer: `/data/attributes/${pointer}` },
     })
   }

@@ -59,7 +59,7 @@ export async function purchaseRefusal(
   if (reasons.length === 0) return undefined
   const excesses = reasons.map(
     ({ limitType, limitAmount, actualAmount }) =>
-      `${money(actualAmount)} of at most ${money(limitAmount)} ${limitWords[limitType]}`,
+      `${money(actualAmount)}, above the limit of ${money(limitAmount)} ${limitWords[limitType]}`,
   )
   return new Failure('conflict', {
     detail: `The purchase would exceed the agent's limits, so nothing was authorized: the agent would spend ${excesses.join(', and ')}. Authorize less, wait until a daily or monthly limit resets, or ask the person who set the limits.`,

@@ -36,7 +36,7 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
 
 /**
  * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. A payment that could not
- * be made now is refused first, so that nobody is asked to approve it.
+ * be made now is refused instead of put in review, so that nobody is asked to approve it.
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context

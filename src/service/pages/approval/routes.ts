@@ -22,7 +22,7 @@ interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews
 }
 
-/** The size limit of a form, in bytes. It fits the longest reason: a form needs at most nine bytes for a character. */
+/** The size limit of a form, in bytes. The longest reason fits: a form encodes a character in at most nine bytes. */
 const maxBytes = 8 * 1024
 
 /**

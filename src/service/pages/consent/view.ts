@@ -82,13 +82,13 @@ function agentChoice(state: ConsentPage): Html {
   // If there are no agents yet, there is no choice to offer.
   if (words.agents.length === 0) {
     return html`<fieldset ${described}>
-<legend>Create the agent that it acts as</legend>
+<legend>Create the agent that the application acts as</legend>
 <input type="hidden" name="agent" value="${newAgent}">
 ${newAgentFields(state)}
 </fieldset>`
   }
   return html`<fieldset ${described}>
-<legend>It acts as this agent</legend>
+<legend>The application acts as this agent</legend>
 <div class="list">
 ${words.agents.map((agent, index) => agentOption(agent, { index, entry, problem }))}
 ${words.mayCreate ? newOption(state) : ''}

@@ -15,8 +15,8 @@ const heartbeatMs = 15_000
 /** The time that a browser waits before it reconnects. */
 const retryMs = 1000
 /**
- * The shortest interval between two updates: `minPaceMs`, or `pacePerPageMs` for each open page if that is longer. This
- * limits the total cost of updates.
+ * The shortest interval between two updates is `minPaceMs`, or `pacePerPageMs` times the number of open pages if that
+ * is longer. This limits the total cost of updates.
  */
 const minPaceMs = 500
 const pacePerPageMs = 15

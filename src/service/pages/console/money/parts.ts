@@ -87,8 +87,8 @@ export async function waitingOf(
 }
 
 /**
- * Redraws the parts of the money page after a change. Each session has different forms, so of the part with the pending
- * decisions, only the version is sent. If the version is new, each page requests that part itself.
+ * Redraws the parts of the money page after a change. The part with the pending decisions has forms that differ for
+ * each session, so only its version is sent. If the version is new, each page requests this part itself.
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)
