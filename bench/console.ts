@@ -14,7 +14,7 @@ const callsPerRun = [...Array<number>(950).fill(100), 5_000]
 /** The number of days over which the runs are spread. The service deletes runs after 30 days. */
 const daysOfRuns = 29
 const [minuteMs, dayMs] = [60_000, 86_400_000]
-/** How many postings and events a party with 100,000 calls has. To show a record, the console searches both tables. */
+/** The typical number of ledger postings, and of events, for 100,000 calls. The console searches both for a record. */
 const [postings, events] = [25_000, 50_000]
 const [roundsBefore, rounds] = [30, 40]
 const goal = { atMost: 200 }
@@ -115,11 +115,11 @@ async function fill(url: string): Promise<Record<string, string>> {
     'the chart of one day': `/console?from=${second(lastMs - 3 * dayMs)}&until=${second(lastMs - 2 * dayMs)}`,
     'the chart of one agent': `/console?agent=${agentId}`,
     'a run of 5,000 calls': longRun,
-    'a run of 5,000 calls, with a filter that matches none': `${longRun}?agent=agt_none`,
-    'Find, given a support id': `/console/find?id=req_${(count - 2_500).toString(16).padStart(20, '0')}`,
-    "Find, given a card's id": `/console/find?id=${cardId}`,
-    'Find, given a common word': '/console/find?id=Books',
-    'Find, given words that no record contains': '/console/find?id=Nothing+like+it',
+    'a run of 5,000 calls, with a filter that matches no call': `${longRun}?agent=agt_none`,
+    'finding a support id': `/console/find?id=req_${(count - 2_500).toString(16).padStart(20, '0')}`,
+    "finding a card's id": `/console/find?id=${cardId}`,
+    'finding a common word': '/console/find?id=Books',
+    'finding words that no record contains': '/console/find?id=Nothing+like+it',
   }
 }
 

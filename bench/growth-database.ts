@@ -14,8 +14,8 @@ const clonedTables = [
 ]
 
 /**
- * The party whose history is cloned, and the start of this history. Clones that belong to this party have no copies of
- * the records in `sharedIds`, which are older than the history, but refer to the originals.
+ * The party whose history is cloned, and the start of this history. The records in `sharedIds` are older than the
+ * history. Clones that belong to this party refer to these records and do not copy them.
  */
 type Original = { partyId: string; sharedIds: readonly string[]; startedAtMs: number }
 
@@ -29,8 +29,8 @@ const sequencesPerClone = 10_000
 
 /**
  * Creates a database with about `rows` rows. Clones the history of one party with new ids and earlier timestamps. The
- * odd-numbered clones belong to the same party (`busy`), each of the others to a new party. The activity chains of the
- * clones are not valid, because their hashes are copied unchanged.
+ * odd-numbered clones belong to the original party (`busy`), each of the others to a new party. The activity chains of
+ * the clones are not valid, because the hashes in them are copied unchanged.
  */
 export async function growDatabase(url: string, rows: number): Promise<void> {
   const sandbox = await openSandbox(url)

@@ -47,7 +47,7 @@ async function createRecords({ url, fetch, keys }: Awaited<ReturnType<typeof cre
   await client.operations.simulateCardAuthorization({ cardId: data.id, ...purchase })
 }
 
-/** Compares the average trial of a scripted agent with creating a sandbox and sending it one request. */
+/** Compares the average time of a scripted agent's trial with the time to create a sandbox and send it one request. */
 export async function measureRehearsals(): Promise<Row[]> {
   const scenarios = await loadScenarios()
   let number = 0

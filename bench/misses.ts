@@ -4,7 +4,7 @@ import type { Row } from './table.ts'
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [
     /^CPU of callTool in process, get_agent_card/,
-    'A read takes so little time that the extra work of a tool call matters: describing the result in words for the model (a tenth of the call) and validating the result.',
+    'A read takes so little time that the extra work of a tool call matters: describing the result in words for the model (a tenth of the time) and validating the result.',
   ],
   [
     /^CPU of callTool in process, .*repeat detection/,

@@ -61,7 +61,7 @@ async function measureParties(oursUrl: string, bareUrl: string): Promise<Row[]> 
   }
 }
 
-/** Buyers with their unused cards. A buyer of the service is its key; a buyer of the baseline is a `Caller`. */
+/** Buyers with their unused cards. `who` is the buyer's key for the service, or its `Caller` for the baseline. */
 type Buyers<Who> = { who: Who; cards: string[] }[]
 
 const maxParties = Math.max(...loads.map(({ parties }) => parties))
@@ -128,7 +128,7 @@ function withPlaceholders(sql: string): string {
 const quietCalls = 60
 const hotInFlight = 64
 
-/** Compares the slowest calls of a quiet party: while a hot party has 64 calls in flight, and while it has none. */
+/** Compares the slowest calls of a quiet party with and without another, hot party that has 64 calls in flight. */
 async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]> {
   const rows: Row[] = []
   for (const [dialect, url] of Object.entries({ PostgreSQL: postgres, SQLite: sqlite })) {
@@ -148,7 +148,7 @@ async function measureQuietParty({ postgres, sqlite }: Databases): Promise<Row[]
       () => measureP99(sandbox, quiet?.key),
     ])
     await sandbox.close()
-    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against without one`
+    const measurement = `p99 of a quiet party's authorizations beside a hot party, ${dialect}, against those without a hot party`
     rows.push(compare({ measurement, unit: 'ms', ours: together, other: alone, goal: { atMost: 3 } }))
   }
   return rows

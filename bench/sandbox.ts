@@ -21,7 +21,7 @@ export const serverSettings = {
   PAYMENTS_SANDBOX_AGENT_KEY: secret,
 }
 
-/** The number of idempotency keys so far. Together with the start time of the bench, it makes each key unique. */
+/** The number of idempotency keys created so far. With the start time of the bench, it makes each key unique. */
 let keyCount = 0
 
 /**

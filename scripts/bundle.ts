@@ -42,9 +42,9 @@ const stdioFile = join(root, 'src/commands/stdio.ts')
 const earlierFiles = [join(root, 'src/cli.ts'), join(root, 'src/commands/start-memory.ts')]
 
 /**
- * Puts all code that the stdio server needs to start into one file, which loads faster than about twenty. esbuild puts
- * modules into one file if the same dynamic imports reach them. So the plugin adds an import of `stdio.ts` to every
- * dynamically imported file: then all of them reach the code that `stdio.ts` needs.
+ * Puts all code that the stdio server needs to start into one file, which loads faster than about twenty small
+ * files. esbuild puts modules into one file if the same dynamic imports reach them. So the plugin adds an import of
+ * `stdio.ts` to every dynamically imported file: then all of them reach the code that `stdio.ts` needs.
  */
 const startInOneFile: Plugin = {
   name: 'the start in one file',

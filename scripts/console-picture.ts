@@ -1,6 +1,6 @@
 /**
  * Takes the screenshot of the console at the top of the README. For this, an agent buys at two merchants over MCP in a
- * new sandbox. After changing how the console looks, take a new one with `npm run picture`.
+ * new sandbox. After changing how the console looks, take a new screenshot with `npm run picture`.
  */
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'

@@ -19,7 +19,7 @@ class Buyer:
         return self._post(charge, f"{order_id} payment", {**order, "amount": price})["attributes"]
 
     def _post(self, path, idempotency_key, attributes):
-        """Sends a request, and retries it with the same key if no answer comes, so that nothing is done twice."""
+        """Sends a request. If no answer comes, retries with the same idempotency key, so that nothing is done twice."""
         headers = {
             "Authorization": f"Bearer {self.key}",
             "Content-Type": "application/json",

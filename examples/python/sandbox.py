@@ -22,7 +22,7 @@ class Sandbox:
         self.keys = ready["keys"]
 
     def call(self, method, path, attributes=None):
-        """Calls the API with the API key of the sandbox's first party, which may also control the sandbox."""
+        """Calls the API with the API key of the sandbox's first party. This key may also control the sandbox."""
         headers = {"Authorization": f"Bearer {self.keys['api']}", "Content-Type": "application/json"}
         body = None if attributes is None else json.dumps({"data": {"attributes": attributes}}).encode()
         with urlopen(Request(self.url + path, body, headers, method=method)) as response:

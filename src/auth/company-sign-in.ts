@@ -4,7 +4,7 @@ import { maskSecrets } from '../core/masking.ts'
 import { findTokenEndpoint } from './authorization-server.ts'
 import type { Fetch } from './resource-metadata.ts'
 
-/** A company's identity provider, this machine's client there, and the person who signed in there. */
+/** A company's identity provider, and the credentials that this machine and a person have for it. */
 export interface Company {
   /** The issuer of the identity provider. */
   idp: string

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { Failure } from '../core/errors.ts'
 import { newSecret, type System } from '../core/system.ts'
 
-/** The longest time that work under a lock may take. An older claim was left behind by a process that died. */
+/** The longest time that work under a lock may take. If a process claimed the lock longer ago, it has died. */
 const maxWorkMs = 60_000
 const longestWaitMs = 45_000
 

@@ -101,8 +101,8 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
 const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
- * Returns whether the answer proves the outcome of an earlier request with the same key. If so, the service either
- * replayed the answer to the earlier request, or carried out or refused this request only now.
+ * Returns whether the answer proves the outcome of an earlier request with the same key. It does if the service
+ * replayed the answer to the earlier request, or if it carried out or refused this request as the key's first one.
  */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isTransient(answer)) return false

@@ -30,8 +30,8 @@ const maxPages = 1_000
 const maxSeenIds = 10_000
 
 /**
- * Yields each event that the credential may read exactly once, in order, until the signal aborts. No event is lost in
- * an outage: reading continues after the last event that was yielded.
+ * Yields all events that the credential may read, each exactly once and in order, until the signal aborts. No event is
+ * lost in an outage: reading continues after the last event that was yielded.
  * @throws ApiError if the event id is unknown or the credential is refused; Failure if too many events are new
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {

@@ -23,8 +23,8 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
 
 /**
  * Merges a new entry into the old one, so that a person's additions stay, such as variables and the tools that the host
- * may use without asking. If only one of the entries has a command, additions may be wrong for the new one and are
- * dropped.
+ * may use without asking. If only one of the entries has a command, the additions may be wrong for the new entry, so
+ * they are dropped.
  */
 export function mergedEntry(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
@@ -112,7 +112,7 @@ function editToml(text: string, expected: Table, block: string | undefined): str
   return patchToml(text, expected)
 }
 
-/** Returns whether a file's text has the expected content. Clones are compared: TOML's objects have no prototype. */
+/** Returns whether a file's text has the expected content. Compares clones: TOML's parsed objects have no prototype. */
 function hasContent(format: HostSetup['format'], text: string, expected: Table): boolean {
   try {
     return isDeepStrictEqual(structuredClone(parseContent(format, text)), structuredClone(expected))

@@ -99,7 +99,7 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-/** Refuses a database of the other environment. A start records the environment of a new one. @throws ConfigError */
+/** Refuses a database of another environment. `isStart`: records the environment in a new one. @throws ConfigError */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
   const held = await (isStart ? assignEnvironment(store, environment) : store.read(findEnvironment))
   if (held === undefined || held === environment) return
@@ -112,7 +112,7 @@ function otherEnvironmentMessage(databaseUrl: string, held: Environment, environ
   return `PAYMENTS_DATABASE_URL (--database-url) ${got}; use another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
 }
 
-/** Creates the error for a database that another attempt could not open either. */
+/** Creates the error for a database that stays unusable however often a process tries to open it. */
 function wrongDatabaseError(message: string): ConfigError {
   return new ConfigError(message, { cause: new WrongDatabaseError(message) })
 }

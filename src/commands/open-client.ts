@@ -59,7 +59,7 @@ export function openEmbeddedClient(
     try {
       return await opening
     } catch (error) {
-      // The next call tries again: a database that was locked may be free by then.
+      // Lets the next call try again, because a locked database may be free when that call is made.
       opening = undefined
       throw error
     }

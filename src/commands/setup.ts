@@ -104,7 +104,9 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   else say(`${path} will get this entry under ${host.servers}; the rest of the file stays:`)
   say(`\n${shownEntry(after)}\n`)
   if (!isAgreed && !canAsk()) {
-    say('Nothing was written, because only a person at a terminal can confirm it. To write without asking, use --yes.')
+    say(
+      'Nothing was written, because only a person at a terminal can confirm the change. To write without asking, use --yes.',
+    )
     return false
   }
   if (!isAgreed && !/^y(es)?$/i.test((await ask('Write it? [y/N] ')).trim())) {
