@@ -64,7 +64,7 @@ describe.each(['auto', 'legacy'] as const)('the bridge for a stdio host in %s mo
     await withClient(await connectThroughBridge(mode), async (client) => {
       await sandbox.faults.set(fault)
       const call = () => client.callTool({ name: 'issue_agent_card', arguments: card })
-      await expect(call()).rejects.toThrow(/No answer came.*not known/)
+      await expect(call()).rejects.toThrow(/No usable answer came.*not known/)
       expect(await call()).toMatchObject({ structuredContent: { data: { type: 'agentCard' } } })
       const { structuredContent } = await client.callTool({ name: 'list_agent_cards', arguments: {} })
       expect(structuredContent).toMatchObject({ data: [{ attributes: { status: 'active' } }] })
@@ -84,7 +84,7 @@ test('the bridge answers every request that it received before its input ended, 
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`
   const options = { input, env: { PAYMENTS_KEY: sandbox.keys.agent }, encoding: 'utf8', timeout: 20_000 } as const
   const { stdout, status } = spawnSync(process.execPath, [cli, 'bridge', 'http://127.0.0.1:9/mcp'], options)
-  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining('No answer came') } })
+  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining('No usable answer came') } })
   expect(status).toBe(0)
 })
 
