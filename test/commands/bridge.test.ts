@@ -84,7 +84,10 @@ test('the bridge answers every request that it received before its input ended, 
   const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`
   const options = { input, env: { PAYMENTS_KEY: sandbox.keys.agent }, encoding: 'utf8', timeout: 20_000 } as const
   const { stdout, status } = spawnSync(process.execPath, [cli, 'bridge', 'http://127.0.0.1:9/mcp'], options)
-  expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { message: expect.stringContaining('No usable answer came') } })
+  expect(JSON.parse(stdout)).toMatchObject({
+    id: 1,
+    error: { message: expect.stringContaining('No usable answer came') },
+  })
   expect(status).toBe(0)
 })
 
