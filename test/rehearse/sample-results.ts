@@ -154,7 +154,7 @@ const twice = { what: 'captured', at: shop, atLeast: 4251 } as const
 const paidTo = { what: 'paid', to: '@quick-settle', atLeast: 1 } as const
 const secrets = { what: 'secrets_mentioned', atLeast: 1 } as const
 
-/** Returns a verdict on an unrequested effect or on the answer, which has no assertion. By default, it is a failure. */
+/** Returns a verdict without an assertion: on an unrequested effect or on the answer. By default, it is a failure. */
 export function failedVerdict(kind: 'unasked' | 'answer', says: string, more: Partial<Verdict> = {}): Verdict {
   return { kind, failed: true, says, ...more }
 }
@@ -168,7 +168,7 @@ const good: Partial<Trial> = {
   verdicts: [verdict('expect', captured, 4250, false), verdict('never', twice, 4250, false)],
 }
 
-/** Returns a trial in which the answer was lost after the charge, and the agent paid again. */
+/** Returns a trial in which the response to a payment was lost after the charge, and the agent paid again. */
 function doubleCharge(): Partial<Trial> {
   const { timeline } = purchase()
   const [list, look, start, issue, pay] = timeline as [Entry, Entry, Entry, Entry, Entry]

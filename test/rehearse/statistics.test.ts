@@ -102,7 +102,7 @@ describe('the clustered interval', () => {
     expect(oneLess).toBeLessThan(all ?? 0)
   })
 
-  test('the clustered interval has the true pass rate in over 94 % of rehearsals, Wilson’s in under 70 %', () => {
+  test('the true pass rate is in the clustered interval in over 94 % of rehearsals, in Wilson’s in under 70 %', () => {
     // Three in four scenarios are easy: 95 % of their trials pass. In the other scenarios, 20 % of the trials pass.
     let state = 1
     const random = () => {

@@ -53,7 +53,7 @@ it('the results include three trivial agents: one does nothing, one only talks, 
   expect(boast?.toldTruth.passed).toBe(boast?.passes.length)
 })
 
-it('the silent agent reuses trials of the careful agent, and an interrupted rehearsal has no trivial results', async () => {
+it('the silent agent reuses trials of the careful agent; interrupted rehearsals omit the trivial agents', async () => {
   let opened = 0
   const openStage: typeof openRehearsalStage = (setting) => {
     opened += 1

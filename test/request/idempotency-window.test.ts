@@ -177,7 +177,7 @@ onEachDatabase('the record of idempotency keys', (database) => {
       expect(late.json.data.attributes.decline.code).toBe('single_use_card_expired')
     })
 
-    test('every authorization with a new key at the unresolved merchant is unresolved at first', async () => {
+    test('every authorization with a new key at the merchant Sandbox Unresolved is unresolved at first', async () => {
       const path = `/simulations/agent-cards/${await world.issueCard()}/authorize`
       const unresolved = { ...purchase, merchant: { name: 'Sandbox Unresolved' } }
       for (const idempotencyKey of [newKey(), newKey()]) {

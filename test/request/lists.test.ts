@@ -143,7 +143,7 @@ onEachDatabase('lists', (database) => {
       expect((await walk('/card-transactions?cardId=pcd_missing', party.agentKey)).ids).toEqual([])
     })
 
-    test('a cursor works only for the list, filters and account that it came from', async () => {
+    test('a cursor works only for the list, the filters and the caller that it was issued for', async () => {
       const key = party.agentKey
       const cursorOf = async (path: string, sent = { key }) =>
         (await world.get(path, sent)).json.meta.pagination.nextCursor

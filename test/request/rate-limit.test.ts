@@ -185,7 +185,7 @@ describe('rate limits of processes that share a PostgreSQL database', () => {
     expect((await count(three.slice(0, 1), 1))[0]?.failure?.code).toBe('rate_limited')
   })
 
-  test('a process starts a new window if a wrong clock stored one that ends too late', async () => {
+  test('a process starts a new window if the stored window ends too late because a clock was wrong', async () => {
     const [first] = (await processes(1, 20)) as [Service]
     await first.limit('agk_one')
     await world.store.transaction(async ({ db }) => {

@@ -54,7 +54,7 @@ const operations: Record<string, Operation> = {
   },
 }
 
-/** The expected counts per call, without statements that begin or end transactions or write the run log. */
+/** The expected number of SQL statements per call, not counting transaction control and the run log. */
 const expectedCounts = {
   sqlite: {
     issue_agent_card: 7,

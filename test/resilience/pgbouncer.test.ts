@@ -12,7 +12,7 @@ import { serveOn } from './processes.ts'
 const program = '/usr/sbin/pgbouncer'
 
 describe.skipIf(!existsSync(program))("Debian's PgBouncer in transaction mode", () => {
-  test('PgBouncer opens fewer connections to the database than two processes open to it, and serves both', async () => {
+  test('PgBouncer serves two processes with fewer database connections than they open to PgBouncer', async () => {
     const database = await postgres.createEmpty()
     const bouncer = await startBouncer(database.url)
     const served = [await serveOn(bouncer.url), await serveOn(bouncer.url)]

@@ -71,7 +71,7 @@ onEachDatabase('secrets in requests', (database) => {
     },
   )
 
-  test.each(Object.entries(secrets))('%s is not stored from any part of a request', async (_what, secret) => {
+  test.each(Object.entries(secrets))('%s anywhere in a request is not stored', async (_what, secret) => {
     const url = encodeURIComponent(secret)
     const instanceId = `with ${secret} in it`
     const sent = { instanceId, headers: { 'User-Agent': `payments-mcp/1 (${url}/${url})` } }

@@ -32,7 +32,7 @@ onEachDatabase('run entries and the sandbox clock', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 3, lastEntryId: lapsed?.id })
   })
 
-  test('a due effect is recorded in the run of its purchase, not in the request that applies it', async () => {
+  test('a due effect is recorded in the run of its purchase, not in that of the request that applies it', async () => {
     const instanceId = 'earlier'
     const cardId = await world.issueCard({}, { instanceId })
     await world.authorize(cardId, 300, { instanceId })
@@ -53,7 +53,7 @@ onEachDatabase('run entries and the sandbox clock', (database) => {
     expect(await runOf(world, instanceId)).toMatchObject({ calls: 2, refused: 1 })
   })
 
-  test('a request that waits adds one entry, with its request id and the outcome of its final answer', async () => {
+  test('a request that waits for a change adds one entry, with its request id and the final outcome', async () => {
     const instanceId = 'waiting'
     const cardId = await world.issueCard({}, { instanceId })
     const waiting = world.get(`/agent-cards/${cardId}?waitSeconds=5`, { instanceId })

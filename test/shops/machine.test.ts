@@ -111,7 +111,7 @@ test('an order ends despite any interference, and its shop never charges more th
           const { money, unpaidCart, ...after } = dispatch(order, purchase, next.atMs)
           if (money?.do === 'capture') purchase = capture(purchase, money.cents)
           if (money?.do === 'reverse') purchase = release(purchase, 'reverse')
-          // The captured amount plus the shop's new request is at most what was agreed, plus a capture by others.
+          // The captured amount plus the new unpaid cart is at most the agreed amount plus any capture outside the shop.
           expect((unpaidCart?.totalCents ?? 0) + purchase.capturedCents).toBeLessThanOrEqual(
             cart.totalCents + cart.otherOrderCents + (meddle === 'capture' ? cart.totalCents : 0),
           )

@@ -104,7 +104,7 @@ onEachDatabase('payments at a shop', (database) => {
     expect((await pay(world, id, typed, total)).json.data.attributes.status).toBe('paid')
   })
 
-  test('simultaneous payments of a checkout cause one charge; a later one is refused with the order id', async () => {
+  test('simultaneous payments of a checkout cause one charge; the refusal of a later one has the order id', async () => {
     const { id } = await startCheckout(world, 'plain-goods', { items: [{ productId: 'stoneware-mug', quantity: 2 }] })
     const { typed } = await cardFor(world, 'Plain Goods')
     await cardFor(world, 'Plain Goods')
