@@ -181,7 +181,7 @@ onEachDatabase('signing in', (database) => {
         .status,
     ).toBe(429)
     const cookie = browserOf(again)
-    // The cookie alone signs nobody in, and ten wrong passwords block the browser that sends it too.
+    // The cookie alone signs nobody in, and ten wrong passwords also block the browser that sends it.
     expect((await world.service.fetch(new Request(`${address}/connections`, { headers: { cookie } }))).status).toBe(303)
     await wrong({ ...sameOriginHeaders, cookie })
     expect(
@@ -191,7 +191,7 @@ onEachDatabase('signing in', (database) => {
     expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
   })
 
-  test('a browser is known only for the last user who signed in there, until the password changes', async () => {
+  test('a browser is known only for the user who last signed in with it, until that user’s password changes', async () => {
     const other = 'member@example.com'
     await setPassword(await addUser(other))
     const from = '192.0.2.1'
@@ -209,7 +209,7 @@ onEachDatabase('signing in', (database) => {
       return (await Promise.all(answers)).map(({ status }) => status)
     }
     expect(await statuses()).toEqual([429, 401])
-    // When the other user signs in in the owner's browser, it is no longer known for the owner.
+    // After the other user signs in with the owner's browser, that browser is no longer known for the owner.
     const headers = { ...sameOriginHeaders, cookie: String(cookies[1]) }
     expect((await send('/sign-in', { email: other, password }, { from, headers })).status).toBe(303)
     expect(await statuses()).toEqual([429, 429])
@@ -286,7 +286,7 @@ describe('signing in', () => {
     expect((await send('/sign-in', { email, password })).status).toBe(303)
   })
 
-  test('a generated password has a cheap hash, but checking it takes as long as for any other', async () => {
+  test('a generated password has a cheap hash, but checking it takes as long as checking any other password', async () => {
     await world.store.transaction(({ db }) => db.deleteFrom('passwords').execute())
     const password = String((await world.service.seedPassword(undefined)).password)
     const [row] = await world.store.transaction(({ db }) => db.selectFrom('passwords').select('hash').execute())
@@ -314,7 +314,7 @@ describe('signing in', () => {
     }
     expect(await wrong(31, '192.0.2.1')).toEqual([...Array(30).fill(401), 429])
     for (let client = 2; client < 10; client++) await wrong(30, `192.0.2.${client}`)
-    // After these, 299 of the 300 tries are used, including the first sign-in of this test.
+    // Now 299 of the 300 tries are used, including the first sign-in of this test.
     await wrong(28, '192.0.2.10')
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.11' })).status).toBe(303)
     expect((await send('/sign-in', { email, password }, { from: '192.0.2.12' })).status).toBe(429)

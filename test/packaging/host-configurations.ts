@@ -29,7 +29,7 @@ export function configurations(document: string): Configuration[] {
   })
 }
 
-/** Returns the commands in that section that begin with the given words. Each command is an array of its words. */
+/** Returns the commands of the section "In an AI host" that begin with the given words. Each is an array of words. */
 export function commandsOf(document: string, ...firstWords: string[]): string[][] {
   return blocks(document)
     .filter(({ language }) => language === 'sh')

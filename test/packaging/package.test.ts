@@ -83,7 +83,7 @@ test('a plain install does not contain the AI SDK, which only rehearse --model n
 })
 
 describe('the instructions in docs/hosts.md', () => {
-  test('docs/hosts.md configures seven hosts over stdio, six over HTTP, ChatGPT and the Inspector', () => {
+  test('docs/hosts.md configures seven hosts over stdio and six over HTTP, and also covers ChatGPT and the Inspector', () => {
     const hostsWith = (kind: string) => [
       ...new Set(configured.filter(({ server }) => server.kind === kind).map(({ host }) => host)),
     ]

@@ -61,7 +61,7 @@ test.each([
   expect(Entry.safeParse({ ...entry, ...change }).success).toBe(false)
 })
 
-test('server.json and package.json agree on the names and the version, and a command has the same name as the package', () => {
+test('server.json and package.json have the same names and version, and the package has a command of its own name', () => {
   expect(entry).toMatchObject({ name: packageJson.mcpName, version: packageJson.version })
   expect(entry.packages).toMatchObject([{ identifier: packageJson.name, version: packageJson.version }])
   expect(Object.keys(packageJson.bin)).toContain(packageJson.name)

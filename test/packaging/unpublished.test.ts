@@ -34,8 +34,8 @@ const files = [
 ]
 
 /**
- * The only allowed mention: server.json, the entry for the MCP registry, refers to the package on npm. The entry is
- * submitted only once the package is published.
+ * The only allowed mention: server.json, the entry for the MCP registry, refers to the package on npm. The entry will
+ * be submitted after the package is published.
  */
 const expected = { 'server.json': ['an entry for a registry'] }
 

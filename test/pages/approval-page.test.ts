@@ -58,7 +58,7 @@ onEachDatabase('the approval page', (database) => {
   beforeAll(() => setUp(database))
   afterAll(() => site.world.drop())
 
-  test('the approval page shows the requester and why approval is needed, and approves as the user', async () => {
+  test('the approval page shows the requester and why approval is needed; the activity lists the approval as the user’s act', async () => {
     const { id, paymentId, path } = await requestPayment(1000, { description: 'Paper & pens' })
     const visitor = await site.visitor()
     const signIn = `/sign-in?next=${encodeURIComponent(path)}`
@@ -152,7 +152,7 @@ onEachDatabase('the approval page', (database) => {
     expect(await visitor.send(path, { decision: 'approve' })).toMatchObject({ status: 303, location: path })
     expect(await approval(id)).toMatchObject({ status: 'approved' })
     expect((await visitor.open(path)).text).not.toContain('You can approve until')
-    // The next large approval needs a new code once the check is more than ten minutes old.
+    // The code counts for ten minutes. After that, the next large approval needs a new code.
     const next = await requestPayment(50_001)
     expect((await visitor.open(next.path)).text).toContain('You can approve until')
     ok(await site.world.post('/simulations/clock/advance', { seconds: 601 }))

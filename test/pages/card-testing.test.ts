@@ -76,7 +76,7 @@ onEachDatabase('card testing at a checkout', (database) => {
     expect(warnings()).toEqual([])
   })
 
-  test('an IP address with 30 declines is blocked at every checkout for 15 minutes; others can still pay', async () => {
+  test('an IP address with 30 declines is blocked at every checkout for 15 minutes; other addresses can still pay', async () => {
     for (let checkout = 0; checkout < 6; checkout++) {
       const { clientSecret } = await subscribe()
       for (let count = 0; count < 5; count++) await pay(clientSecret, declined)

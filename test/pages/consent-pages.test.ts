@@ -267,7 +267,7 @@ describe('the self-description of an application', () => {
     ])
   })
 
-  test('the page’s policy allows its redirect address, and the page stays connected to the window that opened it', async () => {
+  test('the page’s Content-Security-Policy allows the application’s redirect address, and the page stays connected to the window that opened it', async () => {
     const { headers } = await pageFor({ redirectUri: 'http://127.0.0.1:51234/callback' })
     expect(headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:51234;")
     expect(headers.get('cross-origin-opener-policy')).toBeNull()
@@ -319,7 +319,7 @@ describe('the self-description of an application', () => {
       'Without approval, it can spend up to $5.00 per transaction, $20.00 per day (UTC). The whole account can spend up to $5,000.00 per month (UTC). Its wallet has $2,500.00.'
     const { text } = await pageFor({})
     expect(text).toContain(limitWords)
-    // A new agent has no limits yet, so this option shows only those of the account.
+    // A new agent has no limits yet, so the option “Create a new agent” shows only the limits of the account.
     expect(text).toContain('It has no limits of its own. The whole account')
   })
 })

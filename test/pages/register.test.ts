@@ -155,7 +155,7 @@ onEachDatabase('the forms that register applications and trust identity provider
     await expectNothingCreated()
   })
 
-  test('a trusted provider’s assertion gets a token with the client secret that the page showed once, until the trust is revoked on /connections', async () => {
+  test('with the client secret that the page showed once, a trusted provider’s assertion gets a token, until the trust is revoked on /connections', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
     publishedKeys = [{ ...(await exportJWK(publicKey)), kid: 'first', alg: 'ES256' }]
     await visitor.open(provider)

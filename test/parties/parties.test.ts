@@ -134,7 +134,7 @@ onEachDatabase('the caller’s own party', (database) => {
       }
       ok(await take('other_buyer'))
       expect(await handleOf(buyer, other.apiKey)).toBe('@other-buyer')
-      // The handle @acme-inc, which belongs to a party here, could also be the handle of an agent of @acme.
+      // The handle @acme-inc, which belongs to the party created here, could also be the handle of an agent of @acme.
       const dashed = await addParty(world, { party: { handle: 'acme-inc' } })
       await createAgent('buyer', dashed.apiKey)
       ok(await take('acme'))

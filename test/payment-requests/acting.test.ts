@@ -51,7 +51,7 @@ onEachDatabase('payment requests and agents', (database) => {
     expectRefusal(await requests.fulfill(id, payerWalletId, {}), 'not_found')
   })
 
-  test('paying a request also accepts partyId next to data, where the published client sends it', async () => {
+  test('the call that pays a payment request also accepts partyId next to data, because the published client sends it there', async () => {
     await connect()
     const { id } = await requestPayment()
     const attributes = { paymentSource: { type: 'wallet', walletId: await requests.walletIdOf(other.apiKey) } }
@@ -72,7 +72,7 @@ onEachDatabase('payment requests and agents', (database) => {
     expect(await requests.statusOf(id, other.apiKey)).toBe('COMPLETED')
   })
 
-  test('declining a request does not accept partyId next to data', async () => {
+  test('the call that declines a payment request does not accept partyId next to data', async () => {
     const body = JSON.stringify({ partyId: ownAgent.partyId, data: { attributes: {} } })
     const answer = await world.send('POST', '/payment-requests/prq_none/decline', { body })
     expectRefusal(answer, 'invalid_value', { status: 400, source: { pointer: '/partyId' } })

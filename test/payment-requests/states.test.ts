@@ -62,7 +62,7 @@ onEachDatabase('the status of a payment request', (database) => {
       return rows.map(({ type }) => type.replace('payment_request.', ''))
     })
 
-  test('a request above the payer’s limit is PROCESSING in review, and OPEN again if its payment is denied or canceled', async () => {
+  test('a request above the payer’s limit is PROCESSING while its payment is in review, and OPEN again if its payment is denied or canceled', async () => {
     await money.setLimits('parties', other.partyId, { perTransaction: 1000 })
     const id = await askOther()
     const review = async () => {

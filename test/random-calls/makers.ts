@@ -13,8 +13,8 @@ const stoppedSubscription: Maker = async (on, place) => {
 }
 
 /**
- * Makers that replace those of the samples. The sample's subscription is active, so it cannot be resumed. With the
- * sample's maker for a reset, resets would restore a later state than the one before the first call.
+ * Makers that replace those of the samples. The sample's subscription is active, so it cannot be resumed. The sample's
+ * maker for a reset makes the current state the one to restore, but here resets restore the one before the first call.
  */
 export const makers: Partial<Record<OperationKey, Maker>> = {
   resumeSubscription: stoppedSubscription,

@@ -18,7 +18,7 @@ import { runTrial, type TrialOptions } from '../../src/rehearse/trial.ts'
 import { ownStart } from './own-start.ts'
 
 /**
- * Returns the shell command of an agent that buys notebooks, or only lists its tools if `wish` is `tell`. `variable` is
+ * Returns the shell command of an agent that buys notebooks, or only lists its tools if `wish` is `list`. `variable` is
  * the environment variable with the path of the MCP configuration.
  */
 const shopper = (variable: string, wish = 'buy') =>

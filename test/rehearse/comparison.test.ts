@@ -48,7 +48,7 @@ describe('the p-value of a comparison', () => {
     expect(others.every(({ chance }) => chance === 1)).toBe(true)
   })
 
-  test('the p-value is the fraction of sign patterns whose difference in either direction is at least as large', () => {
+  test('the p-value is the fraction of sign patterns whose difference in either direction is at least as large as the observed one', () => {
     const trials = fc.integer({ min: 1, max: 4 })
     const count = trials.chain((of) => fc.record({ of: fc.constant(of), passed: fc.nat(of) }))
     const pairs = fc.array(fc.record({ before: count, now: count }), { minLength: 1, maxLength: 7 })

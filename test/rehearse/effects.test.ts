@@ -58,7 +58,7 @@ it('creating a card and freezing it are two effects, each with the agent and the
   ])
 })
 
-it('due effects are attributed to time, even if an agent advances the clock, and decisions to the person', async () => {
+it('due effects are attributed to time, even if an agent advances the clock; decisions are attributed to the person', async () => {
   const held = { agent: 'shopper', merchant: 'Elsewhere', maximumAmount: 500, issuedAt: '-6d' }
   const { world } = scenarioWith({})
   const [us, ...others] = world.parties

@@ -29,7 +29,7 @@ const asksTwice = carefulWith('asks-twice', ({ newKey, call, ask }) => ({
   },
 }))
 
-/** An agent that sends every call that has an idempotency key twice, as if the first answer had been lost. */
+/** An agent that repeats every call that has an idempotency key, as if the first answer had been lost. */
 const repeatsWithSameKey = carefulWith('repeats-with-the-same-key', ({ newKey, call, ask }) => ({
   newKey,
   ask,

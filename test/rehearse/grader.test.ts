@@ -27,7 +27,7 @@ const echo = replyScript(
 )
 
 describe('a grader', () => {
-  it('a grader gets the task, answer, effects and claims, and the table shows how often it agrees', async () => {
+  it('a grader gets the task, answer, effects and claims, and the table shows how often it agrees with the judge', async () => {
     const results = resultsWith(paid)
     const { after, opinion } = await opinions(results, echo)
     const text = `Pay @ben 40 dollars.; ${answer}; 0; ${answer}`
@@ -36,7 +36,7 @@ describe('a grader', () => {
     expect(resultsTable(after)).toMatch(/grader agrees +1 of 1/)
   })
 
-  it('a grader that disagrees changes no verdict', async () => {
+  it('a grader that disagrees with the judge changes no verdict', async () => {
     const results = resultsWith(paid)
     const other = replyScript(
       "console.log(JSON.stringify({ claims: [{ text: 'x', founded: false }], outcome: 'not_done' }))",

@@ -159,7 +159,7 @@ describe('the captured amount', () => {
   const judged = (scenario: object) =>
     judge({ ...nothingAsked, ...scenario }, { ...nothingDone, ended: 'answered', state: final }).verdicts[0]?.actual
 
-  it('the captured amount is net of refunds, except in never and in scenarios that count refunds separately', () => {
+  it('the captured amount is net of refunds, except in assertions under never, and in scenarios that count refunds separately', () => {
     const captured = Assertion.parse({ what: 'captured', exactly: 2_000 })
     const refunded = Assertion.parse({ what: 'refunded', exactly: 450 })
     expect(judged({ expect: [captured] })).toBe(2_000)

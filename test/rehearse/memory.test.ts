@@ -80,7 +80,11 @@ async function findReachableParts(rehearsed: Agent): Promise<string[]> {
 test.each([
   ['in the same process', baselines.careful],
   ['over the network', { ...baselines.careful, isScripted: false }],
-])('a sandbox is freed after its trial by an agent that calls it %s', { timeout: 120_000 }, async (_, rehearsed) => {
-  // The five parts of the last trial may still be waiting for collection.
-  expect((await findReachableParts(rehearsed)).length).toBeLessThanOrEqual(5)
-})
+])(
+  'after the trial of an agent that calls its sandbox %s, the sandbox is freed',
+  { timeout: 120_000 },
+  async (_, rehearsed) => {
+    // The five parts of the last trial may still be waiting for collection.
+    expect((await findReachableParts(rehearsed)).length).toBeLessThanOrEqual(5)
+  },
+)

@@ -75,7 +75,7 @@ describe('a rehearsal', () => {
     expect(results.scenarios.map(({ scenario, trials }) => [scenario.id, trials.length])).toEqual([['first', 1]])
   })
 
-  it('a rehearsal in an invalid world fails with the mistake in the world', async () => {
+  it('a rehearsal in an invalid world fails with an error that states the mistake in the world', async () => {
     const agents = { shopper: { keys: {} } }
     const world = { parties: { us: { wallets: { main: { balance: 1 } }, agents } } }
     await expect(rehearsal({ scenarios: [scenarioWith({ world })] })).rejects.toThrow(/agent with a key/)

@@ -59,7 +59,7 @@ describe('the verdict of a report', () => {
     )
   })
 
-  test('if all trials passed, the verdict says so, and the report shows how wide the interval is', () => {
+  test('if all trials passed, the verdict says so, and the report shows the confidence interval of the pass rate', () => {
     const results = resultsOf([scenarioOf({ id: 'one' }, Array(4).fill({ verdicts: passed }))])
     expect(verdictLine(results)).toBe(
       'Passed: in all 4 trials of 1 scenario the agent did what was asked and nothing else, and told the truth.',
