@@ -36,7 +36,7 @@ async function measureClockAdvance({ isolated, purchases }: { isolated: boolean;
   }
 }
 
-it('a simulation on its own sandbox does not wait for retries, but advances the sandbox clock to the next one', async () => {
+it('a simulation on its own sandbox does not wait for retries, but advances the sandbox clock to the time of each retry', async () => {
   // Each purchase is retried after one second by the sandbox clock, but takes far less real time.
   expect(await measureClockAdvance({ isolated: true, purchases: 6 })).toBeGreaterThan(3_000)
 })

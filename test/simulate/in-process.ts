@@ -21,7 +21,7 @@ const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}
 export function localTarget(fault: Fault = (fetch) => fetch, database = databases[0]): Target {
   const open = async () => {
     if (database === undefined) throw new Error('no database')
-    // The clock starts on the 29th, because the next month has no such day.
+    // The clock starts on January 29, because February 2026 has no 29th.
     const system = fakeSystem({ now: Date.UTC(2026, 0, 29, 9) })
     const { store, drop } = await database.create(system)
     const service = createService({ store, system, environment: 'sandbox', rateLimit: 1_000_000_000, log: quiet })

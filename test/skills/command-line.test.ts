@@ -50,7 +50,7 @@ test('the YAML in the skill rehearse-an-agent-in-ci is two steps for GitHub Acti
 })
 
 test.runIf(isDeep)(
-  'with the scenario in write-a-scenario, the agent careful passes, repeats-blindly fails, and all mutants are caught',
+  'in the scenario of write-a-scenario, the agent "careful" passes, "repeats-blindly" fails, and all mutants are caught',
   async () => {
     const [yaml = ''] = blocksOf(textOf('write-a-scenario'), 'yaml')
     writeFileSync(join(folder, 'mine.yaml'), yaml)

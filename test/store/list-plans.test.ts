@@ -112,7 +112,7 @@ function scans(steps: Step[]): string[] {
 
 /**
  * Returns the steps that may sort more rows than a page has. Omits sorts of rows that are found by walking an index or
- * by ids, because these are few.
+ * by ids, because there are few such rows.
  */
 function sorts(sql: string, steps: Step[]): string[] {
   const sorting = steps.filter(({ detail }) => detail.startsWith('USE TEMP B-TREE'))

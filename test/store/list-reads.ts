@@ -67,7 +67,7 @@ export const lists = Object.values<OperationDefinition>(catalogue).filter(({ res
 
 /**
  * Returns paths of requests for a list: without filters, with each value of each filter, and with each pair of values
- * of two filters. Each path includes `callerQuery`. Returns no paths if the list does not take it.
+ * of two filters. Each path includes `callerQuery`. Returns no paths if the list does not accept that query.
  * @throws Error if `values` has no value for a filter.
  */
 export function pathsOf(list: OperationDefinition, { values }: Site, callerQuery: Record<string, string>): string[] {
@@ -88,7 +88,7 @@ export function pathsOf(list: OperationDefinition, { values }: Site, callerQuery
   })
 }
 
-/** Parameters that are not filters: they set the page or the party. */
+/** Parameters that are not filters: they select the page or the party. */
 const common = new Set(['limit', 'cursor', 'customerPartyId', 'partyId'])
 
 function valueFor(values: Record<string, string>, name: string): string {

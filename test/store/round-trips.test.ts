@@ -10,8 +10,8 @@ import { postgres } from '../support/databases.ts'
 import { sampleOf } from '../support/depth.ts'
 
 /**
- * Returns the maximum number of database round trips for a request. A read needs one round trip for the caller and the
- * time, and more for its records.
+ * Returns the maximum number of database round trips for a request. A read needs one round trip to look up the caller
+ * and the time, and more to look up its records.
  */
 const maxRoundTrips = (operation: OperationDefinition) =>
   higherLimits[operation.name] ?? (operation.effect === 'read' ? 3 : 6)

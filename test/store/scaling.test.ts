@@ -6,7 +6,7 @@ import { postgres } from '../support/databases.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 const guide = readFileSync(fileURLToPath(new URL('../../docs/scaling.md', import.meta.url)), 'utf8')
-/** Returns the SQL for operators under a heading of `docs/scaling.md`. */
+/** Returns the SQL code blocks under a heading of `docs/scaling.md`. */
 const sqlUnder = (heading: string) => {
   const section = guide.split(/^## /m).find((one) => one.startsWith(`${heading}\n`)) ?? ''
   return [...section.matchAll(/^```sql\n(.*?)^```/gms)].map(([, sql = '']) => sql)

@@ -55,7 +55,7 @@ describe.each(databases)('the schema on $name', (database) => {
     expect(columns).toEqual(declaredColumns())
   })
 
-  test('a wallet can be below zero, but at most by the amounts returned to banks', async () => {
+  test('the balance of a wallet can be below zero, but by no more than the amounts returned to banks', async () => {
     const { store } = opened
     await store.transaction((tx) => addWallet(tx))
     const set = (availableCents: number, returnedCents: number) =>

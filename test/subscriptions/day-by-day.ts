@@ -1,7 +1,7 @@
 import type { CardBehavior } from '../../src/service/rules/card-behaviors.ts'
 import { dayMs } from './merchant.ts'
 
-/** A command to one subscription. A card's behavior begins with the payment that is `ahead` payments after the next. */
+/** A command to one subscription. A `card` command applies from the payment that is `ahead` after the next payment. */
 export type Command =
   | { do: 'card'; behavior: CardBehavior; ahead: number | undefined }
   | { do: 'resume' }

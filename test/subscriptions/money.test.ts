@@ -169,7 +169,7 @@ onEachDatabase('the money of subscriptions', (database) => {
     expect(paid.length).toBeGreaterThan(100)
   })
 
-  test('a subscription that one service checks out while another cancels it ends up canceled, charged at most once', async () => {
+  test('if one service checks out a subscription while another cancels it, it ends up canceled and is charged at most once', async () => {
     const [one, other] = [await startOtherService(), await startOtherService()]
     for (let round = 0; round < 12; round++) {
       const id = await shop.create()

@@ -115,7 +115,7 @@ onEachDatabase('resuming, marking paid and completing a subscription', (database
     expect(await shop.chargedOn(id)).toEqual(['1 2026-01-15', '3 2026-03-15'])
   })
 
-  test('the next payment can be marked paid, even between its tries; paid payments and later ones cannot', async () => {
+  test('the next payment can be marked paid, even between its tries; payments already paid and payments after the next one cannot', async () => {
     const id = await createWithCard('declines')
     ok(await shop.markPaid(id, 2))
     await shop.to('2026-03-16')

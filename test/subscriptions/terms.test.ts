@@ -219,7 +219,7 @@ describe('splitting a total into payments', () => {
       return { paymentCount, totalAmount, taxAmount: Math.round(totalAmount * share) }
     })
 
-  test('no payment is under 50 cents; payments and taxes add up exactly, highest first, at most a cent apart', () => {
+  test('no payment is under 50 cents; payments and taxes add up exactly, never increase, and differ by at most a cent', () => {
     fc.assert(
       fc.property(proposal, ({ paymentCount, totalAmount, taxAmount }) => {
         const terms = freezeTerms({

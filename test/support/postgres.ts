@@ -69,7 +69,7 @@ async function describeTemplate(url: string): Promise<PostgresTemplate> {
   const { rows: tables } = await client.query<{ tablename: string }>(
     "select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'",
   )
-  // Closes connections that processes killed by a test left open, because they could still write.
+  // First closes all other connections: a process that a test killed may have left one that could still write.
   const statements = [
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
     ...tables.map(({ tablename }) => `delete from "${tablename}"`),

@@ -10,7 +10,7 @@ const operations = Object.values<OperationDefinition>(catalogue)
 const document = documentOf('sandbox')
 const sandbox = new Map(toolList(everyTool('sandbox')).map((tool) => [tool.name, tool]))
 
-test("a production tool equals the sandbox's, except that it moves real money and may reach other systems", () => {
+test('a production tool equals the sandbox tool, except that it moves real money and may reach other systems', () => {
   const production = toolList(everyTool('production'))
   for (const { name, effect } of operations.filter(({ environments }) => environments.includes('production'))) {
     const { description = '', annotations, ...same } = sandbox.get(name) ?? {}

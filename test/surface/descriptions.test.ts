@@ -41,7 +41,7 @@ function repeatsPath(description: string, path: string): boolean {
   return [...words(description)].every((word) => nameWords.has(word))
 }
 
-/** Returns the similarity of two texts, from 0 to 1: the share of all their words that occur in both. */
+/** Returns the similarity of two descriptions, from 0 to 1: the fraction of all their words that occur in both. */
 function similarity(one: string, other: string): number {
   const [left, right] = [words(one), words(other)]
   const both = [...left].filter((word) => right.has(word)).length

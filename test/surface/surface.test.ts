@@ -113,7 +113,7 @@ type Choice = Partial<ToolChoice> & Pick<ToolChoice, 'environment'>
 
 const toolNames = (choice: Choice) => toolList({ ...everyTool(choice.environment), ...choice }).map(({ name }) => name)
 
-/** Returns the texts of the tools that differ if cards are masked. */
+/** Returns the text of each tool that differs if cards are masked. */
 function maskedTools(): string[] {
   return toolList({ ...everyTool('sandbox'), cardDetails: 'masked' })
     .filter((tool) => digest(tool) !== digest(tools.get(tool.name)))

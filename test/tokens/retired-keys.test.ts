@@ -220,7 +220,7 @@ onEachDatabase('retired root keys', (database) => {
     })
     await serviceOn(busy).retireKeys()
     expect(transactions).toBeLessThan(40)
-    // The first two may be older than the new key, so the old key's signatures may still be accepted for them.
+    // The first two subscriptions may be older than the new key, so they may still accept signatures of the old key.
     for (const id of made.slice(2).filter((one) => one !== ''))
       expect(await statusOf(`/checkout/${id}/${old.sign(`checkout page ${id}`)}`)).toBe(404)
   })
@@ -250,7 +250,7 @@ onEachDatabase('retired root keys', (database) => {
 
   test('keys can be retired after an earlier attempt was killed at any step', async () => {
     const works = await makeDependents()
-    // Only the deep run on SQLite tests every step. PostgreSQL gets the same statements, so every fourth is enough.
+    // Only the deep run on SQLite tests every step; otherwise every fourth step is enough.
     const step = isDeep && database === sqlite ? 1 : 4
     for (let killedAt = 0; ; killedAt += step) {
       let stepsLeft = killedAt

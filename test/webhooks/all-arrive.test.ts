@@ -24,7 +24,7 @@ async function createWalletsConcurrently(world: World, count: number): Promise<v
     while (left > 0) {
       left -= 1
       const answer = await world.post('/wallets', { displayName: `Number ${left}` }, { key: world.apiKey })
-      // A request during a clock jump may get 503. It had no effect, so another one replaces it.
+      // A request during a clock jump may get 503, which means that it had no effect. Another request replaces it.
       if (answer.status === 503) left += 1
       else if (answer.status >= 300) throw new Error(answer.text)
     }

@@ -135,7 +135,7 @@ onEachDatabase('the world of a database', (database) => {
   const one = worldFromYaml('{ name: One, parties: { acme: { agents: { shopper: } } } }')
   const other = worldFromYaml('{ name: Other, parties: { acme: { agents: { shopper: } } } }')
 
-  it('a service cannot start with another world than its database has, and the error mentions both worlds', async () => {
+  it('a service cannot start with a world other than the one in its database, and the error mentions both worlds', async () => {
     const seeded = await start(one).seed(noSecrets)
     expect(await start(one).seed(noSecrets)).toEqual({ ...seeded, isFirst: false })
     const both = /^The database has One \([0-9a-f]{16}\), but startup was given Other \([0-9a-f]{16}\)\. Start with/

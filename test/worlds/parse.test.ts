@@ -285,7 +285,7 @@ parties:
         expect(lines.length).toBeLessThanOrEqual(21)
         for (const line of lines) {
           expect(line).toMatch(/^(w\.yaml:\d+:\d+ [^\p{Cc}]{1,700}|… and \d+ more\.)$/u)
-          // The error may quote such words from the file.
+          // If the file itself contains one of these words, the error may quote it.
           if (!blunder.test(text)) expect(line).not.toMatch(blunder)
         }
         const count = text.split(/\r\n|\n|\r/).length

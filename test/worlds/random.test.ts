@@ -45,7 +45,7 @@ const payment = fc.record({
   wallet: fc.constantFrom('main', 'spare'),
 })
 
-/** Converts a generated payment to the form of a world file, with a status that its recipient allows. */
+/** Converts a generated payment to the form of a world file, with a status that is possible for its recipient. */
 function paymentOf({ to, kind, ...fields }: typeof payment extends fc.Arbitrary<infer P> ? P : never, self: string) {
   const approval = { reasons: [{ limit: 'dailyAmount', limitAmount: 0, actualAmount: fields.amount }] }
   if (to === self || to.includes('@')) {
