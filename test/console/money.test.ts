@@ -213,7 +213,7 @@ onEachDatabase('the money pages of the console', (database) => {
     }
   })
 
-  test("a live update of a wallet's page returns only the live part, for the same page of transactions", async () => {
+  test("the live update of a wallet's page contains only the live part, and keeps the selected page of the transactions", async () => {
     const [wallet] = ok(await site.world.get('/wallets')).json.data
     const path = `/console/money/wallets/${wallet.id}`
     const opened = await textAt(path)
@@ -247,7 +247,7 @@ const entry = fc.record({
   createdAtMs: fc.integer({ min: 1, max: 50 }),
 })
 
-test('a plot has one step for each distinct time of an entry, and the last step is the present balance', () => {
+test('a plot has one step for each point in time with entries, and the last step is the present balance', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { maxLength: 60 }),

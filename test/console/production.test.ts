@@ -99,7 +99,7 @@ onEachDatabase('the console in production', (database) => {
         : [],
     )
   const namesIn = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
-  /** Returns the traces of a party in a page. Traces inside the requested id do not count. */
+  /** Returns the party's traces in a page. A page may repeat the requested id, so traces within that id do not count. */
   const tracesIn = (text: string, { traces }: PartyWithRecords, requestedId = '') =>
     traces.filter((trace) => text.replaceAll(requestedId === '' ? '\0' : requestedId, '').includes(trace))
 
@@ -146,7 +146,7 @@ onEachDatabase('the console in production', (database) => {
     expect((await nobody.open('/console')).status).toBe(303)
   })
 
-  test("each page shows records only of the user's own party, no card number that is part of a name, and no mention of a sandbox", async () => {
+  test("each page shows only records of the user's own party, masks card numbers in names, and never mentions a sandbox", async () => {
     for (const [own, other] of pairs()) {
       for (const path of paths()) {
         for (const view of views) {

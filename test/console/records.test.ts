@@ -68,7 +68,7 @@ onEachDatabase('records in the console', (database) => {
     return await owner.open(location ?? '')
   }
 
-  test("every id on a page of the console is a link, and Find leads to the record's page", async () => {
+  test('every id on a page of the console is a link, and `/console/find` leads from an id to the page of its record', async () => {
     for (const [kind, id] of Object.entries(ids)) {
       const { status, text } = await found(id)
       expect([kind, isId(id), status, text.includes(id)]).toEqual([kind, true, 200, true])
@@ -133,7 +133,7 @@ onEachDatabase('records in the console', (database) => {
     expect((await owner.open('/console/search?text=Theirs')).text).not.toContain('payment_request')
   })
 
-  test('Find searches the masked requests and responses for text that is not an id, ignoring case', async () => {
+  test('if a text is not an id, `/console/find` searches the masked requests and responses for it, ignoring case', async () => {
     const { location } = await owner.open('/console/find?id=stoneware')
     expect(location).toBe('/console/search?text=stoneware')
     const { text } = await owner.open('/console/search?text=STONEWARE')
@@ -147,7 +147,7 @@ onEachDatabase('records in the console', (database) => {
     expect(masked).toContain('Nothing was found')
   })
 
-  test('a search reads a limited number of entries, and the next page continues from there', async () => {
+  test('each page of a search reads a limited number of entries, and the next page continues where it stopped', async () => {
     const { world } = site
     const longRun = 'a long run'
     await world.get('/wallets', { instanceId: longRun })

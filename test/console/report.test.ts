@@ -331,7 +331,7 @@ onEachDatabase('run reports', (database) => {
     ).toBeNull()
   })
 
-  test('a report includes due effects, even if no request came after their time', async () => {
+  test('a report includes due effects, even if no request was sent after they became due', async () => {
     const { world } = site
     const sent = { instanceId: 'held for long' }
     ok(await world.authorize(await world.issueCard({ maximumAmount: 900 }, sent), 700, sent))

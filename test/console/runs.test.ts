@@ -301,7 +301,7 @@ onEachDatabase('runs in the console', (database) => {
     }
   })
 
-  test('pages escape or remove markup and direction characters in untrusted text, even in 10,000 characters', async () => {
+  test('pages escape or remove markup and direction characters in untrusted text, even if it has 10,000 characters', async () => {
     const instanceId = '<img src=x onerror=alert(1)>'
     const name = `\u202eevil</pre><script>alert(1)</script>\u0007${'W'.repeat(10_000)}`
     const answer = await site.world.post('/agent-cards', { merchant: { name }, maximumAmount: 1 }, { instanceId })

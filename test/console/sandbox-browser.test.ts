@@ -142,7 +142,7 @@ test('the parts, buttons and fields of the sandbox page have names for screen re
   await context.close()
 })
 
-test('untrusted names appear as plain text that neither overflows the page nor reverses its text', async () => {
+test('untrusted names appear as plain text that neither overflows the page nor reverses the text around it', async () => {
   const hostile = '\u202e\u2066<b id="evil">'
   const name = `${hostile}${'W'.repeat(80)}`
   const cardId = await site.world.issueCard({ maximumAmount: 700, merchant: { name } })

@@ -80,7 +80,7 @@ onEachDatabase('the time range of a timeline', (database) => {
     expect(entriesIn(await textAt(`${path}?until=${dayLater}`))).toContain(lapsed.id)
   })
 
-  test('entries from before the range are neither scanned nor shown, even if they were recorded later', async () => {
+  test('entries from before the time range are neither scanned nor shown, even if they were recorded after those within it', async () => {
     const { world } = site
     const instanceId = 'a long time ago'
     await world.get('/wallets', { instanceId })

@@ -39,7 +39,7 @@ test('bodies whose credentials are being looked up share one budget, and a singl
   expect(() => arrive('four', 500_000)).not.toThrow()
 })
 
-test('a small body is admitted after its credential has used up its share, and a body longer than any share is admitted too', () => {
+test('a small body is admitted even if the share of its credential is used up; a body longer than any share is admitted too', () => {
   const { arrive } = createUsedBudget()
   expect(() => arrive('known', 32_000)).not.toThrow()
   const { arrive: again } = createUsedBudget()

@@ -37,7 +37,7 @@ test('the memory of a body from the network is freed after reading, even if the 
   }
 })
 
-test('the memory of an in-process body is not freed, because the caller owns it; the length limit applies too', async () => {
+test('the memory of an in-process body is not freed, because the caller owns it; the limit on the length still applies', async () => {
   const parts = sentParts()
   expect(await boundedText(requestOf(parts), 50_001)).toBe(text)
   expect(parts.map((part) => part.byteLength)).toEqual([49_999, 2])

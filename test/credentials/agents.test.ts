@@ -54,7 +54,7 @@ onEachDatabase('agents', (database) => {
     expect(plain.json.data.attributes).toMatchObject({ description: null, tags: {}, handle: null, limits: null })
   })
 
-  test("a new agent can issue cards on the default wallet; only the party's own wallets can be chosen", async () => {
+  test('a new agent can issue cards on the default wallet; a wallet that is chosen for it must belong to the party', async () => {
     const { agentKey } = (await postAgentKey(world, await createdAgentId())).json.data.attributes
     const card = await world.issueCard({}, { key: agentKey })
     expect((await world.get(`/agent-cards/${card}`, { key: agentKey })).status).toBe(200)

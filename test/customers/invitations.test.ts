@@ -245,7 +245,7 @@ onEachDatabase('invitations', (database) => {
       expect([stolen.status, stolen.json.errors[0].source]).toStrictEqual([400, { parameter: 'cursor' }])
     })
 
-    test('an agent sees only the invitations for itself, and a party key those for all its agents', async () => {
+    test('an agent sees only the invitations for itself; an API key sees the invitations for all agents of its party', async () => {
       const recipient = person()
       const mine = await us.pending({ recipient })
       const theirs = await us.pending({ recipient, agentId: us.second.agentId })

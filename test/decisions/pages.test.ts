@@ -168,7 +168,7 @@ onEachDatabase('the page of a pending call', (database) => {
     for (const line of world.logged) expect(line).not.toContain(session)
   })
 
-  test('the list of pending decisions includes approvals, and each can be decided there', async () => {
+  test('the list of pending decisions includes approvals, and every decision can be made on the page of the list', async () => {
     const { site, world } = on
     const self = payer(world)
     on.world.system.pass(600_001)

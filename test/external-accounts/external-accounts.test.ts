@@ -124,7 +124,7 @@ onEachDatabase('bank accounts', (database) => {
       expect(world.logged.join()).not.toContain('4711')
     })
 
-    test('linking is permitted to keys with the required scope, and to agents for their party and for customers that granted it', async () => {
+    test('linking is permitted to keys with the required scope, and to agents for their party and for customers that granted them this permission', async () => {
       const key = await addKey(world, { partyId: party.partyId, agentId: null, scopes: ['wallets.read'] })
       expectRefusal(await link(usual, { key }), 'forbidden')
       created(await link(usual, { key: party.agentKey }))

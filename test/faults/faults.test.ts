@@ -30,29 +30,32 @@ onEachDatabase('each fault', (database) => {
   afterEach(() => clearFaults(world))
   afterAll(() => world.drop())
 
-  test.each(faultKinds)('the fault %s causes the expected answers, and repeating a command is safe', async (fault) => {
-    const expected = expectedOutcomes[fault]
-    const card = await world.issueCard()
-    await setFault(world, { id: 'all', path: '/**', fault, ...extra[fault] })
-    const key = { idempotencyKey: `the command with ${fault}` }
-    const authorize = () =>
-      world.post(
-        `/simulations/agent-cards/${card}/authorize`,
-        { amount: 100, currency: 'USD', merchant: { name: 'Books' } },
-        key,
-      )
-    expect(await outcome(authorize())).toBe(expected.command)
-    expect(await outcome(world.get(`/agent-cards/${card}`))).toBe(expected.one)
-    expect(await outcome(world.get('/wallets'))).toBe(expected.list)
-    await clearFaults(world)
-    const purchases = async () => (await world.get(`/card-transactions?cardId=${card}`)).json.data as { id: string }[]
-    expect(await purchases()).toHaveLength(expected.done ? 1 : 0)
-    // The repeat has the same idempotency key. It carries out the command only if the first request did not.
-    const repeat = await authorize()
-    expect(repeat.status).toBe(200)
-    expect(repeat.headers.get('x-idempotency-replayed')).toBe(expected.done ? 'true' : null)
-    expect((await purchases()).map(({ id }) => id)).toEqual([repeat.json.data.id])
-  })
+  test.each(faultKinds)(
+    'the fault "%s" causes the expected answers, and repeating a command is safe',
+    async (fault) => {
+      const expected = expectedOutcomes[fault]
+      const card = await world.issueCard()
+      await setFault(world, { id: 'all', path: '/**', fault, ...extra[fault] })
+      const key = { idempotencyKey: `the command with ${fault}` }
+      const authorize = () =>
+        world.post(
+          `/simulations/agent-cards/${card}/authorize`,
+          { amount: 100, currency: 'USD', merchant: { name: 'Books' } },
+          key,
+        )
+      expect(await outcome(authorize())).toBe(expected.command)
+      expect(await outcome(world.get(`/agent-cards/${card}`))).toBe(expected.one)
+      expect(await outcome(world.get('/wallets'))).toBe(expected.list)
+      await clearFaults(world)
+      const purchases = async () => (await world.get(`/card-transactions?cardId=${card}`)).json.data as { id: string }[]
+      expect(await purchases()).toHaveLength(expected.done ? 1 : 0)
+      // The repeat has the same idempotency key. It carries out the command only if the first request did not.
+      const repeat = await authorize()
+      expect(repeat.status).toBe(200)
+      expect(repeat.headers.get('x-idempotency-replayed')).toBe(expected.done ? 'true' : null)
+      expect((await purchases()).map(({ id }) => id)).toEqual([repeat.json.data.id])
+    },
+  )
 
   test('errors with the codes rate_limited and service_unavailable say when to retry', async () => {
     await setFault(world, { id: 'limit', operation: 'whoami', fault: 'error', code: 'rate_limited', when: { nth: 1 } })
@@ -64,7 +67,7 @@ onEachDatabase('each fault', (database) => {
     expect(await counts(world)).toEqual({ limit: [2, 1], down: [2, 1] })
   })
 
-  test('the faults slow and hang last as long as the rule specifies', async () => {
+  test('the faults "slow" and "hang" last as long as the rule specifies', async () => {
     const { slept } = world.system
     await setFault(world, { id: 'slow', operation: 'whoami', fault: 'slow', afterMs: 700, when: { nth: 1 } })
     await setFault(world, { id: 'hang', operation: 'whoami', fault: 'hang', afterMs: 3000 })

@@ -42,7 +42,7 @@ onEachDatabase('the header X-Sandbox-Fault', (database) => {
     expect(world.system.slept.slice(before)).toEqual(ms === undefined ? [] : [ms])
   })
 
-  test('empty_page empties a list, and stale returns an earlier state if a rule with the fault stale is set', async () => {
+  test('the fault "empty_page" empties a list, and the fault "stale" returns an earlier state if a rule has that fault', async () => {
     expect(await outcome(world.get('/wallets', withFault('empty_page')))).toBe('200 0')
     await setFault(world, { id: 'stale', operation: '*', fault: 'stale', when: { instanceId: 'nobody' } })
     const id = await world.issueCard()

@@ -83,7 +83,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       return structuredContent as unknown as { data: { id: string }[]; meta: object }
     }
 
-    test('the fault empty_page returns an empty list if a rule or the header asks for it', async () => {
+    test('the fault "empty_page" returns an empty list if a rule or the header asks for it', async () => {
       const host = await connect(world.agentKey)
       await host.callTool('create_payment', payment())
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const
@@ -101,7 +101,7 @@ onEachDatabase('the MCP endpoint', (database) => {
       expect(errorOf(await hostWithHeader.callTool('whoami'))).toMatchObject({ code: 'invalid_value' })
     })
 
-    test('the fault stale returns the state before the last change if a rule or the header asks for it', async () => {
+    test('the fault "stale" returns the state before the last change if a rule or the header asks for it', async () => {
       const host = await connect(world.agentKey)
       const hostWithHeader = await connect(world.agentKey, { 'X-Sandbox-Fault': 'stale' })
       const rule = { operation: 'list_payments', path: '/mcp', when: { times: 1 } } as const

@@ -57,7 +57,7 @@ onEachDatabase('faults and retries', (database) => {
       socket.on('connect', () => socket.write(`${head.join('\r\n')}\r\n\r\n${body}`))
     })
 
-  test.each(faultKinds)('the fault %s affects the connection and the request as documented', async (fault) => {
+  test.each(faultKinds)('the fault "%s" affects the connection and the request as documented', async (fault) => {
     await setFault(world, { id: 'all', path: '/**', fault, ...extra[fault] })
     const body = JSON.stringify({ data: { attributes: card } })
     const issue = () => ask('POST', '/agent-cards', `a card with ${fault}`, body)
@@ -109,7 +109,7 @@ onEachDatabase('faults and retries', (database) => {
   })
 })
 
-test('a request with the fault hang ends when its client cancels it, and when the service shuts down', async () => {
+test('a request with the fault "hang" ends when its client cancels it, and when the service shuts down', async () => {
   const world = await createWorld(sqlite)
   let waiting = Promise.withResolvers<void>()
   world.system.sleep = async (_ms, signal) => {

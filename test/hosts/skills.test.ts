@@ -27,9 +27,9 @@ const skillHosts: Record<string, { setup: string; open: (name: string, home: str
 
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const skill = skillFiles.find(({ name }) => name === 'buy-with-a-card')
-/** The values that the task gives for names in the skill's steps. */
+/** The values that the task gives for placeholders in the skill's steps. */
 const task: Readonly<Record<string, string>> = { MERCHANT: 'Books', MAXIMUM: '5000', AMOUNT: '4250' }
-/** The prefixes of the ids that the other names stand for. The ids come from tool results. */
+/** The prefixes of the ids, from tool results, that replace the other placeholders. */
 const idPrefixes: Readonly<Record<string, string>> = { CARD: 'pcd', PURCHASE: 'cit' }
 
 /** Returns the script of a model that reads the skill through the host and then carries out the skill's steps. */

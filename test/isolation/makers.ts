@@ -204,8 +204,8 @@ export const approval: Maker = async (on, place) => {
 }
 
 /**
- * Makes the party's agent pay for a new customer, and returns the approval that this payment needs. For the places
- * `granted` and `ungranted`, the party pays for itself instead.
+ * Makes the party's agent pay from the account of a new customer, and returns the approval that this payment needs. For
+ * the places `granted` and `ungranted`, the party pays from its own account instead.
  */
 export const customerApproval: Maker = async (on, place) => {
   if (place.name !== 'own' && place.name !== 'stranger') return approval(on, place)

@@ -25,7 +25,7 @@ export interface ProbeRequest {
   ids: Ids
   /** The id of the party that the request names as the customer to act for. */
   acting?: string | undefined
-  /** The parameter that names the customer. Reads accept both; the default is `customerPartyId`. */
+  /** The name of the parameter for that customer; by default `customerPartyId`. Reads accept both names. */
   customerParameter?: 'customerPartyId' | 'partyId'
   query?: Record<string, string>
   idempotencyKey?: string

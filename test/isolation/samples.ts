@@ -15,7 +15,7 @@ export interface Sample {
   who: 'anyone' | 'scoped' | 'agents' | 'owners'
   /**
    * `self`: the request needs no target. `party`: the target must belong to the caller. `acting`: it must belong to the
-   * caller or to the customer that the request names, whose grant must include `grant`. `connected`: it is a customer.
+   * caller or the customer that the request names, which must have granted `grant`. `connected`: it must be a customer.
    */
   reach: 'self' | 'party' | 'acting' | 'connected'
   grant?: Delegable

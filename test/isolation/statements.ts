@@ -47,7 +47,7 @@ const unrestrictedStatements: readonly (readonly [beginning: RegExp, reason: str
   [/^select \* from "payments" where "id" = \?$/, 'the recipient of a payment reads it by its id only'],
   [
     /^select \* from "paymentRequests" where "(id" = \?$|payerValue")/,
-    'a payer reads a request by its id, and a new party finds the requests to its address',
+    'a payer reads a request by its id, and a new party finds the requests that name it as the payer',
   ],
   [/^select \* from "paymentRequests" where "\w+"\."id" in \(select/, 'a payer lists the requests from all parties'],
   [/^select \* from "users" where "email" = \? and "status" = \?$/, 'a person signs in before their party is known'],

@@ -19,7 +19,7 @@ const workers = 16
  */
 const calls = Number(process.env.CRASH_CALLS ?? (isDeep ? 450 : 160))
 const kills = Number(process.env.CRASH_KILLS ?? (isDeep ? 3 : 2))
-/** With more calls, refunds would exceed their 900-cent purchases: each refund is one cent larger than the last. */
+/** With more calls, refunds would exceed their 900-cent purchases: each is one cent larger than the one before. */
 const maxCallsPerRound = 3_000
 const callsPerRound = Math.ceil(calls / kills)
 if (!(callsPerRound >= 1 && callsPerRound <= maxCallsPerRound))
