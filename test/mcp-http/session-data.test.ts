@@ -49,7 +49,7 @@ onEachDatabase('the stored data of a session', (database) => {
   let drop: () => Promise<void>
   let hosting: Hosting
   let host: ReturnType<typeof rawHost>
-  /** Every message that was ever stored, because the store soon deletes delivered messages. */
+  /** Every message that was ever stored. The tests keep copies, because the store soon deletes delivered messages. */
   let stored: string[]
   let aheadMs = 0
   const system: System = { ...realSystem, now: () => realSystem.now() + aheadMs }

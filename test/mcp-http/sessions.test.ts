@@ -264,7 +264,7 @@ test('above a limit, a new session ends the least recently used session of the s
   ])
 })
 
-test('closing lets a running call finish, ends the streams and refuses new requests', async () => {
+test('a closing endpoint lets a running call finish, ends the streams and refuses new requests', async () => {
   const host = await openSession()
   const listening = eventsOf(await host.send('GET'))
   await listening.next()

@@ -30,7 +30,7 @@ type Tool = (
   server: Server,
 ) => Promise<unknown> | unknown
 
-/** Waits until the gate with the name `wait` opens or the call is canceled. The gate `never` does not open. */
+/** Waits until the gate named in the argument `wait` opens, or the call is canceled. The gate `never` does not open. */
 const waitAtGate = async ({ wait }: Arguments, { mcpReq: { signal } }: ServerContext) => {
   if (typeof wait !== 'string') return
   const stopped = new Promise<never>((_, reject) => {

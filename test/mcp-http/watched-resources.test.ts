@@ -110,8 +110,8 @@ onEachDatabase('notifications about watched resources', (database) => {
     const subscriptionId = await merchant(world).create(weekly)
     const card = await world.issueCard()
     const host = await watchResources(world.agentKey, [card, approvalId, subscriptionId])
-    // The creation of the records may be announced after watching begins. A change of the card follows these
-    // notifications, so the test skips to it.
+    // The creation of the records may be announced after watching begins. The test changes the card and skips to
+    // the notification about this change, which comes after them.
     ok(await world.authorize(card, 100, { key: world.apiKey }))
     await host.skipTo(card)
     ok(await self.deny(approvalId, undefined, { key: world.apiKey }))

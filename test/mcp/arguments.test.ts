@@ -70,7 +70,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     expect((await world.post('/agent-cards', { ...card, maximumAmount: '5000' })).status).toBe(422)
   })
 
-  test('an update empties the fields that the argument clear lists; null empties no field', async () => {
+  test('an update empties the fields listed in the argument clear; null empties no field', async () => {
     const { host } = await openHost({ key: world.apiKey })
     const walletResult = await host.callTool('create_wallet', { displayName: 'Travel', description: 'For trips' })
     const walletId = walletResult.structuredContent?.data.id
@@ -84,7 +84,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     expect(await update({ clear: ['description'], description: 'x' })).toContain('either set it or clear it')
   })
 
-  test('a record is created with null in the fields that the argument clear lists', async () => {
+  test('a record is created with null in the fields listed in the argument clear', async () => {
     const { host } = await openHost({ key: world.apiKey })
     const terms = { description: 'Gym', every: { unit: 'month', count: 1 }, amount: 1000, taxAmount: 0 }
     const expiry = async (input: object) => {
@@ -148,7 +148,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     },
   )
 
-  test('a call that repeats an idempotency key returns replayed: true, a field of the output schema', async () => {
+  test('a call that repeats an idempotency key returns replayed: true, and the output schema contains this field', async () => {
     const { host } = await openHost()
     const { tools } = await host.listTools()
     const outputOf = (tool: string) => tools.find(({ name }) => name === tool)?.outputSchema?.properties
@@ -164,7 +164,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     expect(second.structuredContent).toEqual({ ...first.structuredContent, replayed: true })
   })
 
-  test('the error for a tool not offered names its toolset; for an unknown tool, it lists similar names', async () => {
+  test('the error for a tool that is not offered names its toolset; the error for an unknown tool lists similar names', async () => {
     const { host } = await openHost({ toolsets: ['default'], actor: 'agent' })
     await expect(host.callTool('create_wire', {})).rejects.toThrow(
       'create_wire is in the toolset payments, which this connection does not offer: PAYMENTS_TOOLSETS=default,payments',
@@ -174,7 +174,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
     await expect(readOnly.host.callTool('get_agent_card_details', {})).rejects.toThrow('this connection only reads')
   })
 
-  test('if the connection is refused, the error advises checking whether the API runs, and its address', async () => {
+  test('if the connection is refused, the error advises checking the API’s address, and whether the API is running', async () => {
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     const between = () => {
       throw new TypeError('fetch failed', { cause })
@@ -188,7 +188,7 @@ describe.each(sampleOf(hosts, 2))('arguments from hosts and models, $host', ({ o
   })
 })
 
-test('the REST API also reports all wrong values in one error, and its source is the first of them', async () => {
+test('the REST API also reports all wrong values in one error, whose source points to the first of them', async () => {
   const { status, json } = await world.post('/agent-cards', { ...card, maximumAmount: -1, currency: 'EUR' })
   expect(status).toBe(422)
   expect(json.errors[0].source).toEqual({ pointer: '/data/attributes/maximumAmount' })

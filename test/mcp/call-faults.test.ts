@@ -25,7 +25,7 @@ onEachDatabase('calls with an injected fault', (database) => {
   })
   afterAll(() => world.drop())
 
-  /** Returns arguments for a payment of an amount not used before. `timesPaid` returns how often the payee got it. */
+  /** Returns arguments for a payment of a new amount. `timesPaid` returns how many times the payee got this amount. */
   const newPayment = async () => {
     amount += 1
     const input = { amount, counterparty: { type: 'party_id', value: other.partyId } }
@@ -61,7 +61,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         expect(isSettled).toBe(false)
       }
 
-      test('the fault reset drops the call before the payment is made; a repeat of the call makes it', async () => {
+      test('the fault "reset" drops the call before the payment is made; a repeat of the call makes the payment', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         connection.nextFaults.push({ kind: 'reset' })
@@ -72,7 +72,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('the fault effect_then_lost makes the payment and loses the answer; a repeat gets this answer', async () => {
+      test('with the fault effect_then_lost, the payment is made but the answer is lost; a repeat of the call gets that answer', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         connection.nextFaults.push({ kind: 'effect_then_lost' })
@@ -83,7 +83,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('the fault effect_then_503 makes the payment, and its error gives the key to repeat the call', async () => {
+      test('with the fault effect_then_503, the payment is made, and the error contains a key for repeating the call', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         connection.nextFaults.push({ kind: 'effect_then_503' })
@@ -97,7 +97,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('the fault effect_then_503 does not hide the refusal of a call that the API refuses', async () => {
+      test('if the API refuses a call, the host gets this refusal despite the fault effect_then_503', async () => {
         const connection = await connect()
         connection.nextFaults.push({ kind: 'effect_then_503' })
         expect(errorOf(await connection.host.callTool('get_payment', { paymentId: 'pay_unknown' }))).toMatchObject({
@@ -124,7 +124,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('the fault slow makes the payment and delays the answer by the specified time', async () => {
+      test('with the fault "slow", the payment is made, and the answer is delayed by the specified time', async () => {
         const connection = await connect()
         const { input, timesPaid } = await newPayment()
         const before = world.system.slept.length
@@ -134,7 +134,7 @@ onEachDatabase('calls with an injected fault', (database) => {
         expect(await timesPaid()).toBe(1)
       })
 
-      test('the fault hang makes no payment; the call ends when it is canceled or its connection is cut', async () => {
+      test('with the fault "hang", no payment is made; the call ends when it is canceled or its connection is cut', async () => {
         const { input, timesPaid } = await newPayment()
         const waiting = Promise.withResolvers<number>()
         const ended = Promise.withResolvers<void>()
@@ -206,7 +206,7 @@ onEachDatabase('calls with an injected fault', (database) => {
   })
 })
 
-/** Makes another call. The server sends its answer after all earlier answers, so these have arrived too. */
+/** Waits for the answer to another call, which the server sends after all earlier answers. */
 async function awaitEarlierAnswers(host: Host): Promise<void> {
   expect((await host.callTool('whoami')).isError).not.toBe(true)
 }

@@ -46,7 +46,7 @@ onEachDatabase('confirmation by a person', (database) => {
       return { ...connection, result: await connection.host.callTool('approve_approval', { approvalId }, call) }
     }
 
-    test('the person sees the amount, payee and effect, and the payment is sent once they approve it', async () => {
+    test('the person sees the amount, payee and effect, and the payment is sent after they approve it', async () => {
       const { paymentId, approvalId } = await approvals.review(6_000)
       const who = person([yes])
       const { result, sent } = await approving(who, approvalId)
@@ -180,7 +180,7 @@ onEachDatabase('confirmation by a person', (database) => {
       ])
     })
 
-    test('after a 428, the person verifies on a page; the approval is sent with a new idempotency key', async () => {
+    test('after a 428, the person enters a code on a page; the approval is then sent with a new idempotency key', async () => {
       const { userId, key } = await approvals.approver()
       const { paymentId, approvalId } = await approvals.review(60_000)
       const slept: number[] = []
@@ -307,7 +307,7 @@ onEachDatabase('confirmation by a person', (database) => {
     expect(paid.structuredContent.data.id).toBe(again.structuredContent.data.id)
   })
 
-  test('an answer counts only with the same arguments, connection and sealed state', async () => {
+  test('the person’s answer counts only if the call has the same arguments, principal and sealed state as before', async () => {
     const { call } = await rawHost(world)
     const payment = { amount: 20_000, counterparty: { type: 'party_id', value: other.partyId } }
     const { requestState } = await call(payment)

@@ -74,7 +74,7 @@ describe.each(sampleOf(hosts, 2, 1))('$host', ({ open, version }) => {
     expect(host.requests.getServerVersion()).toMatchObject({ title: 'Payments' })
   })
 
-  test('the result of a call contains no icon; in MCP 2025, the answer to initialize contains it', async () => {
+  test('the result of a call contains no icon; in MCP 2025, the answer to initialize contains one', async () => {
     const { host } = await connectHost(open, [ok])
     const { _meta } = (await host.callTool('issue_agent_card', issue)) as { _meta?: object }
     expect(JSON.stringify(_meta ?? {}).length).toBeLessThan(200)

@@ -114,7 +114,7 @@ const dataOf = (result: ToolResult) => {
   return result.structuredContent.data
 }
 
-describe.each([hosts[0], hosts[3]])('the advice in next, $host', ({ open }) => {
+describe.each([hosts[0], hosts[3]])('the advice in the error field next, $host', ({ open }) => {
   test.each(Object.keys(errorTable) as ErrorCode[])(
     'after %s, an obedient model stops within six calls, and reuses a key only if the error is temporary',
     async (code) => {
@@ -217,7 +217,7 @@ describe.each([hosts[0], hosts[3]])('the advice in next, $host', ({ open }) => {
     await connection.close()
   })
 
-  test('after a 503, the advice is to keep the key until the result is known, even through a 429 and a 401', async () => {
+  test('after a 503, the advice is to keep the key until the result is known, even if a 429 and a 401 follow', async () => {
     const statuses = [503, 503, 503, 503, 429, 429, 429, 429, 401]
     const codes: Record<number, ErrorCode> = { 503: 'service_unavailable', 429: 'rate_limited', 401: 'unauthenticated' }
     const between = ({ method }: Request) => {

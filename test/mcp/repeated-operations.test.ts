@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { catalogue } from '../../tools/index.ts'
 
-/** The operations that change data, by the reason why the guard does or does not treat equal calls as repeats. */
+/** The operations that change data, grouped by why the repeat guard does or does not cover them. */
 const classes = {
   'moves money or creates a record': [
     'create_agent',
@@ -77,7 +77,7 @@ const classes = {
   ],
   // A cart costs nothing, a paid cart cannot be paid again, and a resent event has the id of the original.
   'does no harm if done twice': ['pay_shop_checkout', 'resend_event', 'send_test_event', 'start_shop_checkout'],
-  // The link to the page works only once, so it may already be used in a stored answer.
+  // A stored answer might contain a link that has already been used.
   'creates a link that works once': ['create_agent_card_details_page'],
 } as const
 
@@ -92,7 +92,7 @@ test('every operation that changes data is in one class, and the repeat guard co
   const expected = [...classes['moves money or creates a record'], ...answers].sort()
   expect(guarded.map(({ name }) => name).sort()).toEqual(expected)
   expect(guarded.filter(({ method }) => method !== 'POST')).toEqual([])
-  // For the other guarded operations, the API recognizes a repeat by its idempotency key.
+  // Only these guarded operations ignore idempotency keys. For the others, the API recognizes a repeat by its key.
   expect(
     guarded
       .filter(({ idempotency }) => idempotency === 'ignored')

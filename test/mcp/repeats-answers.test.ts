@@ -124,7 +124,7 @@ onEachDatabase('repeats of calls for which the API takes no idempotency key', (d
     expect(await countKeys(key.name)).toBe(1)
   })
 
-  test('with a deployed API, only the process that got the first answer can repeat it, because no file contains it', async () => {
+  test('with a deployed API, only the process that got the first answer can return it again, because the answer is stored in no file', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'answers-'))
     const path = join(directory, 'sent-calls.json')
     const newMemory = () =>

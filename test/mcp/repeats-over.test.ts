@@ -65,7 +65,7 @@ const linkBank = async ({ owner }: Scene) => {
 }
 const simulate = (path: string) => (scene: Scene, made: CreatedRecord) =>
   scene.owner('POST', `/simulations/${path.replace('{id}', made.id)}`)
-/** Returns a new timestamp some hours after the sandbox clock, which earlier tests have advanced. */
+/** Returns a new timestamp, `hours` later than the sandbox clock, which earlier tests have advanced. */
 const hoursFromNow = async ({ owner }: Scene, hours: number) => {
   const { now } = (await owner('GET', '/simulations/clock')).attributes
   return new Date(Date.parse(String(now)) + hours * 3_600_000 + count++ * 1000).toISOString()
@@ -297,7 +297,7 @@ async function follow(scene: Scene, host: Host, tool: string, input: Record<stri
   throw new Error(`no known advice in: ${advice}`)
 }
 
-test('every guarded tool is tested here, and obsoleteStatuses covers every type of record that they create', () => {
+test('every guarded tool is tested here, and obsoleteStatuses covers every type of record that these tools create', () => {
   const operations = Object.values<OperationDefinition>(catalogue).filter(({ adds }) => adds === true)
   expect(Object.keys(guarded).sort()).toEqual(operations.map(({ name: tool }) => tool).sort())
   const types = operations.map(({ output }) => [...(output.shape.type as { values: Set<string> }).values][0] ?? '')

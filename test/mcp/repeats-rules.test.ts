@@ -75,7 +75,7 @@ onEachDatabase('rules for repeated calls', (database) => {
     expect(repeatOf(onPurpose)).toBe(undefined)
   })
 
-  test('without a run, all calls of a credential are compared, and the answer says so', async () => {
+  test('without a run, all calls of a credential are compared, and the answer mentions other conversations', async () => {
     const { call } = await openHost()
     const payment = newPayment()
     await call(payment)

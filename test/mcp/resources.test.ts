@@ -39,7 +39,7 @@ onEachDatabase('MCP resources', (database) => {
   afterAll(() => world.drop())
 
   describe.each(hosts)('with the host $host', (chosen) => {
-    test('records are listed, can be read at their addresses, and never contain a card number', async () => {
+    test('records are listed, can be read by their URIs, and never contain a card number', async () => {
       const connection = await connectTo(world, chosen)
       const { host } = connection
       // The test clock moves only on command. After this step, new records are newer than those of earlier tests.
@@ -73,7 +73,7 @@ onEachDatabase('MCP resources', (database) => {
       expect(JSON.stringify([listed, card, transaction])).not.toContain(number)
     })
 
-    test('a request for an unknown or malformed address is refused', async () => {
+    test('a request for an unknown or malformed URI is refused', async () => {
       const { host } = await connectTo(world, chosen)
       for (const uri of [
         'payments://agent-cards/pcd_0',
@@ -150,13 +150,13 @@ onEachDatabase('MCP resources', (database) => {
       ok(await world.authorize(unwatched, 100))
       ok(await world.authorize(hidden, 100, { key: otherAgent.agentKey }))
       ok(await world.authorize(watched, 100))
-      // If `follow` began before the card was issued, a second notification reports its creation.
+      // If following began before the watched card was issued, a second notification reports the card's creation.
       const notified = () => [...new Set(changes)]
       await expect.poll(notified).toEqual([addressOf('agent-cards', watched)])
       for (const end of ends) end()
     })
 
-    test('the server suggests ids for the parameters of address templates', async () => {
+    test('the server suggests ids for the parameters of resource templates', async () => {
       const { host } = await connectTo(world, chosen)
       world.system.pass(1)
       const cardId = await world.issueCard()
@@ -175,7 +175,7 @@ onEachDatabase('MCP resources', (database) => {
     })
   })
 
-  test('the address of a customer’s resource contains the customer’s id, in reads and in notifications', async () => {
+  test('the URI of a customer’s resource contains the customer’s id, in reads and in notifications', async () => {
     const connection = await connectTo(world, hosts[0])
     const customerPartyId = await world.customerPartyId()
     const changes: string[] = []
@@ -251,7 +251,7 @@ test.each([
   await world.drop()
 })
 
-test('parsing an address returns the parts that it was built from, and a malformed address is not parsed', () => {
+test('parsing a resource URI returns the parts that it was built from, and a malformed URI is not parsed', () => {
   for (const id of ['pcd_1', 'run 7/a?b#c%', 'ä']) {
     expect(parseAddress(addressOf('activity', id))).toEqual({ kind: 'activity', id, customerPartyId: undefined })
   }

@@ -264,7 +264,7 @@ onEachDatabase('the entries of a run', (database) => {
         decisions.map(({ outcome, operation, detail }) => [outcome, operation, detail.remark]),
         instanceId,
       ).toEqual([decision])
-      // The entry lists movements in the party's own wallets. A denial or a customer's payment causes none there.
+      // The entry lists movements in the party's wallets, where a denial or a customer's payment moves nothing.
       const moved = decisions.flatMap(({ detail }) => detail.postings ?? [])
       expect(
         moved.map(({ entries: lines }) => lines.reduce((sum, { amountCents }) => sum + Math.abs(amountCents), 0)),

@@ -116,7 +116,7 @@ onEachDatabase('for a model that sees only text,', (database) => {
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
   })
 
-  test("with the service in this process, a wallet is read only if a card's maximum exceeds its balance", async () => {
+  test('with the service in the same process, issuing a card reads the wallet only if its balance is below the maximum', async () => {
     const { service, system, agentKey } = world
     const requests: string[] = []
     const carry: ApiTransport = (request, signal) => {
@@ -196,7 +196,7 @@ onEachDatabase('for a model that sees only text,', (database) => {
     for (const key of newKeys) expect((await world.get('/whoami', { key })).status).toBe(200)
   })
 
-  test('a list returns ten records or as many as limit allows, and the cursor for the next page', async () => {
+  test('a list returns up to ten records, or up to limit if it is given, and the cursor for the next page', async () => {
     for (let made = 0; made < 12; made++) await world.issueCard()
     const first = await agent('list_agent_cards')
     expect(rowsOf(first)).toHaveLength(10)

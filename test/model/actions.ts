@@ -45,7 +45,7 @@ interface Amounts {
 
 /** An action that an agent can carry out for a customer. */
 export type DelegatedAction = Action & { type: keyof typeof neededPermissions }
-/** The permission that each of these actions requires. Withdrawals are an exception (see test/model/run.ts). */
+/** The permission that each delegated action requires. Withdrawals are an exception (see test/model/run.ts). */
 export const neededPermissions = {
   fund: 'wallets.read',
   pay: 'payments.create',

@@ -52,7 +52,7 @@ const isEndless = ({ amounts }: Subscription) => amounts.length === 1
 export const amountOf = (one: Subscription, number: number) => one.amounts[isEndless(one) ? 0 : number - 1] ?? 0
 export const statusOf = ({ plan, checkoutStatus }: Subscription): string => plan?.status ?? checkoutStatus
 
-/** Returns the midnight at which the numbered payment is due. A day that a month lacks is replaced by its last day. */
+/** Returns the midnight at which payment `number` is due. If the month is too short, this is on its last day. */
 function dueMs({ unit, count }: Subscription, paidAtMs: number, number: number): number {
   const steps = (number - 1) * count
   const paid = new Date(paidAtMs)

@@ -76,7 +76,7 @@ onEachDatabase('applications that sign in by themselves', (database) => {
     return { application, publicKey, claims, signAssertion, present }
   }
 
-  test('an application gets a token for one agent with its secret in the body or a Basic header, and issues a card', async () => {
+  test('an application that sends its secret in the body or a Basic header gets a token for one agent, and issues a card', async () => {
     const application = await registerApplication()
     expect(application).toMatchObject({ authentication: 'client_secret', status: 'ACTIVE', lastUsedAt: null })
     expect(application.clientSecret).toMatch(/^cs_ntl_sandbox_[\w-]{43}$/)

@@ -199,7 +199,7 @@ describe('the availability of metadata documents', () => {
     return oauth.processRefreshTokenResponse(server, client, await request)
   }
 
-  test('a stored document survives a restart: sign-ins use it while fresh, refreshes even later', async () => {
+  test('a stored document survives a restart: sign-ins use it while it is fresh, and token refreshes even later', async () => {
     await start({ 'cache-control': 'public, max-age=3600' })
     const application = await applicationFor(running)
     const attempt = await authorizationUrl(application)

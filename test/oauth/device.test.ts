@@ -139,7 +139,7 @@ describe('signing in on a device without a browser', () => {
     },
   )
 
-  test('a code may be typed in lower case without a hyphen; a link with the code connects nothing yet', async () => {
+  test('a code may be typed in lower case without a hyphen; opening a link with the code does not connect the device yet', async () => {
     const code = await begin()
     const browser = openBrowser(world)
     const user_code = ` ${code.user_code.replace('-', '').toLowerCase()} `

@@ -37,7 +37,7 @@ describe('introspection', () => {
   }
   const inactive = { status: 200, json: { active: false } }
 
-  test('the party for which a token acts can see its scopes and expiry', async () => {
+  test('the party for which a token acts can see the scopes and expiry of the token', async () => {
     const { tokens, application } = connected
     const { agentId, userId, grantId } = (await world.get('/whoami', { key: tokens.access_token })).json.data.attributes
     expect((await ask(tokens.access_token)).json).toEqual({

@@ -113,7 +113,7 @@ onEachDatabase('signing keys', (database) => {
 describe('signing keys', () => {
   beforeEach(() => begin(sqlite))
 
-  test('tokens with unknown key ids cause at most one lookup of keys a second', async () => {
+  test('tokens with unknown key ids cause at most one lookup of keys per second', async () => {
     const { tokens } = await connect(world)
     const forger = await createForger(world, tokens.access_token)
     let transactions = 0

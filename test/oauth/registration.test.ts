@@ -184,7 +184,7 @@ describe('the limit of 10,000 registered applications', () => {
   })
 })
 
-test('each IP address can begin 120 sign-ins a minute, not counting unknown applications', async () => {
+test('each IP address can begin 120 sign-ins a minute; requests from unknown applications do not count', async () => {
   const world = await createWorld(sqlite, { system: fakeSystem({ now: Date.now() }) })
   const { url } = await authorizationUrl(await createApplication(world))
   const begin = (target: string, address: string) => world.service.fetch(new Request(target), { local: false, address })
