@@ -33,7 +33,7 @@ const isCode = (path: string) => /\.(ts|js|mjs|mts)$/.test(path)
 const without = (pattern: RegExp) => (text: string) =>
   [...withoutCommentsAndStrings(text).matchAll(new RegExp(pattern, 'g'))].map(([found]) => `has ${found}`)
 
-/** The service's rooms, each with the other rooms that it may import: the shared ones and all rooms before it. */
+/** The service's rooms, each with the other rooms that it may import: the shared ones and all above it in the list. */
 const serviceRooms = layeredImports(
   ['src/core/', 'src/display/', 'src/config/', 'tools/', 'src/openapi/', 'src/worlds/'],
   [
@@ -416,7 +416,7 @@ describe('the size budget', () => {
     if (violations.length > 0) expect.fail(`${violations.join('\n')}\n\nThe current table:\n${tableOf(found)}`)
   })
 
-  it('the check reports rooms that exceed their row, are much smaller than it, have no row or no longer exist', () => {
+  it('the check reports rooms above or far below their budget, rooms without a row, and rows without a room', () => {
     const lines = (count: number) => 'x()\n'.repeat(count)
     const tree = new Map([
       ['src/core/a.ts', `/* one\n * comment */\n// another\n\n${lines(1_001)}`],
@@ -566,7 +566,7 @@ function codeLines(text: string, path: string): number {
   return code.split('\n').filter((line) => line.trim() !== '' && !comment.test(line)).length
 }
 
-/** Describes the wrong rows: a room must not be larger than its row, nor much smaller. */
+/** Returns a message for each room above or far below its budget or without a row, and for each row without a room. */
 function overBudget(found: ReadonlyMap<string, number>, rows: Readonly<Record<string, number>>): string[] {
   const removedRooms = Object.keys(rows).filter((room) => !found.has(room))
   return [

@@ -108,7 +108,7 @@ test('the checks report bad samples and accept good ones', () => {
   expect(badStarts('/**\n * Returns it.\n * What it costs.\n */')).toEqual(['What it costs.'])
 })
 
-/** Returns the sentences with too many words. A link's address does not count, and inline code counts as one word. */
+/** Returns the sentences with too many words. A link's URL does not count, and inline code counts as one word. */
 function longSentences(markdown: string): string[] {
   return paragraphsOf(markdown)
     .flatMap((block) => block.split(/(?<=[.!?][”"')*]*) /))

@@ -123,7 +123,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   const decisions = createPendingDecisions(world.store, world.system, { partyId: owner.partyId, principalId })
   const decision = await decisions.keep({ ...held, spends: true })
   const stranger = await site.addUser({ partyId: other.partyId, role: 'OWNER', name: 'A stranger' })
-  // The first request for the public keys creates them. It is sent here, so that they are no trace of an attack.
+  // The first request for the public keys creates them. It is sent here, so that they do not count as traces.
   await world.service.fetch(new Request('http://127.0.0.1:4010/oauth/jwks'))
   const path = (url: string) => new URL(url, 'http://127.0.0.1:4010').pathname
   return {
@@ -156,7 +156,7 @@ export async function doorGrounds(database: TestDatabase): Promise<Grounds> {
   }
 }
 
-/** Starts two checkouts at a shop as the agent, and pays the second one. Returns the addresses of both. */
+/** Starts two checkouts at a shop as the agent, and pays the second one. Returns the URLs of their pages. */
 async function startShopCheckouts({ post, issueCard, get }: World) {
   const shopId = 'plain-goods'
   const start = async (productId: string) => {

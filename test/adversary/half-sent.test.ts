@@ -18,7 +18,7 @@ interface HalfSent {
 
 /**
  * Sends `count` requests at once, each on its own connection. For each request, `answers` gets the answer's status,
- * or `lost` if the connection closes without one.
+ * or `lost` if the connection closes without an answer.
  */
 function sendAll(url: URL, count: number, { path, length, sent }: HalfSent) {
   const answers: string[] = []
@@ -85,7 +85,10 @@ async function whoami({ origin }: URL): Promise<number> {
   return response.status
 }
 
-/** Sends a burst, waits until the requests beyond the key's share are refused, and disconnects. Returns the answers. */
+/**
+ * Sends a burst, waits until all requests beyond the key's share of 16 MiB are refused, and disconnects. Returns the
+ * statuses of the answers.
+ */
 async function sendBurst(url: URL, { count, ...half }: (typeof bursts)[number]): Promise<string[]> {
   const fitting = Math.floor((16 * mebibyte) / half.length)
   const { answers, end } = sendAll(url, count, half)
@@ -105,7 +108,7 @@ async function sendWholeBody(url: URL): Promise<string | undefined> {
 }
 
 describe.runIf(process.platform === 'linux').each(bursts)('$count requests with one key to $path', (burst) => {
-  test("incomplete request bodies take little memory, and count toward the key's share only until the disconnect", async () => {
+  test("incomplete request bodies take little memory, and count toward the key's share only until the client disconnects", async () => {
     const served = await serveOn('sqlite::memory:')
     const url = new URL(served.url)
     const { pid } = served.process

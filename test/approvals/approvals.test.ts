@@ -137,7 +137,7 @@ onEachDatabase('approvals', (database) => {
     expect(await self.balance()).toMatchObject({ available: 248_999 })
   })
 
-  test('approving is refused while the funds are insufficient or either wallet is frozen', async () => {
+  test("approving is refused while the funds are insufficient or the payer's or recipient's wallet is frozen", async () => {
     const { id, approval } = await review(200_000)
     ok(await self.pay(100_000, to, {}, byParty()))
     expectRefusal(await self.approve(approval.id, byParty()), 'conflict')

@@ -45,7 +45,7 @@ export interface Approver {
   userId: string
   key: string
   approve(approvalId: string, idempotencyKey?: string): Promise<Answer>
-  /** Tries to approve a large payment. Returns the address of the verification page from the refusal. */
+  /** Tries to approve a large payment. Returns the URL of the verification page from the refusal. */
   challenge(): Promise<string>
   /** The secret in the user's authenticator app. */
   secret: string
@@ -62,13 +62,13 @@ export interface ApprovalWorld {
   approver(): Promise<Approver>
   /** Creates a user without an authenticator app. */
   newcomer(): Promise<{ userId: string; key: string }>
-  /** Opens an address as the given user, by default the user whose id is in it; null means a signed-out visitor. */
+  /** Opens a page as the given user, by default the user whose id is in the URL; null means a signed-out visitor. */
   open(url: string, userId?: string | null): Promise<LoadedPage>
-  /** Sends a form to the address, with the form token that the page there shows. */
+  /** Sends a form to the URL of a page, with the form token that the page contains. */
   send(url: string, fields: Record<string, string>, sent?: Sent): Promise<LoadedPage>
-  /** Enters a code on the verification page at the address. */
+  /** Enters a code on the verification page at the URL. */
   submit(url: string, code: string, headers?: Record<string, string>): Promise<LoadedPage>
-  /** Returns the secret in the app of the user whose id is in the address. Sets up an app if the user has none. */
+  /** Returns the secret in the app of the user whose id is in the URL. Sets up an app if the user has none. */
   secretAt(url: string): Promise<string>
   /** Signs the user in. Returns the cookie of the new session. */
   cookieOf(userId: string): Promise<string>
@@ -109,7 +109,7 @@ export async function createApprovalWorld(world: World): Promise<ApprovalWorld> 
     cookies.set(userId, cookie)
     return { Cookie: cookie }
   }
-  /** The last form token that each user saw at each address. It stays valid after the page stops showing a form. */
+  /** The last form token that each user got from each page. It stays valid after the page stops showing a form. */
   const tokens = new Map<string, string>()
   const open: ApprovalWorld['open'] = async (url, userId = userIn(url)) => {
     const page = await fetch(new Request(url, { headers: await cookieFor(userId) }))
@@ -188,7 +188,7 @@ export async function setUpApp(visitor: Visitor, system: FakeSystem): Promise<st
   return secret
 }
 
-/** Returns the address of the verification page from a refusal with status 428. */
+/** Returns the URL of the verification page from a refusal with status 428. */
 export function addressIn(answer: Answer): string {
   const address = /http:\/\/\S+\/verify\/\S+$/.exec(answer.json.errors?.[0]?.detail)?.[0]
   if (answer.status !== 428 || address === undefined) throw new Error(answer.text)

@@ -262,7 +262,7 @@ onEachDatabase('the second factor for large approvals', (database) => {
     expect(world.logged.join('\n')).not.toContain('mfc_')
   })
 
-  test('the key that signs verification addresses is stored even though the approval is refused', async () => {
+  test('the key that signs the URLs of verification pages is stored even though the approval is refused', async () => {
     const newWorld = await createWorld(database)
     try {
       const newApprovals = await createApprovalWorld(newWorld)

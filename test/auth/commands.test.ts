@@ -81,7 +81,7 @@ Grant      grn_1
     )
   })
 
-  test('login --device prints the address and the code', async () => {
+  test('login --device prints the address of the sign-in page and the code to enter there', async () => {
     const child = startCommand(['login', '--device', '--base-url', provider.issuer])
     const text = await waitForOutput(child, /enter the code\n\n {2}\S+\n/)
     const [, address = '', code = ''] = /^Open (\S+) on any device and enter the code\n\n {2}(\S+)\n/.exec(text) ?? []

@@ -2,7 +2,7 @@
 export interface Person {
   /** Opens an address and follows redirects to a page, or until `stop` returns true for the next address. */
   open(address: string, stop?: (address: URL) => boolean): Promise<Page>
-  /** Signs in at a plain provider, and consents or refuses. Returns the callback address, which it does not open. */
+  /** Signs in at a plain provider, and consents or refuses. Returns the callback address without opening it. */
   signIn(address: string, decision?: 'confirm' | 'abort'): Promise<URL>
   /** Enters a code on a plain provider's device page, and allows or denies the device. */
   enterCode(address: string, userCode: string, decision?: 'confirm' | 'abort'): Promise<void>

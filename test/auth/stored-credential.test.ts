@@ -210,7 +210,7 @@ test('a token that the API refused is renewed by the next call, unless it was ju
   expect(renewals()).toHaveLength(1)
 })
 
-test('a new login is used immediately, even if an earlier call failed without a login', async () => {
+test('a new login is used immediately, even if an earlier call failed because there was no login', async () => {
   const credential = createStoredCredential(world)
   await expect(credential()).rejects.toThrow()
   await world.signIn()

@@ -38,7 +38,7 @@ test('nothing is stored at first, and reading creates no folder', async () => {
   expect(readdirSync(home)).toEqual([])
 })
 
-test('a second store reads what the first one wrote, and their folder contains no other files', async () => {
+test('a second store reads what the first one wrote, and the login file is the only file in their folder', async () => {
   await save()
   expect(await open().read()).toEqual(content)
   expect(readdirSync(directory)).toEqual(['login.json'])

@@ -17,7 +17,7 @@ export interface SignInWorld extends SignInOptions {
   directory: string
   /** Called after each sleep that is shorter than a minute. */
   onPause: () => Promise<unknown>
-  /** Signs in with the browser, which opens the address from `replaceCallback`, if any, instead of the callback. */
+  /** Signs in. If `replaceCallback` returns an address, the browser opens this address instead of the callback. */
   signIn(replaceCallback?: (callback: URL) => Promise<string | undefined>): Promise<{ page: Response | undefined }>
   stored(): Promise<Login>
   close(): Promise<void>

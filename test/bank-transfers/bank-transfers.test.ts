@@ -19,7 +19,7 @@ onEachDatabase('bank transfers', (database) => {
     await world.drop()
   })
 
-  test('an agent that may not read a transfer or payment cannot simulate how its bank or recipient acts', async () => {
+  test("an agent that may not read a transfer or payment cannot simulate the transfer's bank or the payment's recipient", async () => {
     const { partyId } = await world.whoami()
     const [wallet] = ok(await world.get('/wallets')).json.data
     const { agentKey: key } = await addAgent(world, partyId, wallet.id, ['cards.read'])
@@ -84,7 +84,7 @@ onEachDatabase('bank transfers', (database) => {
       expect(ok(await world.get('/transactions')).json.data).toEqual([])
     })
 
-    test('a deposit that the bank returns later can leave the wallet below zero; the wallet then only receives money', async () => {
+    test('a deposit that the bank returns later can leave the wallet below zero; the wallet can then only receive money', async () => {
       const account = await bank.link('processor-sandbox-deposits-return')
       const { id } = await bank.deposit(5000, account)
       world.system.pass(6 * day)

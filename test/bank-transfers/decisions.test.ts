@@ -148,7 +148,7 @@ onEachDatabase('approvals of bank transfers', (database) => {
     expectRefusal(await bank.simulate(transfer.id, 'return'), 'not_found')
   })
 
-  test('a frozen wallet starts no deposits or withdrawals, but a deposit in progress is completed', async () => {
+  test('no deposit or withdrawal can start on a frozen wallet, but a deposit in progress is completed', async () => {
     const { id } = await bank.deposit(900, account)
     const { partyId } = await world.whoami()
     await self.freeze(partyId)

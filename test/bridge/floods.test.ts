@@ -5,7 +5,10 @@ import { largestBytes } from '../../src/mcp/bridge/bounds.ts'
 import { event, json, messageOf, sendEndlessly, startBridge, startEndpoint, stream } from './start-bridge.ts'
 
 const mebibyte = 1024 * 1024
-/** The number of bytes after which the server stops an endless answer. Buffers between the two hold less than half. */
+/**
+ * The number of bytes after which the endpoint stops an endless answer. The buffers between the endpoint and the bridge
+ * hold less than half as many.
+ */
 const floodBytes = 64 * mebibyte
 
 const part = 'x'.repeat(64 * 1024)

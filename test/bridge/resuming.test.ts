@@ -4,7 +4,7 @@ import { event, messageOf, startBridge, startEndpoint, stream } from './start-br
 const unfinished = 'id: 1\ndata:\n\n'
 
 test.each([
-  ['asks for no wait', 1_000, 'retry: 0\n'],
+  ['asks for a wait of 0 ms', 1_000, 'retry: 0\n'],
   ['asks for a longer wait than any timer allows', 30_000, `retry: ${'9'.repeat(400)}\n`],
   ['asks for a wait of 2³¹ ms', 30_000, 'retry: 2147483648\n'],
   ['asks for a wait of 5 s', 5_000, 'retry: 5000\n'],

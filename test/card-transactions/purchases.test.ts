@@ -195,7 +195,7 @@ onEachDatabase('card purchases', (database) => {
   })
 
   describe('simultaneous actions', () => {
-    test('exactly one of many simultaneous captures, reversals and expirations of a purchase moves its money', async () => {
+    test('exactly one of many simultaneous captures, reversals and expirations of a purchase takes effect', async () => {
       const id = await transactionIn('authorized')
       const before = await readBooks(world.store)
       const answers = await Promise.all(

@@ -86,7 +86,7 @@ describe.each(databasesForLong)('calls under faults on $name', (database) => {
 
 type Connect = (env: Record<string, string>) => Promise<{ caller: Caller; close(): Promise<void> }>
 
-/** Starts a server over stdio, as an agent's host does. Its caller is an agent. */
+/** Starts a server over stdio, as an agent's host does. Returns a caller that acts as an agent. */
 async function connectOverStdio(env: Record<string, string>): ReturnType<Connect> {
   const host = hosts[2].open()
   const command = { command: process.execPath, args: [cli], env, stderr: 'inherit' as const }
@@ -94,7 +94,7 @@ async function connectOverStdio(env: Record<string, string>): ReturnType<Connect
   return { caller: agentOver(host), close: () => host.close() }
 }
 
-/** Starts a `serve` process. Its caller is a program, over HTTP. */
+/** Starts a `serve` process. Returns a caller that acts as a program and sends its calls over HTTP. */
 async function connectOverHttp(env: Record<string, string>): ReturnType<Connect> {
   const served = await serve([cli, 'serve'], { ...env, PAYMENTS_PORT: '0' })
   const { fetch, close } = createRemoteFetch()

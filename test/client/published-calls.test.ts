@@ -65,7 +65,7 @@ describe('the calls of the published client', () => {
 
   /**
    * Wraps attributes in the `data` envelope. The published client does so only when it creates an agent key; for other
-   * calls, its users wrap them in their own `fetch`.
+   * calls, its users must supply a `fetch` function that does so.
    */
   const wrapAttributes = (flat: object, relationships: ReturnType<typeof relationshipsFor>) => ({
     data: { attributes: flat, relationships },

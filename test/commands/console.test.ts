@@ -133,7 +133,7 @@ test('the console command opens the console in a browser through a one-time sign
   await expect.poll(open).toMatch(/\/sign-in\/once\/[\w-]{22}\?next=%2Fconsole$/)
   const link = new URL(await open())
   expect(link.origin).toBe(origin)
-  // The button on the link's page is a full sign-in, so it also opens pages that refuse a one-click sign-in.
+  // The button on the link's page signs the owner in fully, so that even pages that refuse a one-click sign-in open.
   const pressed = await fetch(link, {
     method: 'POST',
     headers: { Origin: origin },

@@ -165,7 +165,7 @@ test('doctor reports a port that another program uses', async () => {
   expect(code).toBe(1)
 })
 
-test('doctor reports a host file with invalid JSON, one that starts a missing program, and a valid one', () => {
+test("doctor reports a host's configuration file with invalid JSON, one that starts a missing program, and a valid one", () => {
   writeHomeFile('.cursor/mcp.json', '{"mcpServers": ')
   const codex = writeHomeFile('.codex/config.toml', '[mcp_servers.payments]\ncommand = "/gone/node"\nargs = []\n')
   writeHomeFile(

@@ -201,7 +201,7 @@ class Load {
     }
   }
 
-  /** Sends a call until it is answered, and checks a repeat of one call in four. Returns the id in the answer. */
+  /** Sends a call until it is answered. Repeats one call in four and compares the answers. Returns the answered id. */
   async #do(key: string, call: Call): Promise<string> {
     const first = await this.#sendUntilAnswered(key, call)
     if (this.#counts.calls % 4 === 0) {

@@ -109,16 +109,19 @@ test.runIf(isDeep)('setup keeps a backup with the same mode next to the changed 
   }
 })
 
-test.runIf(isDeep)('setup warns that Copilot sessions do not get a VS Code entry with an input variable', () => {
-  const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
-  expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
-  const written = read(path)
-  const key = ['$', '{input:payments-key}'].join('')
-  put(path, written.replace('"type"', `"env": { "PAYMENTS_KEY": "${key}" },\n"type"`))
-  expect(setup('vscode', '--yes', '--toolsets', 'all').stdout).toMatch(
-    /In VS Code, Copilot sessions cannot use .*\.mcp\.json/,
-  )
-})
+test.runIf(isDeep)(
+  'setup warns that Copilot sessions cannot use a VS Code entry that contains an input variable',
+  () => {
+    const path = hostFiles.vscode.path({ platform: process.platform, home, env: {} })
+    expect(setup('vscode', '--yes').stdout).not.toContain('Copilot')
+    const written = read(path)
+    const key = ['$', '{input:payments-key}'].join('')
+    put(path, written.replace('"type"', `"env": { "PAYMENTS_KEY": "${key}" },\n"type"`))
+    expect(setup('vscode', '--yes', '--toolsets', 'all').stdout).toMatch(
+      /In VS Code, Copilot sessions cannot use .*\.mcp\.json/,
+    )
+  },
+)
 
 test.runIf(isDeep)('for opencode, setup changes an existing opencode.jsonc and does not create opencode.json', () => {
   const folder = join(home, '.config/opencode')

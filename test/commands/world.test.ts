@@ -247,7 +247,7 @@ describe('new world files', () => {
     expect(run(['init', 'other.yaml']).status).toBe(0)
   })
 
-  test('init - prints the world file to stdout, and init reports a path that it cannot write', () => {
+  test('`init -` prints the world file to stdout, and init reports a path that it cannot write', () => {
     expect(run(['init', '-'])).toEqual({ status: 0, stdout: expect.stringContaining(worldTemplate('-')), stderr: '' })
     expect(run(['init', 'no/such/folder.yaml'])).toMatchObject({
       status: 2,

@@ -57,7 +57,7 @@ export function createEverythingServer(
     return find(prompts, params.name, 'prompt').get(params.arguments ?? {}, context)
   })
   server.setRequestHandler('completion/complete', () => ({ completion: { values: [], total: 0, hasMore: false } }))
-  // For MCP 2026, the SDK needs the McpServer: it knows which parameters are also sent in headers.
+  // For MCP 2026, the SDK needs the McpServer, which knows the parameters that are also sent in headers.
   return era === 'modern' ? (everything as unknown as Server) : server
 }
 

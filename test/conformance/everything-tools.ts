@@ -32,7 +32,7 @@ const schema = (properties: Record<string, object>) => ({
   required: Object.keys(properties),
 })
 
-/** The tools that do not ask, and the tools that ask a host of MCP 2025 while they run. */
+/** The tools that ask no questions, and the tools that ask a host of MCP 2025 questions while they run. */
 export const tools: Record<string, Tool> = {
   test_simple_text: {
     description: 'Returns text',

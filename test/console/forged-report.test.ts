@@ -54,7 +54,7 @@ async function verifyForgery(forged: readonly ActivityRow[], change: Partial<Run
   return verifyReport(lines())
 }
 
-test('a forged report passes verification only if its chain is valid and agrees with its figures', async () => {
+test("a forged report passes verification only if its entries form a valid chain that matches the report's figures", async () => {
   expect(await verifyForgery(rows)).toMatchObject({ result: 'verified', entries: 5 })
   expect(await verifyForgery(linkRows(rows.with(1, { ...rows[1], status: 500 } as ActivityRow)))).toMatchObject({
     result: 'verified',

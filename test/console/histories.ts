@@ -130,7 +130,7 @@ async function changePurchase({ runs, pick, call }: ActionContext, action: strin
 /** Sends a request outside all runs, as the account's owner, a payer or a bank. */
 async function sendOutsideRuns({ on: { world } }: ActionContext, path: string, sent: Sent = {}): Promise<Answer> {
   const answer = await world.send('POST', path, { key: world.apiKey, instanceId: null, ...sent })
-  // A refusal is acceptable here. If nothing read its status, it would make the test fail.
+  // A refusal is acceptable here. If nothing read the status of a refusal, the test would fail.
   void answer.status
   return answer
 }

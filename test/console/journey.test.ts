@@ -34,7 +34,7 @@ async function open(path: string, width = 1280) {
   return { ...tab, context }
 }
 
-/** Returns the texts of the table cells that are cut off or reach beyond the window. */
+/** Returns the text of each table cell that is cut off or reaches beyond the window. */
 const cellsOutOfSight = (page: Page) =>
   page.evaluate(`[...document.querySelectorAll('main :is(td, th)')]
     .filter((cell) => cell.getBoundingClientRect().right > innerWidth || cell.scrollWidth > cell.clientWidth + 1)
