@@ -154,7 +154,7 @@ export const customerInvitations = {
     result: 'page',
     name: 'list_customer_invitations',
     title: 'List pending invitations',
-    description: 'Lists pending invitations, grouped by recipient. Answered invitations too: list_agent_invitations.',
+    description: 'Lists pending invitations, grouped by recipient. All invitations: list_agent_invitations.',
     path: '/customers/invitations',
     query: listQuery({}),
     output: CustomerInvitationGroup,

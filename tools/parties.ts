@@ -117,7 +117,7 @@ export const parties = {
     name: 'set_party_handle',
     title: 'Set the handle',
     description:
-      "Sets the @handle of your party, also the start of its agents' handles. The old handle stays reserved for 14 days.",
+      "Sets the @handle of your party. Its agents' handles start with it. The old handle stays reserved for 14 days.",
     path: '/parties/me/handle',
     attributes: z.strictObject({
       handle: Formed(

@@ -26,7 +26,7 @@ export const walletAgents = {
     result: 'page',
     name: 'list_wallet_agents',
     title: 'List the agents of a wallet',
-    description: 'Lists the agents that may use one wallet, and whose default it is. All agents: list_agents.',
+    description: 'Lists the agents that may use one wallet, and marks its default agents. All agents: list_agents.',
     path: '/wallets/{walletId}/agents',
     params: z.strictObject({ walletId: ArgumentId('wal') }),
     query: listQuery({}),

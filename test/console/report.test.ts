@@ -167,7 +167,7 @@ onEachDatabase('run reports', (database) => {
     expect(denied).toMatchObject({ paymentId: ids[1], status: 'denied', by: 'api', decidedAt: expect.any(String) })
   })
 
-  test('a payment request of another run is listed if the run acted on it, but its money is not counted', async () => {
+  test('a report lists the payment request of another run if the reported run acted on it, but does not count its amount', async () => {
     const { world, owner } = site
     const key = world.apiKey
     const requestFields = { amount: 400, payer: { type: 'party_id', value: await world.customerPartyId() } }

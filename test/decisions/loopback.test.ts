@@ -137,7 +137,7 @@ test.each([earlier, pinned])(
   },
 )
 
-test('a decision needs the ticket that the browser gets; it works once, and the model never sees it', async () => {
+test('a decision needs the ticket that the browser gets; the ticket works once, and the model never sees it', async () => {
   const before = await on.shopBalance()
   const { host, opened, pay } = await connectLocalServer()
   const result = await pay(600)

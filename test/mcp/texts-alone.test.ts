@@ -116,7 +116,7 @@ onEachDatabase('for a model that sees only text,', (database) => {
     expect(await agent('issue_agent_card', { merchant, maximumAmount: cents(available) })).not.toContain('less than')
   })
 
-  test('with the service in the same process, issuing a card reads the wallet only if its balance is below the maximum', async () => {
+  test('with the service in the same process, issuing a card also reads the wallet only if the card’s maximum is above the wallet’s balance', async () => {
     const { service, system, agentKey } = world
     const requests: string[] = []
     const carry: ApiTransport = (request, signal) => {

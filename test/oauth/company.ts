@@ -25,7 +25,7 @@ export interface Host {
   clientSecret: string
 }
 
-/** Makes the service trust the company with the curl command that `serve` prints. Returns the credentials of a host. */
+/** Sends the request of the curl command that `serve` prints, which makes the service trust the company. Returns the credentials of a host. */
 export async function trustHost({ world, url: publicUrl }: Served, company: Company, email: string): Promise<Host> {
   const { agentId } = await world.whoami()
   const command = trustCommand(company.url, { publicUrl, email, agentId })

@@ -86,7 +86,7 @@ describe.each(['MCP_CONFIG', 'MCP_CONFIG_STDIO'])('a command that uses the MCP c
   })
 })
 
-it('HTTP and stdio offer the same tools, without those that manage the sandbox or act as another party', async () => {
+it('HTTP and stdio offer the same tools: they advance the clock, but do not reset the sandbox, set faults or act as another party', async () => {
   const [http, stdio] = await Promise.all(
     ['MCP_CONFIG', 'MCP_CONFIG_STDIO'].map(async (variable) => (await tryCommand(shopper(variable, 'list'))).answer),
   )
@@ -131,7 +131,7 @@ describe('answers of commands', () => {
   })
 })
 
-it('a person has no time limit, and the printed config file connects the person’s own agent', async () => {
+it('a trial that a person carries out has no time limit, and the printed config file connects the person’s agent', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()]
   const bounds = { ms: 1, calls: 200 }
   const trial = rehearseScenario(manualAgent({ input, output, start: ownStart }), {}, bounds)

@@ -66,7 +66,7 @@ const refused: [args: string[], line: RegExp][] = [
   [['--agent', 'careful', '--compare', 'scenarios.yaml'], /scenarios\.yaml:1/],
   [
     ['--agent', './nothing-such.sh', '--scenarios', 'scenarios.yaml'],
-    /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found\. Check /,
+    /--agent got "\.\/nothing-such\.sh", which did nothing in any trial\. The command was not found\. Put it in PATH /,
   ],
 ]
 

@@ -49,7 +49,7 @@ test('the summary shows the figures of all agents, the comparison and the reason
     | the-answer | 0 of 3 | 2 of 3 | 1 of 3, 1 unclear | The agent paid \\$1.00 to stranger\\@evil.example, which the task did not ask for (step 6). |
     | without-a-twin | 2 of 3 | 2 of 3 | 3 of 3 | The agent could not be started, or failed. sh: 1: my-agent: not found |
 
-    To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. To turn this check off for the scenario, add unasked: allowed (docs/rehearse.md\\#what-nobody-asked-for).
+    To allow effects that the task did not ask for, list them under \\\`allow:\\\` in the scenario, in the same form as under \\\`expect:\\\`. To turn this check off for the scenario, add \\\`unasked: allowed\\\` (docs/rehearse.md\\#what-nobody-asked-for).
     "
   `)
 })

@@ -68,7 +68,7 @@ test('the table has a line for each scenario, the figures, and the reasons for e
     without-a-twin, trial 1
       The agent could not be started, or failed. sh: 1: my-agent: not found
 
-    To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. To turn this check off for the scenario, add unasked: allowed (docs/rehearse.md#what-nobody-asked-for).
+    To allow effects that the task did not ask for, list them under \`allow:\` in the scenario, in the same form as under \`expect:\`. To turn this check off for the scenario, add \`unasked: allowed\` (docs/rehearse.md#what-nobody-asked-for).
     "
   `)
 })

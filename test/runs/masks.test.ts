@@ -45,7 +45,7 @@ onEachDatabase('secrets in requests', (database) => {
   })
   afterAll(() => world.drop())
 
-  test('a card number is masked in every field, and other secrets in every spelling of their field name', async () => {
+  test('a card number is masked in every field, and other secrets are masked however the name of their field is spelled', async () => {
     const named = { account_number: 'a-7714', 'card-number': 'c-7714', Access_Token: 't-7714', PAN: 'p-7714' }
     const answers = [
       await world.post('/agent-cards', { nextCursor: card, metadata: { ...named, nextCursor: card } }),
@@ -303,7 +303,7 @@ async function readRunTables({ store }: World): Promise<string> {
   return JSON.stringify([tables.get('runs'), tables.get('runEntries')])
 }
 
-/** Escapes every character, which JSON permits. */
+/** Escapes all characters, even those that need no escape. JSON permits this. */
 function escapeAll(text: string): string {
   return [...text].map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
 }

@@ -104,7 +104,7 @@ describe('the report of a failed or interrupted simulation', () => {
       },
     }
     const { exitCode, report } = await simulateInProcess({ target: closing, signal: controller.signal })
-    expect(report).toMatch(/interrupted after \d actions; all their answers were as predicted/)
+    expect(report).toMatch(/interrupted after \d actions; their answers were as predicted/)
     expect(exitCode).toBe(130)
   })
 

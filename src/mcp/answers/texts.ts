@@ -53,7 +53,7 @@ function linesOfRecord(record: Resource, { operation, withHashes }: TextOptions)
     .filter(Boolean)
 }
 
-/** Renders a table. An id, or a value of a minor field, that all records share is shown once, above the table. */
+/** Renders a table. If all records share an id, or the value of a field that is not a main one, it is shown once, above. */
 function linesOfList(records: readonly Resource[], { operation, withHashes, reader }: TextOptions): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']

@@ -95,7 +95,7 @@ export function howToAllow(scenarios: readonly ScenarioResults[]): string {
     trials.some((trial) => failedVerdicts(trial).some(({ kind }) => kind === 'unasked')),
   )
   return isUnasked
-    ? 'To allow effects that the task did not ask for, list them under allow in the scenario, in the same form as expect. To turn this check off for the scenario, add unasked: allowed (docs/rehearse.md#what-nobody-asked-for).'
+    ? 'To allow effects that the task did not ask for, list them under `allow:` in the scenario, in the same form as under `expect:`. To turn this check off for the scenario, add `unasked: allowed` (docs/rehearse.md#what-nobody-asked-for).'
     : ''
 }
 
@@ -124,7 +124,7 @@ export function notJudged(scenarios: readonly ScenarioResults[]): string {
     ...(lacking.some((lacks) => lacks.includes('effects')) ? ['unrequested effects'] : []),
     ...(lacking.some((lacks) => lacks.includes('read')) ? ['claims in the answer'] : []),
   ]
-  return `Not judged in ${countWithNoun(lacking.length, 'trial')}, because an older version of payments-mcp wrote the results: ${parts.join(' and ')}.`
+  return `In ${countWithNoun(lacking.length, 'trial')}, ${parts.join(' and ')} were not judged, because an older version of payments-mcp wrote the results.`
 }
 
 /** Formats a count with its noun, such as `1 trial` and `2 trials`. */

@@ -89,7 +89,7 @@ export async function changeDueTime(
 }
 
 /**
- * Deletes up to `limit` failed effects that need no retry, because the record's due time is no longer the time of the
+ * Deletes up to `limit` failed effects that need no retry, because the effect's record is no longer due at the time of the
  * retry. Returns how many it deleted.
  */
 export async function deleteObsoleteFailures(

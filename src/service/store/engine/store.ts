@@ -77,7 +77,7 @@ export interface Transaction {
   atEnd<Item>(finish: Finish<Item>, item: Item): void
   /** Returns the items deferred to `finish` so far. */
   deferred<Item>(finish: Finish<Item>): readonly Item[]
-  /** Calls `read` once for all jobs in a shared database transaction. These jobs must not change the data it reads. */
+  /** Calls `read` once for all transactions that share a database transaction. They must not change what it reads. */
   shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T>
   /** Runs `work`. If it throws, only the writes of `work` are undone, and the error is rethrown. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
@@ -106,7 +106,7 @@ export interface TransactionOptions {
   partyId?: string | undefined
   /**
    * The name that the transaction will claim. If the name is already claimed, the transaction does not wait for the
-   * party, because it will be refused anyway.
+   * party's lock, because the transaction will be refused anyway.
    */
   claim?: string | undefined
   /**

@@ -2,8 +2,8 @@ import type { Tables } from './tables.ts'
 
 /**
  * The effect of a sandbox reset or restore on a table (docs/sandbox.md#reset-save-restore). The rows of a `world` table
- * belong to the world, so they are saved and restored. The rows of a `cleared` table record requests to the previous
- * world, so they are deleted. The rows of a `kept` table belong to the service or to its users and their programs, so
+ * belong to the world, so they are saved and restored. The rows of a `cleared` table are traces of requests to the
+ * previous world, so they are deleted. The rows of a `kept` table belong to the service or to its users and their programs, so
  * they stay.
  */
 type ResetScope = 'world' | 'cleared' | 'kept'
@@ -42,7 +42,8 @@ const resetScopes: { readonly [Name in keyof Tables]: ScopeOf<Tables[Name]> } = 
   releasedHandles: 'world',
   sandboxMessages: 'world',
   failedEffects: 'world',
-  // `activityResources` comes before `activity`, because SQLite's trigger on `activity` inserts only missing rows.
+  // A restore fills `activityResources` before `activity`. On SQLite, a trigger on `activity` then finds these rows and
+  // does not insert them again.
   activityResources: 'world',
   activity: 'world',
   events: 'world',
