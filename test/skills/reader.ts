@@ -39,7 +39,7 @@ export function stepsOf(text: string): Step[] {
   return [...text.matchAll(/^(\d+)\. ([\s\S]*?)(?=^\d+\. |^#|(?![\s\S]))/gm)].flatMap(([, number, words = '']) => {
     const [, tool, input] = /^`(\w+) (\{.*\})`/.exec(words) ?? []
     if (tool === undefined || input === undefined) return []
-    const learns = [...words.matchAll(/\bits\s+`([\w.]+)` is\s+([A-Z]+)\b/gi)].map(
+    const learns = [...words.matchAll(/\b(?:its|answer's)\s+`([\w.]+)` is\s+([A-Z]+)\b/gi)].map(
       ([, path = '', name = '']) => [path, name] as const,
     )
     return [{ number: Number(number), tool, input, learns }]
