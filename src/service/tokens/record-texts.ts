@@ -1,6 +1,6 @@
 /**
  * Returns the string from which the secret of an invitation to connect is derived. Each function below does the same
- * for another kind of secret. When a root key is retired, the secrets derived from it are stored (`carriedTexts`).
+ * for another kind of secret. When a root key is retired, the secrets derived from it are stored (`derivationTexts`).
  */
 export const connectText = (invitationId: string) => `connect ${invitationId}`
 export const joinText = (invitationId: string) => `join ${invitationId}`

@@ -6,7 +6,7 @@ import { type AnyRow, rowsAfter } from '../store/engine/table-rows.ts'
 import { addRootKey, carriedBox, forgetRootKeys, lockKeys, openCarried, rootKeys } from '../store/root-keys.ts'
 import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
-import { carriedTexts, type RetiringKey } from './carried-texts.ts'
+import { derivationTexts, type RetiringKey } from './derivation-texts.ts'
 
 /**
  * The number of rows per transaction. It is small, so that a transaction takes only a few milliseconds and other
@@ -55,13 +55,13 @@ async function lockKeysAndReadTimes(tx: Transaction): Promise<Times> {
 
 async function preserveSecrets(store: Store, system: System, endsAtMs: number): Promise<void> {
   const preserve = createPreserver(system, endsAtMs)
-  for (const table of Object.keys(carriedTexts) as (keyof Tables)[]) {
+  for (const table of Object.keys(derivationTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => preserve(tx, table, rows))
   }
   // A restored snapshot brings its rows back, so their secrets are needed too.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
-      const table = Object.keys(carriedTexts).find((name): name is keyof Tables => name === tableName)
+      const table = Object.keys(derivationTexts).find((name): name is keyof Tables => name === tableName)
       if (table !== undefined) await preserve(tx, table, JSON.parse(String(rows)) as AnyRow[])
     }
   })
@@ -92,7 +92,7 @@ type Preserve = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) 
 function createPreserver(system: System, endsAtMs: number): Preserve {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
-    const textsOf = carriedTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
+    const textsOf = derivationTexts[table] as ((row: AnyRow, key: RetiringKey) => readonly string[]) | undefined
     if (textsOf === undefined) throw new Error(`Bug: nothing is derived for ${table}.`)
     const carried = ids.slice(1).flatMap((keyId) => {
       const key = { id: keyId, endsAtMs, sign: (text: string) => signBy(keyId, text) }

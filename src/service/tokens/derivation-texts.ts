@@ -27,7 +27,7 @@ export interface RetiringKey {
  * For each table, a function that returns the strings from which the key derived secrets that a row still needs. Tokens
  * of forms and challenges are derived too, but they expire within minutes, so they are not included.
  */
-export const carriedTexts: {
+export const derivationTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
   // Subscriptions and checkouts do not store which key signed their URLs, so each key in use at their creation
