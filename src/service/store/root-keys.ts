@@ -103,7 +103,7 @@ export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
     const signatureByKey = signaturesBy(all, text).find(matches)
     if (signatureByKey !== undefined || !all.some(({ isRetired }) => isRetired)) return signatureByKey
     for (const row of await secretsOfRetiredKeys(tx, text)) {
-      const signature = signatureOf(row.keyId, await openCarried(tx, row))
+      const signature = signatureOf(row.keyId, await openCarriedSecret(tx, row))
       if (matches(signature)) return signature
     }
     return undefined
@@ -125,7 +125,7 @@ async function derivedOf(tx: Transaction, id: number, text: string): Promise<str
   const secret = key?.derive(text)
   if (secret !== undefined || key === undefined) return secret
   const row = (await secretsOfRetiredKeys(tx, text)).find(({ keyId }) => keyId === id)
-  return row && openCarried(tx, row)
+  return row && openCarriedSecret(tx, row)
 }
 
 /** Adds a key, which becomes the newest key. Returns its id. */
@@ -173,7 +173,7 @@ export function carriedBox(keyId: number, textHash: string): string {
 }
 
 /** Decrypts a carried secret. */
-export async function openCarried(
+export async function openCarriedSecret(
   tx: Transaction,
   { keyId, textHash, sealedBy, sealed }: CarriedSecretRow,
 ): Promise<string> {

@@ -3,7 +3,7 @@ import { secretsSealedBefore, storeSecretsOfRetiredKeys, updateSealedSecret } fr
 import { readTimes, realNow, type Times } from '../store/clock.ts'
 import type { Store, Transaction } from '../store/engine/store.ts'
 import { type AnyRow, rowsAfter } from '../store/engine/table-rows.ts'
-import { addRootKey, carriedBox, forgetRootKeys, lockKeys, openCarried, rootKeys } from '../store/root-keys.ts'
+import { addRootKey, carriedBox, forgetRootKeys, lockKeys, openCarriedSecret, rootKeys } from '../store/root-keys.ts'
 import type { CarriedSecretRow } from '../store/schema/carried-secrets.ts'
 import type { Tables } from '../store/schema/tables.ts'
 import { derivationTexts, type RetiringKey } from './derivation-texts.ts'
@@ -115,7 +115,7 @@ async function resealSecrets(store: Store, system: System, rootKey: number): Pro
       const { newestId, derive } = await rootKeys(tx)
       const rows = await secretsSealedBefore(tx, rootKey, batch)
       for (const row of rows) {
-        const secret = await openCarried(tx, row)
+        const secret = await openCarriedSecret(tx, row)
         const sealed = seal(system, derive(newestId, carriedBox(row.keyId, row.textHash)), secret)
         await updateSealedSecret(tx, { ...row, sealedBy: newestId, sealed })
       }
