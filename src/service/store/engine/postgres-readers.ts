@@ -1,7 +1,7 @@
 import { Gate } from './gate.ts'
 import { asBusy, type ConnectionPool, isOutdatedStatement } from './postgres-connections.ts'
 import { Session } from './postgres-session.ts'
-import { type Footing, PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
+import { PostgresTransaction, type Surroundings, type TransactionMode } from './postgres-transaction.ts'
 import type { Transaction } from './store.ts'
 
 /** The number of connections that a store opens for reads. */
@@ -58,8 +58,8 @@ export class PostgresReaders {
     await this.#gate.enter()
     try {
       const session = new Session(await this.#connect(), this.#pool.prepares)
-      const footing: Footing = { ...onlyReading, shared: (read) => read(tx) }
-      const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, footing)
+      const mode: TransactionMode = { ...onlyReading, shared: (read) => read(tx) }
+      const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, mode)
       // The statements that begin and end the transaction cost no round trips: they are sent without waiting for their
       // answers.
       if (this.#seesOneWorld) session.send(snapshotTransaction.begin, this)
@@ -95,7 +95,7 @@ const refuse = (): never => {
   throw new Error('Bug: a read tried to write.')
 }
 
-const onlyReading: Omit<Footing, 'shared'> = {
+const onlyReading: Omit<TransactionMode, 'shared'> = {
   mayWriteEarly: refuse,
   runAlone: refuse,
   claim: refuse,

@@ -23,7 +23,7 @@ export interface Surroundings {
 }
 
 /** The methods that work differently in a shared transaction, in one that runs alone, and in one that only reads. */
-export interface Footing extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
+export interface TransactionMode extends Pick<Transaction, 'claim' | 'lock' | 'lockParty' | 'runAlone' | 'shared'> {
   /**
    * Throws if the job may not send writes before it ends. In a shared transaction, a job that fails after it has sent
    * writes could be undone only together with the other jobs.
@@ -40,27 +40,27 @@ export class PostgresTransaction implements Transaction {
   readonly clock: RealClock
   readonly wrapping: KeyWrapping
   readonly journal = new Journal()
-  readonly claim: Footing['claim']
-  readonly lock: Footing['lock']
-  readonly lockParty: Footing['lockParty']
-  readonly runAlone: Footing['runAlone']
-  readonly shared: Footing['shared']
+  readonly claim: TransactionMode['claim']
+  readonly lock: TransactionMode['lock']
+  readonly lockParty: TransactionMode['lockParty']
+  readonly runAlone: TransactionMode['runAlone']
+  readonly shared: TransactionMode['shared']
   readonly #session: Session
   readonly #mayWriteEarly: () => void
   readonly #endings = new DeferredItems()
   #db: Kysely<Tables> | undefined
   readonly #pending: PendingWrites
 
-  constructor({ clock, wrapping }: Surroundings, session: Session, footing: Footing) {
+  constructor({ clock, wrapping }: Surroundings, session: Session, mode: TransactionMode) {
     this.clock = clock
     this.wrapping = wrapping
-    this.claim = footing.claim
-    this.lock = footing.lock
-    this.lockParty = footing.lockParty
-    this.runAlone = footing.runAlone
-    this.shared = footing.shared
+    this.claim = mode.claim
+    this.lock = mode.lock
+    this.lockParty = mode.lockParty
+    this.runAlone = mode.runAlone
+    this.shared = mode.shared
     this.#session = session
-    this.#mayWriteEarly = footing.mayWriteEarly
+    this.#mayWriteEarly = mode.mayWriteEarly
     const receiver = {
       write: (query: CompiledQuery, rowLabel: string | undefined) => session.send(query, this, rowLabel),
       create: (savepoint: string) => session.send({ sql: `savepoint ${savepoint}`, parameters: [] }, this),
