@@ -1,7 +1,7 @@
 import { Gate } from './gate.ts'
 import { asBusy, type ConnectionPool, isOutdatedStatement } from './postgres-connections.ts'
 import { Session } from './postgres-session.ts'
-import { PostgresTransaction, type Surroundings, type TransactionMode } from './postgres-transaction.ts'
+import { PostgresTransaction, type TransactionDependencies, type TransactionMode } from './postgres-transaction.ts'
 import type { Transaction } from './store.ts'
 
 /** The number of connections that a store opens for reads. */
@@ -10,7 +10,7 @@ export const readingConnections = 4
 /** Reads committed data on separate connections, without the round trips of a transaction. */
 export class PostgresReaders {
   readonly #pool: ConnectionPool
-  readonly #surroundings: Surroundings
+  readonly #dependencies: TransactionDependencies
   readonly #seesOneWorld: boolean
   readonly #gate = new Gate(readingConnections)
   readonly #running = new Set<Promise<unknown>>()
@@ -18,10 +18,10 @@ export class PostgresReaders {
   /** @param seesOneWorld Whether all queries of one read must see the same state of the database. */
   constructor(
     pool: ConnectionPool,
-    { surroundings, seesOneWorld }: { surroundings: Surroundings; seesOneWorld: boolean },
+    { dependencies, seesOneWorld }: { dependencies: TransactionDependencies; seesOneWorld: boolean },
   ) {
     this.#pool = pool
-    this.#surroundings = surroundings
+    this.#dependencies = dependencies
     this.#seesOneWorld = seesOneWorld
   }
 
@@ -59,7 +59,7 @@ export class PostgresReaders {
     try {
       const session = new Session(await this.#connect(), this.#pool.prepares)
       const mode: TransactionMode = { ...onlyReading, shared: (read) => read(tx) }
-      const tx: PostgresTransaction = new PostgresTransaction(this.#surroundings, session, mode)
+      const tx: PostgresTransaction = new PostgresTransaction(this.#dependencies, session, mode)
       // The statements that begin and end the transaction cost no round trips: they are sent without waiting for their
       // answers.
       if (this.#seesOneWorld) session.send(snapshotTransaction.begin, this)

@@ -17,7 +17,7 @@ import type { RealClock } from './real-clock.ts'
 import type { Finish, Transaction } from './store.ts'
 
 /** The dependencies that all transactions of a store share. */
-export interface Surroundings {
+export interface TransactionDependencies {
   clock: RealClock
   wrapping: KeyWrapping
 }
@@ -51,7 +51,7 @@ export class PostgresTransaction implements Transaction {
   #db: Kysely<Tables> | undefined
   readonly #pending: PendingWrites
 
-  constructor({ clock, wrapping }: Surroundings, session: Session, mode: TransactionMode) {
+  constructor({ clock, wrapping }: TransactionDependencies, session: Session, mode: TransactionMode) {
     this.clock = clock
     this.wrapping = wrapping
     this.claim = mode.claim

@@ -4,7 +4,7 @@ import { lineOf, lockLines, lockName, lockTogether } from './postgres-locks.ts'
 import { type Group, type Job, newJob, Queue } from './postgres-queue.ts'
 import { backoffMs, isRetryable, maxMoves, type Outcome, RunAgainError } from './postgres-retries.ts'
 import { Session } from './postgres-session.ts'
-import { PostgresTransaction, type Surroundings } from './postgres-transaction.ts'
+import { PostgresTransaction, type TransactionDependencies } from './postgres-transaction.ts'
 import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 
 interface Options {
@@ -14,7 +14,7 @@ interface Options {
   /** Returns the statements that begin a transaction. If `alone` is true, the transaction excludes all others. */
   begin(alone: boolean): string
   system: System
-  surroundings: Surroundings
+  dependencies: TransactionDependencies
 }
 
 const maxWaiting = 10_000
@@ -171,7 +171,7 @@ export class Transactions {
       if (job.kind !== undefined) this.#aloneKinds.add(job.kind)
       throw new RunAgainError({ isAlone: true })
     }
-    const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
+    const tx: PostgresTransaction = new PostgresTransaction(this.#options.dependencies, session, {
       mayWriteEarly: refuse,
       runAlone: refuse,
       lock: async () => refuse(),
@@ -234,7 +234,7 @@ export class Transactions {
 
   /** Runs a job once in a separate transaction, and commits or rolls back. */
   async #attempt(job: Job, session: Session): Promise<{ thrown?: { error: unknown }; value?: unknown }> {
-    const tx: PostgresTransaction = new PostgresTransaction(this.#options.surroundings, session, {
+    const tx: PostgresTransaction = new PostgresTransaction(this.#options.dependencies, session, {
       mayWriteEarly: () => {},
       runAlone: () => {},
       lock: (name) => lockName(session, name, this),

@@ -42,7 +42,7 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     isResettable,
   } = options
   const prepares = await createTables(url, system)
-  const surroundings = { clock: new RealClock(system, { shared: true }), wrapping }
+  const dependencies = { clock: new RealClock(system, { shared: true }), wrapping }
   const pools = {
     writing: openPool(url, { connections, prepares }),
     reading: openPool(url, { connections: poolSizes.reading, prepares }),
@@ -51,19 +51,19 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
     ...(readUrl !== undefined && { standby: openPool(readUrl, { connections: poolSizes.reading }) }),
   }
   const begin = beginStatementOf(isolation, isResettable)
-  const shared = { begin, system, surroundings }
+  const shared = { begin, system, dependencies }
   const together = Math.min(maxShared, Math.ceil(connections / 2))
   const maxWriting = { shared: together, alone: connections - together }
   const writing = new Transactions({ ...shared, pool: pools.writing, maxConcurrent: maxWriting })
   const aside = new Transactions({ ...shared, pool: pools.aside, maxConcurrent: { shared: 0, alone: poolSizes.aside } })
-  const readers = new PostgresReaders(pools.reading, { surroundings, seesOneWorld: isResettable })
-  const standby = pools.standby && new PostgresReaders(pools.standby, { surroundings, seesOneWorld: isResettable })
+  const readers = new PostgresReaders(pools.reading, { dependencies, seesOneWorld: isResettable })
+  const standby = pools.standby && new PostgresReaders(pools.standby, { dependencies, seesOneWorld: isResettable })
   let closing: Promise<void> | undefined
   const whileOpen = <T>(run: () => Promise<T>): Promise<T> =>
     closing === undefined ? run() : Promise.reject(new StoreBusyError('The database is closed.'))
   const store: Store = {
     dialect: 'postgres',
-    clock: surroundings.clock,
+    clock: dependencies.clock,
     settling: new Turns(),
     transaction: (work, options) => whileOpen(() => writing.run(work, options)),
     aside: (work) => whileOpen(() => aside.run(work)),

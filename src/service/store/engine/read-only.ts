@@ -48,8 +48,8 @@ async function openServer(url: string, wrapping: KeyWrapping): Promise<ReadOnlyD
   const { openPool } = await import('./postgres-connections.ts')
   const { PostgresReaders } = await import('./postgres-readers.ts')
   const pool = openPool(url, { connections: 1 })
-  const surroundings = { clock: new RealClock(realSystem, { shared: true }), wrapping }
-  const readers = new PostgresReaders(pool, { surroundings, seesOneWorld: true })
+  const dependencies = { clock: new RealClock(realSystem, { shared: true }), wrapping }
+  const readers = new PostgresReaders(pool, { dependencies, seesOneWorld: true })
   return {
     read: (work) => readers.read(work),
     async isWritable({ db }) {
