@@ -1,5 +1,5 @@
 import type { Action } from './action.ts'
-import type { AgentState, Choice, PlanOptions, Surroundings } from './choices/agent.ts'
+import type { AgentState, Choice, PlanContext, PlanOptions } from './choices/agent.ts'
 import { chooseAction, isDone } from './choices/choices.ts'
 import { clockStepSeconds } from './facts.ts'
 import { createModel } from './model/model.ts'
@@ -14,7 +14,7 @@ export function planHistory(options: PlanOptions): Action[] {
   const history: Action[] = []
   const nextName = createNames()
   const random = randomFrom(options.seed)
-  const surroundings = { model, nextName, options, budget: budgets(options) }
+  const planContext = { model, nextName, options, budget: budgets(options) }
   const agents = Array.from({ length: options.agents }, (_, index) => newAgent(index + 1))
   const addAction = (agent: AgentState, choice: Choice) => {
     const action: Action = { step: history.length + 1, agent: agent.number, ...choice }
@@ -22,19 +22,19 @@ export function planHistory(options: PlanOptions): Action[] {
     history.push(action)
     return action
   }
-  if (options.ordered) takeTurns(agents, random, surroundings, addAction)
+  if (options.ordered) takeTurns(agents, random, planContext, addAction)
   else {
     for (const agent of agents) {
       const agentRandom = randomFrom(`${options.seed} agent ${agent.number}`)
       while (!isDone(agent, options.purchases))
-        remember(agent, addAction(agent, chooseAction(agent, agentRandom, surroundings, [agent])))
+        remember(agent, addAction(agent, chooseAction(agent, agentRandom, planContext, [agent])))
     }
   }
   return history
 }
 
 /** Returns the average amount that each party can spend on a purchase without running out of money. */
-function budgets({ agents, purchases, ordered, start }: PlanOptions): Surroundings['budget'] {
+function budgets({ agents, purchases, ordered, start }: PlanOptions): PlanContext['budget'] {
   // Refunds and reversals return money, so it lasts for about three times as many purchases if agents take turns.
   const share = (available = 0) => Math.max(1, Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases)))
   return { own: share(start.own.available), customer: share(start.customer?.available) }
@@ -52,8 +52,8 @@ const maxStepsBetweenJumps = 400
 /** The number of clock jumps per 100 calls of one agent. It is low so that most cards live long enough to be used. */
 const jumpsPerHundredCalls = 5
 
-function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundings, addAction: AddAction): void {
-  const { options } = surroundings
+function takeTurns(agents: AgentState[], random: Random, planContext: PlanContext, addAction: AddAction): void {
+  const { options } = planContext
   let callsSinceJump = 0
   for (;;) {
     const busy = agents.filter((agent) => !isDone(agent, options.purchases))
@@ -64,7 +64,7 @@ function takeTurns(agents: AgentState[], random: Random, surroundings: Surroundi
       addAction(agent, { tool: 'advance_sandbox_clock', party: 'own', seconds: jumpSeconds(random) })
       callsSinceJump = 0
     } else {
-      remember(agent, addAction(agent, chooseAction(agent, random, surroundings, agents)))
+      remember(agent, addAction(agent, chooseAction(agent, random, planContext, agents)))
       callsSinceJump++
     }
   }
@@ -96,7 +96,7 @@ function remember(agent: AgentState, action: Action): void {
   agent.keyed.push(action)
 }
 
-function createNames(): Surroundings['nextName'] {
+function createNames(): PlanContext['nextName'] {
   const counts = new Map<string, number>()
   return (kind) => {
     const count = (counts.get(kind) ?? 0) + 1

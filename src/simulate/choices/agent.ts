@@ -36,7 +36,7 @@ export interface AgentState {
 
 export type NamedKind = 'card' | 'purchase' | 'refund' | 'key'
 
-export interface Surroundings {
+export interface PlanContext {
   model: Model
   /** Returns the next name of a kind: `card-1`, `card-2`, … */
   nextName: (kind: NamedKind) => string
@@ -45,7 +45,7 @@ export interface Surroundings {
   budget: Record<PartyName, number>
 }
 
-export interface Context extends Surroundings {
+export interface Context extends PlanContext {
   agent: AgentState
   random: Random
   /** The agents whose earlier calls this agent may repeat with the same key. They may include this agent. */

@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts'
-import type { AgentState, Choice, Context, Surroundings } from './agent.ts'
+import type { AgentState, Choice, Context, PlanContext } from './agent.ts'
 import { issue, proceed } from './cards.ts'
 import { chooseSideAction } from './side-actions.ts'
 
@@ -10,10 +10,10 @@ const maxOpen = 4
 export function chooseAction(
   agent: AgentState,
   random: Random,
-  surroundings: Surroundings,
+  planContext: PlanContext,
   repeatSources: readonly AgentState[],
 ): Choice {
-  const context: Context = { ...surroundings, agent, random, repeatSources }
+  const context: Context = { ...planContext, agent, random, repeatSources }
   if (agent.issued > 0 && random.chance(17)) {
     const aside = chooseSideAction(context)
     if (aside !== undefined) return aside
