@@ -43,11 +43,11 @@ export interface ToolCall {
 type Answer = CallToolResult | InputRequiredResult
 
 /** Either a call that may proceed, or the answer for the host. */
-type Decision = Go | { go: false; answer: Answer }
+type Decision = AllowedCall | { isAllowed: false; answer: Answer }
 
 /** A call that may proceed. */
-export interface Go {
-  go: true
+export interface AllowedCall {
+  isAllowed: true
   fingerprint: Fingerprint
   /** The idempotency key for the call. */
   idempotencyKey: string | undefined
@@ -83,7 +83,7 @@ export async function decide(
   const { operation, input, idempotencyKey, held } = call
   const page = pageFor(dependencies, operation.name, input)
   const pageAnswer = page === undefined ? undefined : await afterPage(dependencies, page, input, context)
-  if (pageAnswer !== undefined) return { go: false, answer: pageAnswer }
+  if (pageAnswer !== undefined) return { isAllowed: false, answer: pageAnswer }
   const agreedBefore = held === undefined && mayAsk(dependencies, operation) && (await wasDecided())
   const question = agreedBefore ? undefined : await questionOf(dependencies, call, context)
   const questionText = question === undefined ? '' : [...question.facts, question.effect].join('\n')
@@ -93,9 +93,9 @@ export async function decide(
   const mayProceed = question === undefined || stateOf(context, fingerprint, 'verification') !== undefined
   const decided = agreedBefore || question !== undefined
   if (mayProceed || held?.call.fingerprint === fingerprint())
-    return { go: true, fingerprint, idempotencyKey: key, decided, held }
+    return { isAllowed: true, fingerprint, idempotencyKey: key, decided, held }
   const pending = { dependencies, context, call, question, questionText, fingerprint, page }
-  return (await decisionFromAnswer(pending)) ?? { go: false, answer: await ask(pending) }
+  return (await decisionFromAnswer(pending)) ?? { isAllowed: false, answer: await ask(pending) }
 }
 
 /** Returns the decision from the person's answer; undefined if there is no answer yet. */
@@ -103,9 +103,9 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
   const { dependencies, context, fingerprint, call } = pending
   const pageQuestion = pageQuestionFor(pending)
   const onPage = pageQuestion && (await afterDecisionPage(pageQuestion))
-  if (onPage !== undefined && 'answer' in onPage) return { go: false, answer: onPage.answer }
+  if (onPage !== undefined && 'answer' in onPage) return { isAllowed: false, answer: onPage.answer }
   if (onPage !== undefined) {
-    return { go: true, fingerprint, idempotencyKey: attemptKey(onPage.held), decided: true, held: onPage.held }
+    return { isAllowed: true, fingerprint, idempotencyKey: attemptKey(onPage.held), decided: true, held: onPage.held }
   }
   const state = stateOf(context, fingerprint, 'decision')
   const { action, confirmed } = answerTo(context, 'decision')
@@ -113,13 +113,13 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
   const runNote = { state, operation: call.operation.name, remark: 'The person at the host answered the form.' }
   if (confirmed) {
     noteAnswer(dependencies, context, { ...runNote, outcome: 'agreed' })
-    return { go: true, fingerprint, idempotencyKey: state.key, decided: true, held: undefined }
+    return { isAllowed: true, fingerprint, idempotencyKey: state.key, decided: true, held: undefined }
   }
   if (isNotShown(dependencies, state, { action, confirmed })) {
-    return { go: false, answer: await sendToPage(notShown, pending) }
+    return { isAllowed: false, answer: await sendToPage(notShown, pending) }
   }
   noteAnswer(dependencies, context, { ...runNote, outcome: 'disagreed' })
-  return { go: false, answer: failedResult(declined) }
+  return { isAllowed: false, answer: failedResult(declined) }
 }
 
 /** Asks in the first way that is possible: the host opens a page, the host shows a form, or the model gives a link. */

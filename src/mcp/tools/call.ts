@@ -88,7 +88,7 @@ async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer 
   for (let isLast = false; ; isLast = true) {
     try {
       const decision = await decide(dependencies, call, context, () => guard.wasDecided())
-      return decision.go ? await send({ ...call, ...decision, guard }) : decision
+      return decision.isAllowed ? await send({ ...call, ...decision, guard }) : decision
     } catch (error) {
       if (!(error instanceof RefusedBefore)) throw error
       if (isLast) throw error.cause

@@ -2,7 +2,7 @@ import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelc
 import type { Fault } from '../../core/faults.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { Dependencies } from '../dependencies.ts'
-import type { Go, ToolCall } from '../people/decide.ts'
+import type { AllowedCall, ToolCall } from '../people/decide.ts'
 import type { TakenArguments } from './arguments.ts'
 import type { Guard } from './guard.ts'
 import type { Sent } from './repeats.ts'
@@ -32,7 +32,7 @@ export interface Planned extends Known {
 export type Parsed = Planned & ToolCall & TakenArguments
 
 /** A call that may be sent: a person agreed, or did not have to be asked. */
-export type Decided = Omit<Parsed, keyof Go> & Go & { guard: Guard }
+export type Decided = Omit<Parsed, keyof AllowedCall> & AllowedCall & { guard: Guard }
 
 /** A call with the API's answer. */
 export type Answered = Decided & { result: Sent }
