@@ -112,7 +112,7 @@ async function toolCaller({ service, key }: Sandbox, repeats: mcp.RepeatSettings
     log: console,
     system: realSystem,
     choice: mcp.everyTool('sandbox'),
-    api: { client: async () => client, ways: { signIn: '', reach: '', offer: () => '' } },
+    api: { client: async () => client, personAdvice: { signIn: '', reach: '', offer: () => '' } },
     people: mcp.nobody,
     repeats,
     faults: mcp.noFaults,

@@ -9,7 +9,7 @@ import { allows, defaultOAuthScopes, permissions, withIncluded } from '../core/p
 import { plainHeaders } from '../core/plain-headers.ts'
 import type { System } from '../core/system.ts'
 import { NamedTurns } from '../core/turns.ts'
-import { ownChanges, type ToolChoice, type Ways } from '../mcp/dependencies.ts'
+import { ownChanges, type PersonAdvice, type ToolChoice } from '../mcp/dependencies.ts'
 import { McpEndpoint } from '../mcp/http/endpoint.ts'
 import type { HostContext, Principal } from '../mcp/http/host-context.ts'
 import { isSecretMessage } from '../mcp/http/secret-messages.ts'
@@ -169,7 +169,7 @@ function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (contex
         allows: (operation) => offers(operation) && allows(caller().authority, operation.permission),
         cardDetails,
       },
-      api: { client: async () => client, ways: waysAt(publicUrl()) },
+      api: { client: async () => client, personAdvice: personAdviceAt(publicUrl()) },
       people: {
         confirm: { mode: confirm, aboveCents: confirmAbove },
         decisions: servedDecisions({
@@ -208,7 +208,7 @@ function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (contex
 
 const noHeaders = plainHeaders({})
 
-function waysAt(publicUrl: string): Ways {
+function personAdviceAt(publicUrl: string): PersonAdvice {
   return {
     signIn: `Have the person reconnect this server (${publicUrl}/mcp) in their host, and sign in.`,
     reach: 'Have the person check the log of this server.',

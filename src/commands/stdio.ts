@@ -5,7 +5,14 @@ import { ConfigError } from '../config/load.ts'
 import { createLogger, type Logger } from '../config/log.ts'
 import type { Config } from '../config/settings.ts'
 import { newSecret, realSystem } from '../core/system.ts'
-import { type Decisions, everyTool, noFaults, ownChanges, type RunNote, type Ways } from '../mcp/dependencies.ts'
+import {
+  type Decisions,
+  everyTool,
+  noFaults,
+  ownChanges,
+  type PersonAdvice,
+  type RunNote,
+} from '../mcp/dependencies.ts'
 import { createRequestStates } from '../mcp/people/request-states.ts'
 import { actorOf, createMcpServer } from '../mcp/server.ts'
 import { serveOverStdio } from '../mcp/stdio.ts'
@@ -69,7 +76,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
         system: realSystem,
         ui: appViews(environment),
         choice: { ...everyTool(environment), toolsets, actor, readOnly, cardDetails },
-        api: { client, ways: waysOf(config) },
+        api: { client, personAdvice: personAdviceOf(config) },
         people: { confirm, decisions, publicUrl, states: createRequestStates({ system: realSystem }) },
         repeats,
         faults: baseUrl === undefined ? { plan: async (tool) => (await api.get()).plan(tool), cut } : noFaults,
@@ -87,7 +94,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
   })
 }
 
-function waysOf({ environment, baseUrl, key }: Config): Ways {
+function personAdviceOf({ environment, baseUrl, key }: Config): PersonAdvice {
   const address = baseUrl ?? 'the sandbox in this process'
   return {
     signIn:

@@ -68,7 +68,7 @@ export function everyTool(environment: Environment): OfferedChoice {
 export interface Api {
   /** Returns the client. An implementation can create it on first use. */
   client(): Promise<Pick<Client, 'call'>>
-  ways: Ways
+  personAdvice: PersonAdvice
 }
 
 /** The settings and services for asking people to decide on calls. */
@@ -241,7 +241,7 @@ export interface KeptCall {
 }
 
 /** Advice for the person, which the model passes on if the model itself can do nothing more. */
-export interface Ways {
+export interface PersonAdvice {
   /** Advice for a missing or refused credential. */
   signIn: string
   /** Advice for when the API does not answer, or some other server answers at its address. */

@@ -50,7 +50,7 @@ export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOp
       allows: overrides.allows ?? all.allows,
       cardDetails: overrides.cardDetails ?? cardDetails,
     },
-    api: { client: overrides.client, ways: waysOf(environment) },
+    api: { client: overrides.client, personAdvice: personAdviceOf(environment) },
     people: {
       confirm: overrides.confirm ?? { mode: confirm, aboveCents: confirmAbove },
       decisions: overrides.decisions,
@@ -68,7 +68,7 @@ export function serverOptions({ environment = 'sandbox', ...overrides }: GivenOp
   }
 }
 
-const waysOf = (environment: Environment): Api['ways'] => ({
+const personAdviceOf = (environment: Environment): Api['personAdvice'] => ({
   signIn: `Have the person sign in again, or give this server a ${environment} key that is not revoked.`,
   reach: 'Have the person check the address of the payments API, and whether it is running.',
   offer: (toolsets) => `PAYMENTS_TOOLSETS=${toolsets.join()}`,

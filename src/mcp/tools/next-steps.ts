@@ -6,7 +6,7 @@ import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered-operations.ts'
 
 /** The parts of a connection that the advice uses: its tools, and how to sign in or reach the API. */
-type Dependencies = Pick<AllDependencies, 'choice'> & { api: Pick<Api, 'ways'> }
+type Dependencies = Pick<AllDependencies, 'choice'> & { api: Pick<Api, 'personAdvice'> }
 
 /** A call that was refused or failed, and the connection whose tools may help. */
 interface Refused {
@@ -37,7 +37,7 @@ export function nextStep(refused: Refused): string {
   const key = keyToRepeat(error)
   if (key !== undefined)
     return `${beforeRepeat(situation)}${repeatWith(key, refused.decision)}${conflictAdvice(situation)}`
-  if ('unreached' in error && error.unreached) return `${refused.dependencies.api.ways.reach} Then ${again}.`
+  if ('unreached' in error && error.unreached) return `${refused.dependencies.api.personAdvice.reach} Then ${again}.`
   if ('outcomeUnknown' in error && error.outcomeUnknown) {
     return `The change may have been made: ${look(situation)} before you call again.`
   }
@@ -64,7 +64,7 @@ export function callAgain({ idempotency }: OperationDefinition): string {
 }
 
 function afterTooLarge({ operation, dependencies }: Situation): string {
-  return operation.result === 'page' ? 'Call again with a smaller limit.' : dependencies.api.ways.reach
+  return operation.result === 'page' ? 'Call again with a smaller limit.' : dependencies.api.personAdvice.reach
 }
 
 const repeatWith = (key: string, decision: string | undefined) =>
@@ -74,8 +74,8 @@ const byDecision = (decision: string) => `Call again with decision ${JSON.string
 
 /** Returns what to do before the call is repeated, such as signing in. */
 function beforeRepeat({ dependencies, error }: Situation): string {
-  if ('unreached' in error && error.unreached) return `${dependencies.api.ways.reach} Then: `
-  if (error.status === 401) return `${dependencies.api.ways.signIn} Then: `
+  if ('unreached' in error && error.unreached) return `${dependencies.api.personAdvice.reach} Then: `
+  if (error.status === 401) return `${dependencies.api.personAdvice.signIn} Then: `
   if (error.status === 403) return `${ask} When they have granted it: `
   return waitAdvice(error)
 }
@@ -109,7 +109,7 @@ const steps = {
     'Tell the person to set PAYMENTS_INSTANCE_ID (--instance-id) to a string of 1 to 1024 characters and to restart this server.',
   'wire.beneficiary_address_required': ({ again }) =>
     `Add beneficiary.address (line1, city, state, postalCode, country) and ${again}.`,
-  unauthenticated: ({ dependencies, again }) => `${dependencies.api.ways.signIn} Then ${again}.`,
+  unauthenticated: ({ dependencies, again }) => `${dependencies.api.personAdvice.signIn} Then ${again}.`,
   forbidden: ({ dependencies }) =>
     `${ask}${offers(dependencies, 'whoami') ? ' whoami shows whom this connection acts as.' : ''} Do not call again before that.`,
   issued_cards_not_enabled: () =>
@@ -140,7 +140,7 @@ const steps = {
     `${capital(look(situation))} to be sure that nothing was done, then ${callAsNew(situation.operation)}, once. If it fails again, tell the person the supportId.`,
   not_implemented: ({ operation }) =>
     `Use another tool: ${operation.name} is not available in this deployment. Do not call it again.`,
-  bad_gateway: ({ dependencies, again }) => `${dependencies.api.ways.reach} Then ${again}.`,
+  bad_gateway: ({ dependencies, again }) => `${dependencies.api.personAdvice.reach} Then ${again}.`,
   service_unavailable: ({ error, again }) => `${waitAdvice(error) || 'Wait a moment. '}Then ${again}.`,
 } as const satisfies Record<ErrorCode, (situation: Situation) => string>
 

@@ -3,7 +3,7 @@ import { type ApiError, refusal } from '../../client/api-error.ts'
 import { parseJson } from '../../core/json.ts'
 import type { Environment, OperationDefinition } from '../../core/operation.ts'
 import { failedResult, success } from '../answers/results.ts'
-import { everyTool, type Ways } from '../dependencies.ts'
+import { everyTool, type PersonAdvice } from '../dependencies.ts'
 import { recordReaderOf } from './id-kinds.ts'
 import { nextStep } from './next-steps.ts'
 import { operationNamed } from './offered-operations.ts'
@@ -30,7 +30,7 @@ interface RecordedResult {
 /** The statuses after which the client retries the request, so that the model gets the answer to a later attempt. */
 const retriedStatuses: readonly number[] = [408, 429, 502, 503]
 
-const ways: Ways = {
+const personAdvice: PersonAdvice = {
   signIn: 'Sign in again.',
   reach: 'Check that the API can be reached.',
   offer: (toolsets) => toolsets.join(', '),
@@ -41,7 +41,7 @@ const ways: Ways = {
  * undefined if the record is incomplete: the answer was truncated, the request was retried, or it shows a card number.
  */
 export function recordedResult(call: RecordedCall): RecordedResult | undefined {
-  const dependencies = { choice: everyTool(call.environment), api: { ways } }
+  const dependencies = { choice: everyTool(call.environment), api: { personAdvice } }
   const operation = operationNamed(dependencies.choice, call.operation)
   const json = parseJson(call.answer) as Json | undefined
   if (operation === undefined || json === undefined || retriedStatuses.includes(call.status)) return undefined

@@ -19,7 +19,7 @@ export function explainUnknownTool({ choice, api }: Dependencies, name: string):
   if (!operation.toolsets.some((toolset) => choice.toolsets.includes(toolset))) {
     const [toolset] = operation.toolsets
     const widerToolsets = toolsets.filter((candidate) => choice.toolsets.includes(candidate) || candidate === toolset)
-    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.ways.offer(widerToolsets)}`
+    return `Unknown tool: ${name} is in the toolset ${toolset}, which this connection does not offer: ${api.personAdvice.offer(widerToolsets)}`
   }
   if (readOnly) return `Unknown tool: ${name} does more than read, and this connection only reads.`
   return `Unknown tool: ${name} is not available with the credential or settings of this connection.`
