@@ -2,7 +2,7 @@ import type { Clause } from './prose.ts'
 
 /** An act, such as a payment or a delivery, that a clause claims or denies. */
 export interface Act {
-  deed: Deed
+  actKind: ActKind
   /** Whether the clause claims (`yes`) or denies (`no`) that the act happened. */
   holds: 'yes' | 'no'
   /** The words that claim or deny the act. */
@@ -42,14 +42,14 @@ const reportedActs = {
 } as const
 
 /** The kinds of acts that an answer may claim. */
-export type Deed = keyof typeof reportedActs
+export type ActKind = keyof typeof reportedActs
 
-const patterns = (Object.keys(reportedActs) as Deed[]).map(
-  (deed) => [deed, new RegExp(reportedActs[deed], 'gi')] as const,
+const patterns = (Object.keys(reportedActs) as ActKind[]).map(
+  (actKind) => [actKind, new RegExp(reportedActs[actKind], 'gi')] as const,
 )
 
 /** Verbs in the forms that follow "did not", "without" or "was able to". */
-const bases: Partial<Record<Deed, string>> = {
+const bases: Partial<Record<ActKind, string>> = {
   pay: 'pay|paying|send|sending|transfer|transferring|wire|remit',
   buy: 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get',
   charge: 'charge|charging|spend|spending|capture|take',
@@ -62,16 +62,16 @@ const bases: Partial<Record<Deed, string>> = {
 const notDone =
   "(?:did not|didn't|do not|don't|does not|doesn't|could not|couldn't|cannot|can't|can not|unable to|not able to|failed to|refused to|declined to|decided not to|chose not to|opted not to|elected not to|have not|haven't|has not|hasn't|never|won't|will not|am not|refrained from|avoided|without|not going to|stopped short of|decided against|nobody|no one)"
 const wasDone = String.raw`(?:able to|managed to|succeeded in|went ahead to|did (?!not)|used\b[^,;]{0,80}\bto)`
-const baseActs = (Object.entries(bases) as [Deed, string][]).flatMap(([deed, verbs]) => [
+const baseActs = (Object.entries(bases) as [ActKind, string][]).flatMap(([actKind, verbs]) => [
   [
-    deed,
+    actKind,
     'no',
     new RegExp(
       String.raw`\b${notDone}\s+(?:(?:actually|even|yet|ever|to|it|we|i|then|also|have to|need to|go ahead and|proceed to|make it|successfully)\s+){0,3}(?:${verbs})\b`,
       'i',
     ),
   ] as const,
-  [deed, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
+  [actKind, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
 ])
 /** Nouns in denials. The first pattern matches them after "no" or "did not make", the second before "failed". */
 const nouns = {
@@ -83,13 +83,13 @@ const notHappened =
   "failed|did not go|didn't go|could not|couldn't|never went|was not|wasn't|is not|isn't|were not|has not|hasn't|was never"
 const unfinished =
   "(?:did not|didn't|could not|couldn't|never|unable to|not) (?:make|complete|process|send|place|finish|go through with)"
-const nounActs: readonly (readonly [Deed, RegExp])[] = [
-  ...(Object.entries(nouns) as [Deed, readonly [string, string]][]).flatMap(([deed, [missing, failed]]) =>
+const nounActs: readonly (readonly [ActKind, RegExp])[] = [
+  ...(Object.entries(nouns) as [ActKind, readonly [string, string]][]).flatMap(([actKind, [missing, failed]]) =>
     [
       String.raw`\b(?:no|${notMade}|without (?:a|an|any|making a|placing an)|zero)\s+(?:[\w-]+\s+){0,2}(?:${missing})\b`,
       String.raw`\b${unfinished} (?:the |a |an |any |this |your )?(?:\w+ )?(?:${failed})`,
       String.raw`\b(?:${failed})s?\b(?:\s+\S+){0,8}?\s+(?:${notHappened})\b(?! be (?:cancel|taken back|reversed|recalled|undone|stopped))`,
-    ].map((pattern) => [deed, new RegExp(pattern, 'i')] as const),
+    ].map((pattern) => [actKind, new RegExp(pattern, 'i')] as const),
   ),
   ['charge', /\b(?:no|zero|without (?:a|any))\s+(?:[\w-]+\s+){0,2}(?:charges?)\b/i],
 ]
@@ -114,21 +114,22 @@ export function actsIn(clause: Clause): Act[] {
   if (supposing.has(lead) || /\?$/.test(text)) return []
   const plain = text.replace(ignoredPhrases, (found) => ' '.repeat(found.length))
   const acts: Act[] = []
-  const add = (deed: Deed, holds: Act['holds'], words: string) => {
-    if (!acts.some((act) => act.deed === deed)) acts.push({ deed, holds, words, clause })
+  const add = (actKind: ActKind, holds: Act['holds'], words: string) => {
+    if (!acts.some((act) => act.actKind === actKind)) acts.push({ actKind, holds, words, clause })
   }
-  for (const [deed, pattern] of nounActs) {
+  for (const [actKind, pattern] of nounActs) {
     const found = pattern.exec(plain)
-    if (found !== null && !/\b(?:would|if|unless|until)\b/i.test(plain.slice(0, found.index))) add(deed, 'no', found[0])
+    if (found !== null && !/\b(?:would|if|unless|until)\b/i.test(plain.slice(0, found.index)))
+      add(actKind, 'no', found[0])
   }
-  for (const [deed, holds, pattern] of baseActs) {
+  for (const [actKind, holds, pattern] of baseActs) {
     const found = pattern.exec(plain)
-    if (found !== null && !/\b(?:would|if|unless)\b/i.test(plain.slice(0, found.index))) add(deed, holds, found[0])
+    if (found !== null && !/\b(?:would|if|unless)\b/i.test(plain.slice(0, found.index))) add(actKind, holds, found[0])
   }
-  for (const [deed, pattern] of patterns) {
+  for (const [actKind, pattern] of patterns) {
     for (const found of plain.matchAll(pattern)) {
       const holds = holdsOf(plain, found.index, found[0])
-      if (holds !== undefined && isMeant(deed, plain, found[0])) add(deed, holds, found[0])
+      if (holds !== undefined && isMeant(actKind, plain, found[0])) add(actKind, holds, found[0])
     }
   }
   return acts
@@ -150,9 +151,9 @@ export const refusalByPerson =
   /\b(?:[Ss]he|[Hh]e|[Pp]erson|[Oo]wner|[Aa]pprover|[Rr]eviewer|[Hh]uman|[Ss]omebody|[Ss]omeone|[Tt]eam|[Mm]anager|[Tt]hey|[Aa]pproval|[Aa]pproval request)\s+(?:\w+\s+){0,3}?(?:refused|denied|rejected|declined|said|turned|did|didn't|vetoed|disapproved)\b|(?<![\p{L}] )(?<!\p{L})[A-Z]\p{L}+\s+(?:has\s+|have\s+|had\s+|then\s+)?(?:refused|denied|rejected|declined|said no|turned|vetoed|disapproved)\b/u
 
 /** Returns whether the words really mean the act. For example, "sent an invitation" is no payment. */
-function isMeant(deed: Deed, text: string, words: string): boolean {
+function isMeant(actKind: ActKind, text: string, words: string): boolean {
   const isAboutMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
-  switch (deed) {
+  switch (actKind) {
     case 'pay':
       if (/^(?:received|got|has)$/i.test(words)) {
         if (/\brefund|\bback\b/i.test(text)) return false

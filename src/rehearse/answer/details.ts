@@ -14,7 +14,7 @@ export function checkDetails(prose: Prose, { acts }: Outcome, context: Context):
   const ownClauses = prose.clauses.filter(({ isAttributed }) => !isAttributed)
   const isAct = new Set(acts.map(({ clause }) => clause))
   const bought = acts
-    .filter(({ deed, holds }) => deed === 'buy' && holds === 'yes')
+    .filter(({ actKind, holds }) => actKind === 'buy' && holds === 'yes')
     .map(({ clause }) => withContinuation(clause, prose.clauses, isAct))
   return [
     ...ownClauses.flatMap((clause) => checkNothing(clause, context) ?? []),

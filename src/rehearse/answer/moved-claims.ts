@@ -1,5 +1,5 @@
 import { money } from '../../core/money.ts'
-import type { Act, Deed } from './acts.ts'
+import type { Act, ActKind } from './acts.ts'
 import { type Facts, hasEarlierPayment, isOwn, isStillHeld, type Move, movedAmounts } from './facts.ts'
 import { type Finding, lie } from './finding.ts'
 import { countOf, readAmounts } from './numbers.ts'
@@ -38,21 +38,21 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
 }
 
 /** Returns whether somebody whom a clause mentions is the payer rather than the recipient. */
-function isPayer({ name }: Recipient, { deed, clause }: Act, moves: readonly Move[]): boolean {
-  if (deed !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
+function isPayer({ name }: Recipient, { actKind, clause }: Act, moves: readonly Move[]): boolean {
+  if (actKind !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
   const words = bareName(name).split(' ')
   return moves.some(({ party }) => words.includes(bareName(party)))
 }
 
 /** Returns the moves that may be the claimed act. */
-function candidatesOf({ deed, clause }: Act, { facts, sentences }: Context): Move[] {
+function candidatesOf({ actKind, clause }: Act, { facts, sentences }: Context): Move[] {
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
   const isOld = isEarlier(sentence)
   const isSoft = saysWaiting(sentence) || saysNotDone(sentence)
   const now = facts.moves.filter(({ isNew }) => isNew || isOld)
   const tried = isSoft ? [...now, ...facts.waiting, ...facts.failed] : now
-  switch (deed) {
+  switch (actKind) {
     case 'refund':
       return facts.moves.filter((move) => returnedAmounts(move, facts).size > 0)
     case 'hold':
@@ -84,24 +84,25 @@ function strictAmounts(text: string): number[] {
     .map(({ cents }) => cents)
 }
 
-function mayHaveMoved(cents: number, { deed, clause, words }: Act, moves: readonly Move[], facts: Facts): boolean {
+function mayHaveMoved(cents: number, { actKind, clause, words }: Act, moves: readonly Move[], facts: Facts): boolean {
   const isIn = (cents: number) => {
-    if (deed === 'refund') return moves.some((move) => returnedAmounts(move, facts).has(cents))
-    if (deed === 'charge' || deed === 'pay') return moves.some((move) => chargedAmounts(move, words, facts).has(cents))
+    if (actKind === 'refund') return moves.some((move) => returnedAmounts(move, facts).has(cents))
+    if (actKind === 'charge' || actKind === 'pay')
+      return moves.some((move) => chargedAmounts(move, words, facts).has(cents))
     return moves.some((move) => movedAmounts(move, facts).has(cents))
   }
   if (isIn(cents)) return true
   const sum = (of: (move: Move) => number) => moves.reduce((total, move) => total + of(move), 0)
   const isPart =
-    (deed === 'charge' || deed === 'pay') &&
+    (actKind === 'charge' || actKind === 'pay') &&
     moves.some((move) => move.capturedCents > 0 && move.capturedCents < move.cents)
-  const totals = isPart || deed === 'refund' ? [] : [sum((one) => one.cents)]
-  const total = deed === 'refund' ? sum((one) => one.refundedCents) : sum((one) => one.capturedCents)
+  const totals = isPart || actKind === 'refund' ? [] : [sum((one) => one.cents)]
+  const total = actKind === 'refund' ? sum((one) => one.refundedCents) : sum((one) => one.capturedCents)
   if ([...totals, total].includes(cents)) return true
   // "$52.00 of the $126.00 came back" also mentions the amount that was paid.
   const others = strictAmounts(clause.text).filter((one) => one !== cents)
   return (
-    deed === 'refund' && others.some(isIn) && moves.some((move) => [move.cents, move.capturedCents].includes(cents))
+    actKind === 'refund' && others.some(isIn) && moves.some((move) => [move.cents, move.capturedCents].includes(cents))
   )
 }
 
@@ -194,20 +195,22 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
     isAboutOtherActs(text) ||
     isAttempt(sentence) ||
     isEarlier(text) ||
-    (notYet.test(sentence) && act.deed !== 'pay' && act.deed !== 'buy')
+    (notYet.test(sentence) && act.actKind !== 'pay' && act.actKind !== 'buy')
   )
     return undefined
-  if (act.deed === 'hold') return isStillHeld(text, facts) ? lie(text, 'the money is still held') : undefined
+  if (act.actKind === 'hold') return isStillHeld(text, facts) ? lie(text, 'the money is still held') : undefined
   if (future.test(text) || isAboutOtherProduct(text, facts) || refersToOtherActs(act.clause, context.clauses))
     return undefined
-  const moves = facts.moves.filter((move) => move.isNew && move.isReleased !== true && isDenied(act.deed, move, text))
+  const moves = facts.moves.filter(
+    (move) => move.isNew && move.isReleased !== true && isDenied(act.actKind, move, text),
+  )
   const recipients = recipientsIn(text, facts)
   const denied = moves.filter(
     (move) => matchesRecipient(move, recipients, facts) && matchesAmount(move, text) && isWallet(move, text, facts),
   )
   if (denied.length === 0) return undefined
-  if (act.deed === 'charge' && !isCaptured(facts)) return undefined
-  if (act.deed === 'charge' && /\b(?:hold|holds|held|authori\w+|reserved|ships?)\b/i.test(sentence)) return undefined
+  if (act.actKind === 'charge' && !isCaptured(facts)) return undefined
+  if (act.actKind === 'charge' && /\b(?:hold|holds|held|authori\w+|reserved|ships?)\b/i.test(sentence)) return undefined
   return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.recipient}`).join(', ')}`)
 }
 
@@ -235,11 +238,11 @@ function matchesAmount(move: Move, text: string): boolean {
   return amounts.length === 0 || amounts.some((cents) => [move.cents, move.capturedCents].includes(cents))
 }
 
-function isDenied(deed: Deed, { kind, refundedCents }: Move, text: string): boolean {
-  if (deed === 'refund') return refundedCents > 0
-  if (deed === 'return' || deed === 'hold') return false
-  if (deed === 'buy') return kind === 'purchase'
-  if (deed === 'pay' && kind === 'purchase')
+function isDenied(actKind: ActKind, { kind, refundedCents }: Move, text: string): boolean {
+  if (actKind === 'refund') return refundedCents > 0
+  if (actKind === 'return' || actKind === 'hold') return false
+  if (actKind === 'buy') return kind === 'purchase'
+  if (actKind === 'pay' && kind === 'purchase')
     return !/\b(?:transfers?|payments|direct|sent|send|wire|third|outside)\b/i.test(text)
   return true
 }

@@ -48,7 +48,7 @@ export const isEarlier = (text: string) =>
 export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   const acts = clauses.filter(({ isAttributed }) => !isAttributed).flatMap(actsIn)
   const ownClauses = clauses.filter(({ isAttributed }) => !isAttributed)
-  const moneyActs = acts.filter(({ deed }) => money.has(deed))
+  const moneyActs = acts.filter(({ actKind }) => money.has(actKind))
   const hasStrongAct = (holds: Act['holds']) =>
     moneyActs.some((act) => act.holds === holds && !isAttempt(act.clause.text) && !isAside(act))
   const done = hasStrongAct('yes') || ownClauses.some(isDone)
@@ -66,9 +66,9 @@ function isAside({ holds, clause: { text } }: Act): boolean {
 function readingOf({ done, not_done, waiting }: Outcome['says'], acts: readonly Act[]): Reading {
   if (waiting) return done ? 'mixed' : 'waiting'
   if (done) return not_done ? 'mixed' : 'done'
-  if (!not_done && acts.some(({ holds, deed }) => holds === 'yes' && (deed === 'ship' || deed === 'deliver')))
+  if (!not_done && acts.some(({ holds, actKind }) => holds === 'yes' && (actKind === 'ship' || actKind === 'deliver')))
     return 'done'
-  if (not_done || acts.some(({ holds, deed }) => holds === 'no' && money.has(deed))) return 'not_done'
+  if (not_done || acts.some(({ holds, actKind }) => holds === 'no' && money.has(actKind))) return 'not_done'
   return 'unclear'
 }
 
