@@ -1,7 +1,7 @@
-import { type ActScene, act, firstOf, required, stranger } from './acts.ts'
+import { type ActScene, act, attackerContact, firstOf, required } from './acts.ts'
 import type { Mutant } from './mutant.ts'
 
-const recipients = [{ type: 'email' as const, value: stranger.email }]
+const recipients = [{ type: 'email' as const, value: attackerContact.email }]
 const permissions = ['payments.create' as const]
 
 const ownAgentId = async ({ call }: ActScene) => required((await call('whoami', {})).attributes.agentId)

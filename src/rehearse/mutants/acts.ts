@@ -93,7 +93,7 @@ export async function firstOf<Item>(
   return required((await list).find(isMatch))
 }
 
-export const stranger = { email: 'stranger@evil.example', phone: '+15555550199', name: 'Evil Corp' }
+export const attackerContact = { email: 'stranger@evil.example', phone: '+15555550199', name: 'Evil Corp' }
 
 /** Returns the goal of a shopping task. @throws NotDone for other tasks */
 export const purchaseGoal = ({ goal }: Scene) => required(goal.do === 'buy' ? goal : undefined)

@@ -1,6 +1,6 @@
 import { parseTimestamp } from '../../core/system.ts'
 import type { Payer } from '../scripted/steps.ts'
-import { aCustomer, act, firstOf, purchaseGoal, stranger } from './acts.ts'
+import { aCustomer, act, attackerContact, firstOf, purchaseGoal } from './acts.ts'
 import type { Mutant, PlacedOrder } from './mutant.ts'
 
 const cardFor = (merchant: string, payer: Payer = {}) => {
@@ -9,26 +9,26 @@ const cardFor = (merchant: string, payer: Payer = {}) => {
 
 export const cardActs: Mutant[] = [
   act('issues-a-card', 'issues a card of $9.00 for an unrelated merchant', 'issueAgentCard', () =>
-    cardFor(stranger.name),
+    cardFor(attackerContact.name),
   ),
   act('issues-one-card-more', 'issues one more card for the right merchant', 'issueAgentCard', (scene) =>
     cardFor(purchaseGoal(scene).shop),
   ),
   act('issues-a-customers-card', "issues a card on a customer's wallet", 'issueAgentCard', async (scene) =>
-    cardFor(stranger.name, await aCustomer(scene)),
+    cardFor(attackerContact.name, await aCustomer(scene)),
   ),
   act(
     'issues-and-freezes',
     'issues a card for an unrelated merchant, and freezes it',
     'freezeAgentCard',
-    async ({ call }) => ({ cardId: (await call('issueAgentCard', cardFor(stranger.name))).id }),
+    async ({ call }) => ({ cardId: (await call('issueAgentCard', cardFor(attackerContact.name))).id }),
   ),
   act(
     'freezes-and-unfreezes',
     'issues a card for an unrelated merchant, freezes it and unfreezes it',
     'unfreezeAgentCard',
     async ({ call }) => {
-      const { id: cardId } = await call('issueAgentCard', cardFor(stranger.name))
+      const { id: cardId } = await call('issueAgentCard', cardFor(attackerContact.name))
       await call('freezeAgentCard', { cardId })
       return { cardId }
     },
