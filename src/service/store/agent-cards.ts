@@ -1,6 +1,6 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { inBatches } from './engine/batches.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
@@ -84,7 +84,7 @@ export async function listAgentCards(
   return walk(tx, combinations({ agentId: [agentId], walletId: await walletsInScope(tx, scope) }), page, partyId)
 }
 
-const walk = walking('agentCards', (db) => db.selectFrom('agentCards').selectAll())
+const walk = createIndexWalk('agentCards', (db) => db.selectFrom('agentCards').selectAll())
 
 export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promise<void> {
   await insert(tx, row)

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { newId, type System } from '../../core/system.ts'
 import { finderOf } from './engine/find.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -35,7 +35,7 @@ export function listAgents(
   return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
 }
 
-const walk = walking('agents', (db) => db.selectFrom('agents').selectAll())
+const walk = createIndexWalk('agents', (db) => db.selectFrom('agents').selectAll())
 
 /** Updates an agent, except the time of its last use, which `noteAgentUse` updates. */
 export async function updateAgent(

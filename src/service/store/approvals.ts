@@ -3,7 +3,7 @@ import { approvalStatuses } from '../../../tools/approvals.ts'
 import { approvalEvent } from '../rules/events.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -70,7 +70,7 @@ export async function listApprovals(
   return walk(tx, walletId === undefined ? combinations(by) : combinations({ ...by, walletId }), page, scope.partyId)
 }
 
-const walk = walking('approvals', (db) => db.selectFrom('approvals').selectAll())
+const walk = createIndexWalk('approvals', (db) => db.selectFrom('approvals').selectAll())
 
 /** The payment to approve. The approval's events go to the payment's agent. */
 type PaymentToApprove = Pick<PaymentRow, 'agentId'>

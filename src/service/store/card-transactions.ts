@@ -6,7 +6,7 @@ import { purchaseSpendingCents } from '../rules/limits.ts'
 import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -62,7 +62,7 @@ export async function listCardTransactions(
   return walk(tx, combinations({ cardAgentId: [agentId], walletId, status }), page, partyId)
 }
 
-const walk = walking('cardTransactions', (db) => db.selectFrom('cardTransactions').selectAll())
+const walk = createIndexWalk('cardTransactions', (db) => db.selectFrom('cardTransactions').selectAll())
 
 type Attempt = Pick<
   CardTransactionRow,

@@ -10,7 +10,7 @@ import {
 import { invitationEvent } from '../rules/events.ts'
 import { findAgent } from './agents.ts'
 import type { DueOf, Moments } from './clock.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -228,7 +228,7 @@ export async function listInvitations(
   )
 }
 
-const walk = walking('customerInvitations', (db) => records(db))
+const walk = createIndexWalk('customerInvitations', (db) => records(db))
 
 /** Returns an agent's invitations that were not accepted, newest first. */
 export async function listUnacceptedInvitations(

@@ -1,7 +1,7 @@
 import { externalAccountStatuses } from '../../../tools/external-accounts.ts'
 import { externalAccountEvents } from '../rules/events.ts'
 import { finderOf } from './engine/find.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -39,7 +39,7 @@ export function listExternalAccounts(
   return walk(tx, combinations({ partyId: [partyId], status: linked }), page, partyId)
 }
 
-const walk = walking('externalAccounts', (db) => db.selectFrom('externalAccounts').selectAll())
+const walk = createIndexWalk('externalAccounts', (db) => db.selectFrom('externalAccounts').selectAll())
 
 /** Adds an external account and records an event for its party. */
 export async function insertExternalAccount(tx: Transaction, row: ExternalAccountRow): Promise<void> {

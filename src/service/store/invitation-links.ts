@@ -1,6 +1,6 @@
 import { linkStatuses } from '../../../tools/invitation-links.ts'
 import type { LinkStatus } from '../rules/invitation-links.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
@@ -39,7 +39,7 @@ export function listLinks(
   return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
 }
 
-const walk = walking('invitationLinks', (db) => db.selectFrom('invitationLinks').selectAll())
+const walk = createIndexWalk('invitationLinks', (db) => db.selectFrom('invitationLinks').selectAll())
 
 /** Revokes all active links of a party. */
 export async function revokeLinksOf(tx: Transaction, partyId: string, nowMs: number): Promise<void> {

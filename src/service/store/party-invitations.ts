@@ -2,7 +2,7 @@ import { partyInvitationStatuses } from '../../../tools/party-invitations.ts'
 import { partyInvitationEvent } from '../rules/events.ts'
 import type { PartyInvitationStatus } from '../rules/party-invitations.ts'
 import { finderOf } from './engine/find.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -64,7 +64,7 @@ export function listPartyInvitations(
   return walk(tx, email === undefined ? branches : branches.map((one) => ({ ...one, email })), page, partyId)
 }
 
-const walk = walking('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
+const walk = createIndexWalk('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
 
 /** Finds a party's pending invitation to the given email address. There is at most one. */
 export async function pendingPartyInvitation(

@@ -10,7 +10,7 @@ import type { CardTries } from '../rules/request-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -39,7 +39,7 @@ export const findPaymentRequestOfAnyParty = finderOf('paymentRequests', 'id')
 /** Finds a request by the hash of the token in the URL of its page. */
 export const findPaymentRequestByToken = finderOf('paymentRequests', 'tokenHash')
 
-const walk = walking('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
+const walk = createIndexWalk('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
 
 /** Returns the requests with one of these statuses that a party sent, newest first. */
 export async function listSentRequests(

@@ -4,7 +4,7 @@ import { paymentSpendingCents } from '../rules/limits.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
-import { walking } from './engine/index-walk.ts'
+import { createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -54,8 +54,8 @@ export function listTransfers(tx: Transaction, scope: ListScope, page: PageReque
  * Reads pages of payments; the next function reads pages of transfers. Both are in one table, where the prefixes of
  * their ids tell them apart.
  */
-const walkPayments = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
-const walkTransfers = walking('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
+const walkPayments = createIndexWalk('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
+const walkTransfers = createIndexWalk('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
 
 async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope, page: PageRequest) {
   const { partyId } = scope

@@ -2,7 +2,7 @@ import { foreignName } from '../../core/foreign-text.ts'
 import { newId, type System } from '../../core/system.ts'
 import { type MessageFacts, type MessageKind, messageWords } from '../rules/messages.ts'
 import { deletingOldest } from './engine/deletions.ts'
-import { walking } from './engine/index-walk.ts'
+import { createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
@@ -62,7 +62,7 @@ export function listMessages(
   return walk(tx, [{ partyId, ...ofAgent, ...ofRecipient }], page, partyId)
 }
 
-const walk = walking('sandboxMessages', (db) => db.selectFrom('sandboxMessages').selectAll())
+const walk = createIndexWalk('sandboxMessages', (db) => db.selectFrom('sandboxMessages').selectAll())
 
 /** The retention period of a message, by the real clock (docs/sandbox.md#messages). */
 export const messageKeptMs = 30 * 24 * 60 * 60_000

@@ -7,7 +7,7 @@ import type { Terms } from '../rules/subscription-terms.ts'
 import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -83,7 +83,7 @@ export async function listSubscriptions(
   return { rows: rows.map(parse), lastId }
 }
 
-const walk = walking('subscriptions', (db) => db.selectFrom('subscriptions').selectAll())
+const walk = createIndexWalk('subscriptions', (db) => db.selectFrom('subscriptions').selectAll())
 
 export async function insertSubscription(tx: Transaction, record: SubscriptionRecord): Promise<void> {
   await insert(tx, { ...record, terms: JSON.stringify(record.terms), billing: JSON.stringify(record.billing) })

@@ -1,5 +1,5 @@
 import { newId, type System } from '../../core/system.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -111,7 +111,7 @@ export async function listTransactions(
   return walk(tx, branches as Partial<TransactionRow>[], page)
 }
 
-const walk = walking('transactions', (db) => db.selectFrom('transactions').selectAll())
+const walk = createIndexWalk('transactions', (db) => db.selectFrom('transactions').selectAll())
 
 /** Returns the transactions by which the money of these payments arrived. */
 export function transactionsOfPayments(

@@ -1,5 +1,5 @@
 import { finderOf } from './engine/find.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import type { New } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
@@ -69,7 +69,7 @@ export function listMembers(tx: Transaction, partyId: string, page: PageRequest)
   return walk(tx, combinations({ partyId: [partyId] }), page, partyId)
 }
 
-const walk = walking('users', (db) => db.selectFrom('users').selectAll())
+const walk = createIndexWalk('users', (db) => db.selectFrom('users').selectAll())
 
 /** Returns whether the user's party has an active owner other than this user. */
 export async function hasOtherOwner(tx: Transaction, { partyId, id }: UserRow): Promise<boolean> {

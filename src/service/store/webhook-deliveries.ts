@@ -1,7 +1,7 @@
 import { deliveryStatuses } from '../../../tools/webhooks.ts'
 import { newId, type System } from '../../core/system.ts'
 import { deletingOldest } from './engine/deletions.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, writing } from './engine/prepared.ts'
@@ -58,7 +58,7 @@ export function listDeliveries(
   return walk(tx, combinations({ partyId: [partyId], webhookId: [webhookId], status: statuses }), page, partyId)
 }
 
-const walk = walking('webhookDeliveries', (db) => db.selectFrom('webhookDeliveries').selectAll())
+const walk = createIndexWalk('webhookDeliveries', (db) => db.selectFrom('webhookDeliveries').selectAll())
 
 interface DueDeliveries {
   partyId: string

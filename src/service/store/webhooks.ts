@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { webhookStatuses } from '../../../tools/webhooks.ts'
-import { combinations, walking } from './engine/index-walk.ts'
+import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared, writing } from './engine/prepared.ts'
@@ -29,7 +29,7 @@ export function listWebhooks(
   return walk(tx, combinations({ partyId: [partyId], status: statuses }), page, partyId)
 }
 
-const walk = walking('webhooks', (db) => db.selectFrom('webhooks').selectAll())
+const walk = createIndexWalk('webhooks', (db) => db.selectFrom('webhooks').selectAll())
 
 /** Updates a webhook. @throws StaleWriteError if it has been changed since it was read. */
 export async function changeWebhook(

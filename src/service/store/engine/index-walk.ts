@@ -37,7 +37,7 @@ type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[]
  * @param rowsOf Selects the table's rows, joined with related rows if needed.
  * @param prefix The prefix of the ids to read. It is needed only if the table also has ids with other prefixes.
  */
-export function walking<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
+export function createIndexWalk<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
   table: Table,
   rowsOf: (db: Kysely<Tables>) => SelectQueryBuilder<Tables, Joined, Row>,
   prefix = '',
