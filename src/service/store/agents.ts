@@ -3,7 +3,7 @@ import { newId, type System } from '../../core/system.ts'
 import { finderOf } from './engine/find.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { Tables } from './schema/tables.ts'
@@ -168,7 +168,7 @@ export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number
   await noteUse(tx, { id, usedAtMs })
 }
 
-const noteUse = writing((db, use: { id: string; usedAtMs: number }) =>
+const noteUse = preparedWrite((db, use: { id: string; usedAtMs: number }) =>
   db
     .updateTable('agents')
     .set({ lastActiveAtMs: use.usedAtMs })

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { SandboxSettings } from './engine/real-clock.ts'
 import type { Transaction } from './engine/store.ts'
 import { lastFinished } from './idempotency-records.ts'
@@ -171,9 +171,9 @@ export function nextRecords<Kind extends string>(
   return sql`select ${columns} from (${sql.join(next, sql` union all `)}) as next order by ${sql.ref('atMs')}, ${sql.ref('id')} limit ${limit}`
 }
 
-const writeFaultCounts = writing((db, counts: FaultCounts) => db.updateTable('clock').set(counts))
+const writeFaultCounts = preparedWrite((db, counts: FaultCounts) => db.updateTable('clock').set(counts))
 
-const raiseRevision = writing((db, _none: object) =>
+const raiseRevision = preparedWrite((db, _none: object) =>
   db.updateTable('clock').set((row) => ({ settingsRevision: row('settingsRevision', '+', 1) })),
 )
 

@@ -3,7 +3,7 @@ import { findAgent } from './agents.ts'
 import { finderOf } from './engine/find.ts'
 import type { New } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
@@ -151,7 +151,7 @@ export async function noteKeyUse(tx: Transaction, id: string, usedAtMs: number):
   await noteUse(tx, { id, usedAtMs })
 }
 
-const noteUse = writing((db, use: { id: string; usedAtMs: number }) =>
+const noteUse = preparedWrite((db, use: { id: string; usedAtMs: number }) =>
   db
     .updateTable('credentials')
     .set({ lastUsedAtMs: use.usedAtMs })

@@ -1,4 +1,4 @@
-import { writing } from './engine/prepared.ts'
+import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EarlierStateRow } from './schema/earlier-states.ts'
 import type { Tables } from './schema/tables.ts'
@@ -112,7 +112,7 @@ export async function runAndSaveEarlierRows<T>(
   return result
 }
 
-const saveRows = writing((db, row: EarlierStateRow) =>
+const saveRows = preparedWrite((db, row: EarlierStateRow) =>
   db
     .insertInto('earlierStates')
     .values(row)
@@ -182,4 +182,4 @@ async function restoreRows(tx: Transaction, partyId: string, rows: Rows): Promis
 /** Deletes all rows that were stored for `stale` fault rules. */
 export const dropEarlierStates = (tx: Transaction) => drop(tx, {})
 
-const drop = writing((db, _none: object) => db.deleteFrom('earlierStates'))
+const drop = preparedWrite((db, _none: object) => db.deleteFrom('earlierStates'))

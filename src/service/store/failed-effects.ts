@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { TimedKind } from '../rules/failed-effects.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FailedEffectRow } from './schema/failed-effects.ts'
 
@@ -59,7 +59,7 @@ const count = prepared((db, _none: object) =>
   db.selectFrom('failedEffects').select((row) => row.fn.countAll().as('count')),
 )
 
-export const saveFailedEffect = writing((db, row: FailedEffectRow) => {
+export const saveFailedEffect = preparedWrite((db, row: FailedEffectRow) => {
   const { attempts, error, dueAtMs, retryAtMs } = row
   return db
     .insertInto('failedEffects')
@@ -69,7 +69,7 @@ export const saveFailedEffect = writing((db, row: FailedEffectRow) => {
     )
 })
 
-export const deleteFailedEffect = writing((db, { partyId, kind, recordId }: Key) =>
+export const deleteFailedEffect = preparedWrite((db, { partyId, kind, recordId }: Key) =>
   db
     .deleteFrom('failedEffects')
     .where('partyId', '=', partyId)

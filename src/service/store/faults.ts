@@ -3,7 +3,7 @@ import type { FaultRule } from '../../../tools/sandbox-faults.ts'
 import type { CountedRule } from '../rules/faults.ts'
 import { raiseSettingsRevision, setFaultCounts } from './clock.ts'
 import { dropEarlierStates } from './earlier-states.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
@@ -106,7 +106,7 @@ function isStale({ rule }: StoredRule): boolean {
   return rule.fault === 'stale'
 }
 
-const insert = writing((db, row: FaultRow) => db.insertInto('faults').values(row))
+const insert = preparedWrite((db, row: FaultRow) => db.insertInto('faults').values(row))
 
 /** Increments the request count of each matching rule, and the hit count of the rule that is applied. */
 export async function countRequest(

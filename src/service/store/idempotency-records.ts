@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { deletingOldest } from './engine/deletions.ts'
-import { writing } from './engine/prepared.ts'
+import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
@@ -28,7 +28,7 @@ export function idempotencyRecord(values: RequestHashes & Answered): Idempotency
 }
 
 /** Stores the record of an idempotency key. Replaces an earlier record of the same key. */
-export const putIdempotencyRecord: (tx: Transaction, row: IdempotencyRecordRow) => Promise<void> = writing(
+export const putIdempotencyRecord: (tx: Transaction, row: IdempotencyRecordRow) => Promise<void> = preparedWrite(
   (db, row: IdempotencyRecordRow) => insertRecord(db, row),
 )
 

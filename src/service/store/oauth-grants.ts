@@ -1,7 +1,7 @@
 import { expressionBuilder, type SqlBool, sql } from 'kysely'
 import { inserting } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
@@ -72,7 +72,7 @@ export async function noteGrantUse(tx: Transaction, id: string, usedAtMs: number
   await noteUse(tx, { id, usedAtMs })
 }
 
-const noteUse = writing((db, { id, usedAtMs }: { id: string; usedAtMs: number }) =>
+const noteUse = preparedWrite((db, { id, usedAtMs }: { id: string; usedAtMs: number }) =>
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 

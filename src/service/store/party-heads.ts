@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { epochIn } from './clock.ts'
 import { finderOf } from './engine/find.ts'
 import { insertingSeveral, maxRows } from './engine/insert.ts'
-import { writing } from './engine/prepared.ts'
+import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
@@ -80,7 +80,7 @@ const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { laterEven
   return { ...event, sequence: sql<number>`(${last}) - cast(${laterEvents} as bigint)` }
 })
 
-const extend = writing((db, row: PartyHeadRow) => extendQuery(db, row))
+const extend = preparedWrite((db, row: PartyHeadRow) => extendQuery(db, row))
 
 function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
   return db
@@ -117,7 +117,7 @@ const extendAndInsert = insertingSeveral(
 
 type HeadedEvent = NumberedEvent & Partial<PartyHeadRow>
 
-const advance = writing((db, { partyId, count }: { partyId: string; count: number }) =>
+const advance = preparedWrite((db, { partyId, count }: { partyId: string; count: number }) =>
   db
     .insertInto('partyHeads')
     .values({ partyId, activitySequence: 0, hash: null, seal: null, eventSequence: count })

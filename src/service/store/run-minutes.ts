@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { refusedOutcomes } from '../rules/runs.ts'
 import { deletingOldest } from './engine/deletions.ts'
-import { writing } from './engine/prepared.ts'
+import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { RunMinuteRow } from './schema/run-minutes.ts'
 import type { RunEntryRow } from './schema/runs.ts'
@@ -54,7 +54,7 @@ export async function addToMinutes(
   }
 }
 
-const addToMinute = writing((db, row: RunMinuteRow) =>
+const addToMinute = preparedWrite((db, row: RunMinuteRow) =>
   db
     .insertInto('runMinutes')
     .values(row)

@@ -4,7 +4,7 @@ import { deletingOldest } from './engine/deletions.ts'
 import { finderOf } from './engine/find.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { addToMinutes, isFailed, type RunScope, totalsOf } from './run-minutes.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
@@ -132,7 +132,7 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
   await addToMinutes(tx, entries, recordedAtMs)
 }
 
-const upsert = writing((db, row: RunRow) =>
+const upsert = preparedWrite((db, row: RunRow) =>
   db
     .insertInto('runs')
     .values(row)

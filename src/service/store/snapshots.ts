@@ -3,7 +3,7 @@ import { newId, type System } from '../../core/system.ts'
 import { raiseSettingsRevision, realNow } from './clock.ts'
 import { replaceSecret, seededCredentials } from './credentials.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
-import { writing } from './engine/prepared.ts'
+import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { clearedTables, worldTables } from './schema/reset-scopes.ts'
 import type { SnapshotRow } from './schema/snapshots.ts'
@@ -94,7 +94,9 @@ export async function snapshotTotals(tx: Transaction): Promise<{ count: number; 
   return { count: Number(count), characters: Number(characters ?? 0) }
 }
 
-const emptying = [...worldTables, ...clearedTables].map((name) => writing((db, _none: object) => db.deleteFrom(name)))
+const emptying = [...worldTables, ...clearedTables].map((name) =>
+  preparedWrite((db, _none: object) => db.deleteFrom(name)),
+)
 
 interface BySnapshot {
   id: string
@@ -102,8 +104,8 @@ interface BySnapshot {
 
 /** The statements that save and restore the rows of each table. The database itself converts rows to and from JSON. */
 const tableStatements = worldTables.map((name) => ({
-  save: writing((db, { id }: BySnapshot) => compiled(db, saveQuery(db, name, id))),
-  restore: writing((db, { id }: BySnapshot) => compiled(db, restoreQuery(db, name, id))),
+  save: preparedWrite((db, { id }: BySnapshot) => compiled(db, saveQuery(db, name, id))),
+  restore: preparedWrite((db, { id }: BySnapshot) => compiled(db, restoreQuery(db, name, id))),
 }))
 
 const compiled = (db: Kysely<Tables>, statement: RawBuilder<unknown>) => ({ compile: () => statement.compile(db) })

@@ -1,7 +1,7 @@
 import { type Kysely, type OnConflictBuilder, sql } from 'kysely'
 import { startOfDayAndMonth } from '../rules/calendar.ts'
 import type { Spent } from '../rules/limits.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { SpendingRow } from './schema/spending.ts'
 import type { Tables } from './schema/tables.ts'
@@ -77,7 +77,7 @@ function addition({ cents, atMs }: Difference): AddedTotals {
   return { dayMs: dayStartMs, dayCents: cents, monthMs: monthStartMs, monthCents: cents }
 }
 
-const add = writing((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
+const add = preparedWrite((db, row: SpendingRow) => db.insertInto('spending').values(row).onConflict(addToTotals))
 
 /**
  * Updates the stored totals. The new amount is added to a stored total for the same day, replaces one for an earlier

@@ -1,4 +1,4 @@
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { LeaseRow } from './schema/task-leases.ts'
 
@@ -23,6 +23,6 @@ const take = prepared((db, { name, holder, untilMs, nowMs }: LeaseRequest) =>
 )
 
 /** Ends a lease if the holder still has it. */
-export const endTaskLease = writing((db, { name, holder }: Pick<LeaseRow, 'name' | 'holder'>) =>
+export const endTaskLease = preparedWrite((db, { name, holder }: Pick<LeaseRow, 'name' | 'holder'>) =>
   db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
 )

@@ -4,7 +4,7 @@ import { deletingOldest } from './engine/deletions.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { insertingSeveral } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
-import { prepared, writing } from './engine/prepared.ts'
+import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
 import type { WebhookDeliveryRow } from './schema/webhook-deliveries.ts'
@@ -93,7 +93,7 @@ type Attempt = Pick<
 >
 
 /** Stores the outcome of an attempt, if the delivery is still pending. */
-export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
+export const saveAttempt = preparedWrite((db, { partyId, id, ...attempt }: Attempt) =>
   db
     .updateTable('webhookDeliveries')
     .set(attempt)
@@ -103,7 +103,7 @@ export const saveAttempt = writing((db, { partyId, id, ...attempt }: Attempt) =>
 )
 
 /** Marks all pending deliveries as failed. For use when a new world replaces the world that their events come from. */
-export const failPendingDeliveries = writing((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
+export const failPendingDeliveries = preparedWrite((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
   db
     .updateTable('webhookDeliveries')
     .set({ status: 'failed', dueAtMs: null, lastError, updatedAtMs: nowMs })

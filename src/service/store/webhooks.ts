@@ -3,7 +3,7 @@ import { webhookStatuses } from '../../../tools/webhooks.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
 import { inserting } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
-import { changingOne, prepared, writing } from './engine/prepared.ts'
+import { changingOne, prepared, preparedWrite } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { WebhookRow } from './schema/webhooks.ts'
 
@@ -50,7 +50,7 @@ export async function changeWebhook(
 }
 
 /** Deletes a webhook. Its pending deliveries stay stored for a while, but without the webhook they are never sent. */
-export const deleteWebhook = writing((db, { partyId, id }: WebhookKey) =>
+export const deleteWebhook = preparedWrite((db, { partyId, id }: WebhookKey) =>
   db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
 )
 
@@ -123,11 +123,11 @@ export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
   await setNextTurn(tx, turn)
 }
 
-const saveHealth = writing((db, { partyId, id, failingSinceMs }: Turn) =>
+const saveHealth = preparedWrite((db, { partyId, id, failingSinceMs }: Turn) =>
   db.updateTable('webhooks').set({ failingSinceMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
-const setNextTurn = writing((db, turn: Turn) =>
+const setNextTurn = preparedWrite((db, turn: Turn) =>
   db
     .updateTable('webhooks')
     .set({
@@ -140,7 +140,7 @@ const setNextTurn = writing((db, turn: Turn) =>
 )
 
 /** Makes a webhook's next delivery due now. */
-export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs: number }) =>
+export const makeDue = preparedWrite((db, { partyId, id, nowMs }: WebhookKey & { nowMs: number }) =>
   db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
@@ -150,7 +150,7 @@ export const makeDue = writing((db, { partyId, id, nowMs }: WebhookKey & { nowMs
  */
 export const skipCurrentEvents = (tx: Transaction) => skipToHeads(tx, {})
 
-const skipToHeads = writing((db, _none: object) =>
+const skipToHeads = preparedWrite((db, _none: object) =>
   db.updateTable('webhooks').set({
     toldUpTo: sql<number>`coalesce((select "eventSequence" from "partyHeads" where "partyHeads"."partyId" = "webhooks"."partyId"), 0)`,
     nextDueAtMs: null,

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
-import { writing } from './prepared.ts'
+import { preparedWrite } from './prepared.ts'
 import type { Transaction } from './store.ts'
 
 /** A row whose `Optional` columns may be omitted. */
@@ -10,7 +10,7 @@ export type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial
 export function inserting<Table extends keyof Tables>(
   table: Table,
 ): (tx: Transaction, row: Tables[Table]) => Promise<void> {
-  return writing((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
+  return preparedWrite((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
 }
 
 /** The maximum number of rows in one statement. Each number of rows up to this maximum has its own statement. */
@@ -28,7 +28,7 @@ export function insertingSeveral<Table extends keyof Tables, Given extends objec
   into: (db: Kysely<Tables>, first: Given) => Kysely<Tables> = (db) => db,
 ): (tx: Transaction, rows: readonly Given[]) => Promise<void> {
   const byCount = Array.from({ length: maxRows + 1 }, () =>
-    writing((db, rows: readonly Given[]) =>
+    preparedWrite((db, rows: readonly Given[]) =>
       into(db, rows[0] as Given)
         .insertInto(table)
         .values(rows.map((row) => valuesOf(db, row)) as never),

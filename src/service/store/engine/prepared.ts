@@ -24,7 +24,9 @@ export function prepared<P extends object, Row>(
 }
 
 /** Makes a function that writes with a statement built once for each dialect (see `Transaction.write`). */
-export function writing<P extends object>(build: Build<P, unknown>): (tx: Transaction, parameters: P) => Promise<void> {
+export function preparedWrite<P extends object>(
+  build: Build<P, unknown>,
+): (tx: Transaction, parameters: P) => Promise<void> {
   const fill = fillerFor(build)
   return (tx, parameters) => tx.write(fill(tx, parameters))
 }
