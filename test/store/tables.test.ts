@@ -64,7 +64,9 @@ const alsoSelected: Record<string, readonly string[]> = {
 }
 
 function foreignTables(path: string, text: string): string[] {
-  const named = [...text.matchAll(/\b(selectFrom|insertInto|inserting|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g)]
+  const named = [
+    ...text.matchAll(/\b(selectFrom|insertInto|preparedInsert|updateTable|deleteFrom|\w+Join)\(\s*'(\w+)/g),
+  ]
   return named.flatMap(([, verb = '', table = '']) => {
     // A name without a query file is not a table but another part of the statement.
     if (!queryFiles.has(table) || queryFiles.get(table) === path || alsoSelected[path]?.includes(table)) return []

@@ -1,6 +1,6 @@
 import { deletingOldest } from './engine/deletions.ts'
 import { finderOf } from './engine/find.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
@@ -37,11 +37,11 @@ const tokenByHash = prepared((db, by: { tokenHash: string }) =>
     .where('accessTokens.secretHash', '=', by.tokenHash),
 )
 
-export const insertAccessToken = inserting('accessTokens')
+export const insertAccessToken = preparedInsert('accessTokens')
 
 export const findGrantToken = finderOf('grantTokens', 'secretHash')
 
-export const insertGrantToken = inserting('grantTokens')
+export const insertGrantToken = preparedInsert('grantTokens')
 
 /** Deletes expired access tokens, and returns how many it deleted. */
 export const deleteAccessTokens = deletingOldest('accessTokens', ['id'], 'expiresAtMs')

@@ -1,7 +1,7 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 import { inBatches } from './engine/batches.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -91,7 +91,7 @@ export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promi
   recordEvents(tx, row, ['agent_card.created'], row.createdAtMs)
 }
 
-const insert = inserting('agentCards')
+const insert = preparedInsert('agentCards')
 
 /**
  * Expires the unused cards of an agent that loses its right to pay: on one wallet, on the wallets of the customers that

@@ -4,7 +4,7 @@ import { approvalEvent } from '../rules/events.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -80,7 +80,7 @@ export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentI
   recordEvents(tx, { ...row, agentId }, [approvalEvent(row.status)], row.createdAtMs)
 }
 
-const insert = inserting('approvals')
+const insert = preparedInsert('approvals')
 
 interface Resolution {
   status: ApprovalRow['status']

@@ -1,9 +1,9 @@
 import { deletingOldest } from './engine/deletions.ts'
-import { inserting, type New } from './engine/insert.ts'
+import { type New, preparedInsert } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { KnownBrowserRow, SignInLinkRow, SignInSessionRow } from './schema/browser-sessions.ts'
 
-const insert = inserting('signInSessions')
+const insert = preparedInsert('signInSessions')
 
 export async function insertSession(tx: Transaction, session: New<SignInSessionRow, 'oneClick'>): Promise<void> {
   await insert(tx, { oneClick: 0, ...session })
@@ -32,7 +32,7 @@ export async function markSessionProven(tx: Transaction, idHash: string): Promis
   await tx.db.updateTable('signInSessions').set({ oneClick: 0 }).where('idHash', '=', idHash).execute()
 }
 
-export const insertSignInLink = inserting('signInLinks')
+export const insertSignInLink = preparedInsert('signInLinks')
 
 /** Deletes expired one-time links and returns how many it deleted. */
 export const deleteSignInLinks = deletingOldest('signInLinks', ['codeHash'], 'expiresAtMs')

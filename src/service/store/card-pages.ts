@@ -1,12 +1,12 @@
 import { deletingOldest } from './engine/deletions.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { CardPageRow } from './schema/card-pages.ts'
 
 /** How long a page is stored after it expires. During this time, the page tells visitors that it has expired. */
 export const expiredPageKeptMs = 24 * 60 * 60_000
 
-export const insertCardPage = inserting('cardPages')
+export const insertCardPage = preparedInsert('cardPages')
 
 /** Deletes expired pages and returns how many it deleted. */
 export const deleteCardPages = deletingOldest('cardPages', ['tokenHash'], 'expiresAtMs')

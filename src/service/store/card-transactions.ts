@@ -7,7 +7,7 @@ import { type CardScope, cardIssuedTo, findAgentCard } from './agent-cards.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -111,7 +111,7 @@ function withCardAgent(row: CardTransactionRow): CardTransactionRow & { agentId:
   return { ...row, agentId: row.cardAgentId }
 }
 
-const insert = inserting('cardTransactions')
+const insert = preparedInsert('cardTransactions')
 
 /** Updates a transaction from `before` to `after`, and returns the updated row. */
 export async function replaceCardTransaction(

@@ -1,5 +1,5 @@
 import { finderOf } from './engine/find.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { changingOne } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
@@ -15,7 +15,7 @@ export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseR
   return row
 }
 
-const insert = inserting('complianceCases')
+const insert = preparedInsert('complianceCases')
 
 type Decision = Pick<ComplianceCaseRow, 'status' | 'updatedAtMs'>
 

@@ -11,7 +11,7 @@ import { invitationEvent } from '../rules/events.ts'
 import { findAgent } from './agents.ts'
 import type { DueOf, Moments } from './clock.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -39,7 +39,7 @@ export async function insertInvitation(tx: Transaction, row: CustomerInvitationR
   recordEvents(tx, row, [invitationEvent(row.status)], row.createdAtMs)
 }
 
-const insert = inserting('customerInvitations')
+const insert = preparedInsert('customerInvitations')
 
 export async function findInvitation(
   tx: Transaction,

@@ -1,6 +1,6 @@
 import { newId, type System } from '../../core/system.ts'
 import { expireUnusedCards } from './agent-cards.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf, readPage } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -164,7 +164,7 @@ export async function createDelegation(tx: Transaction, row: DelegationRow): Pro
   if (row.status === 'ACTIVE') recordCustomerEvents(tx, row, 'delegation.activated', row.createdAtMs)
 }
 
-const insert = inserting('delegations')
+const insert = preparedInsert('delegations')
 
 /** The customers that a caller may see: all of the party's, or, if `agentId` is set, only those of that agent. */
 export interface CustomerScope {

@@ -3,7 +3,7 @@ import { type EventType, wordOf } from '../rules/event-types.ts'
 import { changeFeed } from './change-feed.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { finderOf } from './engine/find.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { Journal, type Posted } from './engine/journal.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
@@ -167,7 +167,7 @@ export async function recordEventNow<Type extends EventType>(
   return event
 }
 
-const insertEvent = inserting('events')
+const insertEvent = preparedInsert('events')
 
 /** Finds a party's events by their numbers. Omits events that have been deleted. */
 export function eventsByNumber({ db }: Transaction, partyId: string, numbers: readonly number[]): Promise<EventRow[]> {

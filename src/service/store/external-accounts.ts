@@ -2,7 +2,7 @@ import { externalAccountStatuses } from '../../../tools/external-accounts.ts'
 import { externalAccountEvents } from '../rules/events.ts'
 import { finderOf } from './engine/find.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -47,7 +47,7 @@ export async function insertExternalAccount(tx: Transaction, row: ExternalAccoun
   recordEvents(tx, row, externalAccountEvents(undefined, row), row.createdAtMs)
 }
 
-const insert = inserting('externalAccounts')
+const insert = preparedInsert('externalAccounts')
 
 type Change = Pick<
   ExternalAccountRow,

@@ -1,7 +1,7 @@
 import { linkStatuses } from '../../../tools/invitation-links.ts'
 import type { LinkStatus } from '../rules/invitation-links.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { InvitationLinkRow } from './schema/invitation-links.ts'
@@ -11,7 +11,7 @@ export interface InvitationLinkRecord extends InvitationLinkRow {
   developerName: string
 }
 
-export const insertLink = inserting('invitationLinks')
+export const insertLink = preparedInsert('invitationLinks')
 
 export async function findLink(tx: Transaction, partyId: string, id: string): Promise<InvitationLinkRow | undefined> {
   const links = tx.db.selectFrom('invitationLinks').selectAll()

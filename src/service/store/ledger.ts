@@ -1,6 +1,6 @@
 import { newId, type System } from '../../core/system.ts'
 import { assertBalanced, type Posting } from '../rules/ledger.ts'
-import { insertingSeveral } from './engine/insert.ts'
+import { preparedBulkInsert } from './engine/insert.ts'
 import type { DatedPosting, Posted } from './engine/journal.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared } from './engine/prepared.ts'
@@ -79,7 +79,7 @@ async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[
   tx.journal.postings.push(...posted.flat())
 }
 
-const insertEntries = insertingSeveral('ledgerEntries')
+const insertEntries = preparedBulkInsert('ledgerEntries')
 
 /**
  * The maximum number of a party's entries that are scanned for one page of a wallet's entries. Entries have no index by

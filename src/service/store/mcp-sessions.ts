@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Cutoffs, EventBounds, SessionBounds, SessionRecord, SessionStore } from '../../core/session-store.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Signals } from './engine/signals.ts'
 import { mustChangeOne, type Store, type Transaction } from './engine/store.ts'
@@ -235,9 +235,9 @@ const sessionByHash = prepared((db, by: { idHash: string }) =>
   db.selectFrom('mcpSessions').selectAll().where('idHash', '=', by.idHash),
 )
 
-const insertSession = inserting('mcpSessions')
+const insertSession = preparedInsert('mcpSessions')
 
-const insertEvent = inserting('mcpEvents')
+const insertEvent = preparedInsert('mcpEvents')
 
 const eventsAfter = prepared((db, by: { idHash: string; streamId: string; after: number }) =>
   db

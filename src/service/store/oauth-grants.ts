@@ -1,5 +1,5 @@
 import { expressionBuilder, type SqlBool, sql } from 'kysely'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -38,7 +38,7 @@ export function grantIsLive(grant: GrantWithAgent, realNowMs: number): boolean {
   )
 }
 
-export const insertGrant = inserting('oauthGrants')
+export const insertGrant = preparedInsert('oauthGrants')
 
 /** Updates the properties that can change while a grant is live. */
 export async function updateGrant(

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { epochIn } from './clock.ts'
 import { finderOf } from './engine/find.ts'
-import { insertingSeveral, maxRows } from './engine/insert.ts'
+import { maxRows, preparedBulkInsert } from './engine/insert.ts'
 import { preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { EventRow } from './schema/events.ts'
@@ -75,7 +75,7 @@ interface NumberedEvent extends Omit<EventRow, 'sequence'> {
   laterEvents: number
 }
 
-const insertEvents = insertingSeveral('events', (db: Kysely<Tables>, { laterEvents, ...event }: NumberedEvent) => {
+const insertEvents = preparedBulkInsert('events', (db: Kysely<Tables>, { laterEvents, ...event }: NumberedEvent) => {
   const last = db.selectFrom('partyHeads').select('eventSequence').where('partyId', '=', event.partyId)
   return { ...event, sequence: sql<number>`(${last}) - cast(${laterEvents} as bigint)` }
 })
@@ -100,7 +100,7 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
  * Does the work of `extend` and `insertEvents` in one statement, which only Postgres supports. The first event must
  * also have the columns of the head.
  */
-const extendAndInsert = insertingSeveral(
+const extendAndInsert = preparedBulkInsert(
   'events',
   (_db, { laterEvents, activitySequence: _, hash: __, seal: ___, eventSequence: ____, ...event }: HeadedEvent) => ({
     ...event,

@@ -3,7 +3,7 @@ import { partyInvitationEvent } from '../rules/events.ts'
 import type { PartyInvitationStatus } from '../rules/party-invitations.ts'
 import { finderOf } from './engine/find.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -21,7 +21,7 @@ export async function insertPartyInvitation(tx: Transaction, row: PartyInvitatio
   recordEvents(tx, { ...row, agentId: null }, [partyInvitationEvent(row.status)], row.createdAtMs)
 }
 
-const insert = inserting('partyInvitations')
+const insert = preparedInsert('partyInvitations')
 
 export const findPartyInvitation = finderOf('partyInvitations', 'partyId', 'id')
 

@@ -1,5 +1,5 @@
 import { deletingOldest } from './engine/deletions.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { Transaction } from './engine/store.ts'
 import type { PasswordRow } from './schema/passwords.ts'
 
@@ -40,7 +40,7 @@ export async function countRefusedPasswords(
   }
 }
 
-export const insertRefusedPassword = inserting('refusedPasswords')
+export const insertRefusedPassword = preparedInsert('refusedPasswords')
 
 /** How long a wrong password counts toward the limit. */
 export const refusalCountsMs = 15 * 60 * 1000

@@ -11,7 +11,7 @@ import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -28,7 +28,7 @@ export async function insertPaymentRequest(tx: Transaction, row: PaymentRequestR
   recordForBoth(tx, undefined, row)
 }
 
-const insert = inserting('paymentRequests')
+const insert = preparedInsert('paymentRequests')
 
 /** Finds a request that a party sent. */
 export const findPaymentRequest = finderOf('paymentRequests', 'partyId', 'id')

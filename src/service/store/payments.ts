@@ -5,7 +5,7 @@ import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { finderOf } from './engine/find.ts'
 import { createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -71,7 +71,7 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
   await addSpending(tx, row, { cents: paymentSpendingCents(row), atMs: row.createdAtMs, nowMs: row.createdAtMs })
 }
 
-const insert = inserting('payments')
+const insert = preparedInsert('payments')
 
 /**
  * Writes events for the sender. The recipient gets an event only when the payment arrives or when a bank takes it back.

@@ -11,7 +11,7 @@ import { newId, type System, seal, unseal } from '../../core/system.ts'
 import { pendingApprovals } from './approvals.ts'
 import { realNow } from './clock.ts'
 import { deletingOldest } from './engine/deletions.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { derivedSecret, rootKeys } from './root-keys.ts'
@@ -178,7 +178,7 @@ async function openValue<Value>(tx: Transaction, target: Sealed, sealed: string)
   return JSON.parse(value) as Value
 }
 
-const insertDecision = inserting('pendingDecisions')
+const insertDecision = preparedInsert('pendingDecisions')
 
 const decisionById = prepared((db, by: { partyId: string; id: string }) =>
   db.selectFrom('pendingDecisions').selectAll().where('partyId', '=', by.partyId).where('id', '=', by.id),

@@ -2,7 +2,7 @@ import { entryIdFrom, type RunDetail, type RunOutcome } from '../rules/runs.ts'
 import { readTimes } from './clock.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { finderOf } from './engine/find.ts'
-import { insertingSeveral } from './engine/insert.ts'
+import { preparedBulkInsert } from './engine/insert.ts'
 import { type PageOf, type PageRequest, pageOf } from './engine/page.ts'
 import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -85,7 +85,7 @@ const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'op
     .limit(1),
 )
 
-const insertEntries = insertingSeveral('runEntries')
+const insertEntries = preparedBulkInsert('runEntries')
 
 /** A record that moves money, with the agent and run that created it. */
 export interface RecordOfRun {

@@ -3,7 +3,7 @@ import { newId, type System } from '../../core/system.ts'
 import { type MessageFacts, type MessageKind, messageWords } from '../rules/messages.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import type { SandboxMessageRow } from './schema/sandbox-messages.ts'
@@ -42,7 +42,7 @@ export function keepMessage(
   })
 }
 
-const insert = inserting('sandboxMessages')
+const insert = preparedInsert('sandboxMessages')
 
 /** A filter for the messages about a party's records. If `agentId` is set, only that agent's messages match. */
 interface MessageScope {

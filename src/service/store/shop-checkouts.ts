@@ -1,5 +1,5 @@
 import type { ShopCart } from '../rules/shops.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ShopCheckoutRow } from './schema/shop-checkouts.ts'
@@ -46,7 +46,7 @@ export function insertShopCheckout(tx: Transaction, record: ShopCheckoutRecord):
   return insert(tx, { ...record, cart: JSON.stringify(record.cart), decline: declineJson(record) })
 }
 
-const insert = inserting('shopCheckouts')
+const insert = preparedInsert('shopCheckouts')
 
 /** Saves the outcome of an attempt to pay. @throws StaleWriteError if the checkout has changed since it was read. */
 export async function saveShopCheckout(

@@ -1,7 +1,7 @@
 import { shopOrderEvent } from '../rules/events.ts'
 import { nextOfOrder, type ShopOrder, type ShopOrderState } from '../rules/shop-orders.ts'
 import type { DueOf, Moments } from './clock.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
@@ -49,7 +49,7 @@ export async function insertShopOrder(tx: Transaction, record: ShopOrderRecord):
   recordEvents(tx, record, [shopOrderEvent(undefined, record.status)], record.createdAtMs)
 }
 
-const insert = inserting('shopOrders')
+const insert = preparedInsert('shopOrders')
 
 /** Selects the time of the shop's next automatic step for each order. */
 export const shopMoments: Moments = (db, partyId) => {

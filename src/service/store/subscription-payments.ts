@@ -1,6 +1,6 @@
 import { chargeKey } from '../rules/subscription-payments.ts'
 import { inBatches } from './engine/batches.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { SubscriptionPaymentRow } from './schema/subscription-payments.ts'
@@ -43,7 +43,7 @@ const chargesBetween = prepared((db, range: PaymentRange) =>
     .where('paymentNumber', '<=', range.last),
 )
 
-export const insertCharge = inserting('subscriptionPayments')
+export const insertCharge = preparedInsert('subscriptionPayments')
 
 /** Returns the total amount charged for each of these subscriptions of a party, by subscription id. */
 export async function chargedCents(

@@ -8,7 +8,7 @@ import { type Billed, type Billing, nextEventAtMs } from '../rules/subscriptions
 import type { DueOf, Moments } from './clock.ts'
 import { inBatches } from './engine/batches.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -90,7 +90,7 @@ export async function insertSubscription(tx: Transaction, record: SubscriptionRe
   recordEvents(tx, record, ['subscription.created'], record.createdAtMs)
 }
 
-const insert = inserting('subscriptions')
+const insert = preparedInsert('subscriptions')
 
 /** Selects the time of the next automatic event of each subscription. */
 export const subscriptionEvents: Moments = (db, partyId) => {

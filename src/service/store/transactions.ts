@@ -1,6 +1,6 @@
 import { newId, type System } from '../../core/system.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -17,7 +17,7 @@ export interface TransactionFilter {
   delegated: boolean | undefined
 }
 
-export const insertTransaction = inserting('transactions')
+export const insertTransaction = preparedInsert('transactions')
 
 /** Records that a payment's money arrived. The database allows only one transaction for each payment. */
 export async function recordArrival(

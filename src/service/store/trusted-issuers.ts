@@ -1,4 +1,4 @@
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import type { Transaction } from './engine/store.ts'
 import { insertGrant, revokeGrantsOfUser } from './oauth-grants.ts'
@@ -6,7 +6,7 @@ import { deleteRecordsOfGrant } from './oauth-records.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 import type { TrustedIssuerRow } from './schema/trusted-issuers.ts'
 
-export const insertIssuer = inserting('trustedIssuers')
+export const insertIssuer = preparedInsert('trustedIssuers')
 
 /**
  * Finds an issuer by party and id, or by the OAuth client that presents the issuer's assertions. Revoked issuers are

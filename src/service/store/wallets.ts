@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { balanceChange, type Posting } from '../rules/ledger.ts'
 import { finderOf } from './engine/find.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import { joinedRows, rowIn } from './engine/joined-rows.ts'
 import { type PageOf, type PageRequest, readPage } from './engine/page.ts'
 import { changingOne, prepared } from './engine/prepared.ts'
@@ -123,7 +123,7 @@ export async function insertWallet(tx: Transaction, row: WalletRow): Promise<voi
   recordEvents(tx, { ...row, agentId: null }, ['wallet.created'], row.createdAtMs)
 }
 
-const insert = inserting('wallets')
+const insert = preparedInsert('wallets')
 
 type WalletChange = Partial<Pick<WalletRow, 'status' | 'isDefault' | 'displayName' | 'description' | 'tags'>>
 

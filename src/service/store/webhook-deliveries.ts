@@ -2,7 +2,7 @@ import { deliveryStatuses } from '../../../tools/webhooks.ts'
 import { newId, type System } from '../../core/system.ts'
 import { deletingOldest } from './engine/deletions.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { insertingSeveral } from './engine/insert.ts'
+import { preparedBulkInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
@@ -40,7 +40,7 @@ export function newDelivery(
   }
 }
 
-export const insertDeliveries = insertingSeveral('webhookDeliveries')
+export const insertDeliveries = preparedBulkInsert('webhookDeliveries')
 
 /** Returns a page of the deliveries to a webhook, newest first, optionally only those with a given status. */
 export function listDeliveries(

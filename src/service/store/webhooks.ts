@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { webhookStatuses } from '../../../tools/webhooks.ts'
 import { combinations, createIndexWalk } from './engine/index-walk.ts'
-import { inserting } from './engine/insert.ts'
+import { preparedInsert } from './engine/insert.ts'
 import type { PageOf, PageRequest } from './engine/page.ts'
 import { changingOne, prepared, preparedWrite } from './engine/prepared.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
@@ -9,7 +9,7 @@ import type { WebhookRow } from './schema/webhooks.ts'
 
 export type WebhookKey = Pick<WebhookRow, 'partyId' | 'id'>
 
-export const insertWebhook = inserting('webhooks')
+export const insertWebhook = preparedInsert('webhooks')
 
 export async function findWebhook(tx: Transaction, key: WebhookKey): Promise<WebhookRow | undefined> {
   return (await webhookById(tx, { partyId: key.partyId, id: key.id })).rows[0]

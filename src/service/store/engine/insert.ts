@@ -7,7 +7,7 @@ import type { Transaction } from './store.ts'
 export type New<Row, Optional extends keyof Row> = Omit<Row, Optional> & Partial<Pick<Row, Optional>>
 
 /** Makes a function that inserts a row into a table. The row must have a value for every column. */
-export function inserting<Table extends keyof Tables>(
+export function preparedInsert<Table extends keyof Tables>(
   table: Table,
 ): (tx: Transaction, row: Tables[Table]) => Promise<void> {
   return preparedWrite((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
@@ -22,7 +22,7 @@ export const maxRows = 8
  * row's values.
  * @param into Begins the statement, for example with a `with` clause. It receives the placeholders of the first row.
  */
-export function insertingSeveral<Table extends keyof Tables, Given extends object = Tables[Table]>(
+export function preparedBulkInsert<Table extends keyof Tables, Given extends object = Tables[Table]>(
   table: Table,
   valuesOf: (db: Kysely<Tables>, row: Given) => object = (_db, row) => row,
   into: (db: Kysely<Tables>, first: Given) => Kysely<Tables> = (db) => db,
