@@ -8,7 +8,7 @@ type Columns<Table extends keyof Tables> = readonly (keyof Tables[Table] & strin
 type ValuesOf<Row, Names extends readonly (keyof Row)[]> = { [Index in keyof Names]: Row[Names[Index]] }
 
 /** Makes a query for the rows of a table that have given values in the named columns. */
-export function selecting<Table extends keyof Tables, const Names extends Columns<Table>>(
+export function preparedSelect<Table extends keyof Tables, const Names extends Columns<Table>>(
   table: Table,
   ...names: Names
 ) {
@@ -25,7 +25,7 @@ export function finderOf<Table extends keyof Tables, const Names extends Columns
   table: Table,
   ...names: Names
 ) {
-  const select = selecting(table, ...names)
+  const select = preparedSelect(table, ...names)
   return async (tx: Transaction, ...values: ValuesOf<Tables[Table], Names>): Promise<Tables[Table] | undefined> => {
     const by = Object.fromEntries(names.map((name, index) => [name, values[index]]))
     return (await select(tx, by as Pick<Tables[Table], Names[number]>)).rows[0]
