@@ -9,7 +9,7 @@ import {
   hostBlock,
   hostNames,
   hostSetups,
-  type Reach,
+  type ServerConnection,
   serverName,
 } from '../core/host-setups.ts'
 import { maskSecrets } from '../core/masking.ts'
@@ -33,22 +33,22 @@ export async function setup(flags: SetupFlags, named?: string): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('setup', flags)
     await openWorldFile(config)
-    const reach = reachOf(config, flags)
+    const connection = connectionOf(config, flags)
     try {
       const name = named === undefined ? await chooseHost() : hostNamed(named)
       if (name === undefined) return
-      const isSetUp = await setUp(name, reach, flags.yes === true)
+      const isSetUp = await setUp(name, connection, flags.yes === true)
       if (isSetUp) await offerSkills(name, flags)
     } finally {
       terminal?.questions.close()
     }
-    if ('start' in reach && config.baseUrl !== undefined) {
+    if ('start' in connection && config.baseUrl !== undefined) {
       say(`Then sign in once: payments-mcp login --base-url ${config.baseUrl}`)
     }
   })
 }
 
-function reachOf(config: Config, flags: SetupFlags): Reach {
+function connectionOf(config: Config, flags: SetupFlags): ServerConnection {
   if (flags.http === true) return { url: `${config.baseUrl ?? config.publicUrl ?? servedAddress(config)}/mcp` }
   refuseEmbeddedProduction(config)
   const env = givenSettings('setup', { flags })
@@ -88,11 +88,11 @@ async function chooseHost(): Promise<HostName | undefined> {
 }
 
 /** Adds the server to the host's file, and returns whether the file contains it afterwards. */
-async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<boolean> {
+async function setUp(name: HostName, connection: ServerConnection, isAgreed: boolean): Promise<boolean> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(userMachine())
-  const entry = host.entry(reach)
-  const block = hostBlock(name, reach)
+  const entry = host.entry(connection)
+  const block = hostBlock(name, connection)
   if (entry === null || block === null) throw new ConfigError(`setup --http: ${host.remoteTip}`)
   const { text, next, before, after } = await editHostFile(host, path, entry, block)
   if (next === text) {
@@ -118,7 +118,8 @@ async function setUp(name: HostName, reach: Reach, isAgreed: boolean): Promise<b
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
   const limitation = host.limitation?.(after)
   if (limitation !== undefined) say(limitation)
-  if ('url' in reach) say(`The server must be running (${commandLine('serve')}). ${host.remoteTip ?? ''}`.trimEnd())
+  if ('url' in connection)
+    say(`The server must be running (${commandLine('serve')}). ${host.remoteTip ?? ''}`.trimEnd())
   return true
 }
 

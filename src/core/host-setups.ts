@@ -6,7 +6,7 @@ export interface Start {
 }
 
 /** How an AI host reaches the MCP server: it starts the server (stdio), or calls a URL (Streamable HTTP). */
-export type Reach = { start: Start } | { url: string }
+export type ServerConnection = { start: Start } | { url: string }
 
 /** The settings of one server in a host's configuration. */
 type ServerEntry = Record<string, unknown>
@@ -22,7 +22,7 @@ export interface HostSetup {
    */
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
   /** Returns the entry of a server; null if the file accepts no server at a URL. */
-  entry(reach: Reach): ServerEntry | null
+  entry(connection: ServerConnection): ServerEntry | null
   /** Instructions for a server at a URL. They follow the entry, or replace it if there is none. */
   remoteTip?: string
   /** Fields that a new file must have, because the host rejects a file without them. */
@@ -48,8 +48,10 @@ export const hostSetups = {
     servers: 'mcpServers',
     // With `alwaysLoad`, the first turn of a session waits for the server's tools. It must not wait for a remote
     // server, which may be unreachable.
-    entry: (reach) =>
-      'url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start), alwaysLoad: true },
+    entry: (connection) =>
+      'url' in connection
+        ? { type: 'http', url: connection.url }
+        : { type: 'stdio', ...startOf(connection.start), alwaysLoad: true },
     remoteTip: 'Then type /mcp in a session to sign in.',
   },
   'claude-desktop': {
@@ -57,7 +59,7 @@ export const hostSetups = {
     file: 'claude_desktop_config.json (Settings, Developer, Edit Config)',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? null : startOf(reach.start)),
+    entry: (connection) => ('url' in connection ? null : startOf(connection.start)),
     remoteTip:
       'In Claude Desktop, enter the address under Settings, Connectors, Add custom connector. The address must use https and be reachable from the internet.',
   },
@@ -66,7 +68,7 @@ export const hostSetups = {
     file: '~/.cursor/mcp.json, or .cursor/mcp.json in a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { url: reach.url } : startOf(reach.start)),
+    entry: (connection) => ('url' in connection ? { url: connection.url } : startOf(connection.start)),
     link: (entry) => {
       const config = Buffer.from(JSON.stringify(entry)).toString('base64')
       return `cursor://anysphere.cursor-deeplink/mcp/install?name=${serverName}&config=${encodeURIComponent(config)}`
@@ -77,7 +79,8 @@ export const hostSetups = {
     file: '.vscode/mcp.json in a project, or the mcp.json that the command MCP: Open User Configuration opens',
     format: 'json',
     servers: 'servers',
-    entry: (reach) => ('url' in reach ? { type: 'http', url: reach.url } : { type: 'stdio', ...startOf(reach.start) }),
+    entry: (connection) =>
+      'url' in connection ? { type: 'http', url: connection.url } : { type: 'stdio', ...startOf(connection.start) },
     link: (entry) => `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name: serverName, ...entry }))}`,
     limitation: (entry) =>
       JSON.stringify(entry).includes('${input:')
@@ -91,7 +94,8 @@ export const hostSetups = {
     servers: 'mcp_servers',
     // Without `required`, a run of codex exec begins before the server has listed its tools. A remote server must not
     // be required: Codex would not start while the server is unreachable.
-    entry: (reach) => ('url' in reach ? { url: reach.url } : { ...startOf(reach.start), required: true }),
+    entry: (connection) =>
+      'url' in connection ? { url: connection.url } : { ...startOf(connection.start), required: true },
     remoteTip: `Then run codex mcp login ${serverName} to sign in.`,
   },
   gemini: {
@@ -99,7 +103,7 @@ export const hostSetups = {
     file: '~/.gemini/settings.json, or .gemini/settings.json in a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
+    entry: (connection) => ('url' in connection ? { httpUrl: connection.url } : startOf(connection.start)),
     remoteTip: `Then type /mcp auth ${serverName} to sign in.`,
   },
   copilot: {
@@ -107,10 +111,10 @@ export const hostSetups = {
     file: '~/.copilot/mcp-config.json, or .mcp.json in a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) =>
-      'url' in reach
-        ? { type: 'http', url: reach.url, tools: ['*'] }
-        : { type: 'local', ...startOf(reach.start), tools: ['*'] },
+    entry: (connection) =>
+      'url' in connection
+        ? { type: 'http', url: connection.url, tools: ['*'] }
+        : { type: 'local', ...startOf(connection.start), tools: ['*'] },
     remoteTip: 'Then type /mcp in a session to sign in.',
   },
   opencode: {
@@ -118,9 +122,9 @@ export const hostSetups = {
     file: '~/.config/opencode/opencode.json, or opencode.json in a project',
     format: 'json',
     servers: 'mcp',
-    entry: (reach) => {
-      if ('url' in reach) return { type: 'remote', url: reach.url }
-      const { command, args, env } = startOf(reach.start)
+    entry: (connection) => {
+      if ('url' in connection) return { type: 'remote', url: connection.url }
+      const { command, args, env } = startOf(connection.start)
       return { type: 'local', command: [command, ...args], ...(env === undefined ? {} : { environment: env }) }
     },
     remoteTip: `Then run opencode mcp auth ${serverName} to sign in.`,
@@ -130,7 +134,7 @@ export const hostSetups = {
     file: '~/.qwen/settings.json, or .qwen/settings.json in a project',
     format: 'json',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { httpUrl: reach.url } : startOf(reach.start)),
+    entry: (connection) => ('url' in connection ? { httpUrl: connection.url } : startOf(connection.start)),
     remoteTip: 'Then type /mcp in a session to sign in.',
   },
   continue: {
@@ -138,7 +142,8 @@ export const hostSetups = {
     file: '~/.continue/config.yaml',
     format: 'yaml',
     servers: 'mcpServers',
-    entry: (reach) => ('url' in reach ? { type: 'streamable-http', url: reach.url } : startOf(reach.start)),
+    entry: (connection) =>
+      'url' in connection ? { type: 'streamable-http', url: connection.url } : startOf(connection.start),
     needs: { name: 'Local Assistant', version: '1.0.0', schema: 'v1' },
   },
 } as const satisfies Record<string, HostSetup>
@@ -148,9 +153,9 @@ export type HostName = keyof typeof hostSetups
 export const hostNames = Object.keys(hostSetups) as HostName[]
 
 /** Renders the block to paste into the host's file; null if the file accepts no server at a URL. */
-export function hostBlock(name: HostName, reach: Reach): string | null {
+export function hostBlock(name: HostName, connection: ServerConnection): string | null {
   const { format, servers, entry }: HostSetup = hostSetups[name]
-  const hostEntry = entry(reach)
+  const hostEntry = entry(connection)
   if (hostEntry === null) return null
   if (format === 'toml') return tomlTables(`${servers}.${serverName}`, hostEntry)
   if (format === 'yaml') return `${servers}:\n${yamlItem({ name: serverName, ...hostEntry })}`
@@ -158,9 +163,9 @@ export function hostBlock(name: HostName, reach: Reach): string | null {
 }
 
 /** Returns the link that adds the server to the host with one click; null if the host supports no such link. */
-export function hostLink(name: HostName, reach: Reach): string | null {
+export function hostLink(name: HostName, connection: ServerConnection): string | null {
   const { entry, link }: HostSetup = hostSetups[name]
-  const hostEntry = entry(reach)
+  const hostEntry = entry(connection)
   return hostEntry === null ? null : (link?.(hostEntry) ?? null)
 }
 

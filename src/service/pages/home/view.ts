@@ -6,7 +6,7 @@ import {
   hostLink,
   hostNames,
   hostSetups,
-  type Reach,
+  type ServerConnection,
   type Start,
 } from '../../../core/host-setups.ts'
 import type { Environment } from '../../../core/operation.ts'
@@ -101,13 +101,13 @@ ${configurationPart(host, { start })}
 </details>`
 }
 
-function configurationPart(host: HostName, reach: Reach): Html {
+function configurationPart(host: HostName, connection: ServerConnection): Html {
   const { title, file } = hostSetups[host]
-  const [text, link] = [hostBlock(host, reach), hostLink(host, reach)]
+  const [text, link] = [hostBlock(host, connection), hostLink(host, connection)]
   if (text === null) return html``
-  return html`${link === null ? '' : html`<p><a class="button accent" href="${link}">Add to ${title}${'start' in reach ? ', which starts the server' : ''}</a></p>`}
+  return html`${link === null ? '' : html`<p><a class="button accent" href="${link}">Add to ${title}${'start' in connection ? ', which starts the server' : ''}</a></p>`}
 <p class="aside">${link === null ? 'Put' : 'Or put'} this into ${file}:</p>
-${block(text, `the configuration of ${title}${'start' in reach ? ' that starts the server' : ''}`)}`
+${block(text, `the configuration of ${title}${'start' in connection ? ' that starts the server' : ''}`)}`
 }
 
 /** Renders text to copy. The page's script adds a copy button, whose label ends with `content`. */
