@@ -47,7 +47,7 @@ export type PaymentResult = {
 }
 
 /** A secret that gives access to a subscription without a credential. */
-export type Opener = { clientSecret: string } | { manageToken: string }
+export type SubscriptionSecret = { clientSecret: string } | { manageToken: string }
 
 /** The payer's operations on a subscription. The payer needs no credential, only a secret from the checkout. */
 export interface Checkout {
@@ -60,7 +60,7 @@ export interface Checkout {
   /** Opens the page where the payer stops the payments. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** Returns the checkout session that a secret opens. @throws 404 `not_found` for an unknown secret. */
-  session(opener: Opener): Promise<CheckoutSession>
+  session(secret: SubscriptionSecret): Promise<CheckoutSession>
   /**
    * Makes the first payment. If it was already made, returns `paid` again without charging a card.
    * @throws 404 for an unknown secret, 409 if the checkout has ended, 422 for an invalid field, 429 while
@@ -109,8 +109,8 @@ export function createCheckout(dependencies: Dependencies): Checkout {
         },
         merchantOf({ manageToken }),
       ),
-    session: (opener) =>
-      runSettled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, opener)), merchantOf(opener)),
+    session: (secret) =>
+      runSettled(dependencies, async ({ tx }) => sessionOf(tx, await openedBy(tx, secret)), merchantOf(secret)),
     pay: (clientSecret, entry, payerKey) =>
       runChange(
         dependencies,
@@ -124,8 +124,8 @@ export function createCheckout(dependencies: Dependencies): Checkout {
   }
 }
 
-function merchantOf(opener: Opener): FindParty {
-  return async (tx) => (await findBy(tx, opener))?.partyId
+function merchantOf(secret: SubscriptionSecret): FindParty {
+  return async (tx) => (await findBy(tx, secret))?.partyId
 }
 
 async function stop({ tx, system, nowMs }: ChangeContext, manageToken: string): Promise<Changed<CheckoutSession>> {
@@ -136,18 +136,18 @@ async function stop({ tx, system, nowMs }: ChangeContext, manageToken: string): 
   return { result: await sessionOf(tx, after), acts: [actOfVisitor(before, { operation: 'stop_subscription' })] }
 }
 
-async function openedBy(tx: Transaction, opener: Opener): Promise<SubscriptionRecord> {
-  return (await findBy(tx, opener)) ?? fail('not_found', unknownCheckout)
+async function openedBy(tx: Transaction, secret: SubscriptionSecret): Promise<SubscriptionRecord> {
+  return (await findBy(tx, secret)) ?? fail('not_found', unknownCheckout)
 }
 
 const unknownCheckout = { detail: 'There is no such checkout. Ask the merchant for a new link.' }
 
-async function findBy(tx: Transaction, opener: Opener): Promise<SubscriptionRecord | undefined> {
-  if ('manageToken' in opener) {
-    const id = await subscriptionOfToken(tx, opener.manageToken)
+async function findBy(tx: Transaction, secret: SubscriptionSecret): Promise<SubscriptionRecord | undefined> {
+  if ('manageToken' in secret) {
+    const id = await subscriptionOfToken(tx, secret.manageToken)
     return id === undefined ? undefined : findSubscriptionOfAnyParty(tx, { id })
   }
-  const intent = await intentOfSecret(tx, opener.clientSecret)
+  const intent = await intentOfSecret(tx, secret.clientSecret)
   return intent === undefined ? undefined : findSubscriptionOfAnyParty(tx, { paymentIntentId: intent })
 }
 

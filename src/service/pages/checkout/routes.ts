@@ -77,8 +77,8 @@ async function answer(c: Context, pages: CheckoutDependencies, action: CheckoutA
 const actions = {
   session: async (pages, { contentType, body }) => {
     const { clientSecret, manageToken } = parseCheckout('session', contentType, body)
-    const opener = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
-    return view(pages, await pages.checkout.session(opener))
+    const secret = manageToken === undefined ? { clientSecret: clientSecret ?? '' } : { manageToken }
+    return view(pages, await pages.checkout.session(secret))
   },
   pay: async (pages, { contentType, body, address }) => {
     const { clientSecret, payerKey, ...card } = parseCheckout('pay', contentType, body)
