@@ -5,7 +5,7 @@ import { realSystem } from '../src/core/system.ts'
 import { loadScenarios } from '../src/rehearse/load-scenarios.ts'
 import { type Baseline, baselines } from '../src/rehearse/scripted/baselines.ts'
 import { runTrial } from '../src/rehearse/trial.ts'
-import { workOn } from '../src/rehearse/workers.ts'
+import { forEachConcurrently } from '../src/rehearse/workers.ts'
 import { type BaselineResults, baselinesFile, readBaselines } from './baselines-table.ts'
 
 // Runs every scripted agent (baseline) in the scenarios named on the command line, or else in all of the package's
@@ -18,23 +18,27 @@ const { signal } = new AbortController()
 const results: BaselineResults = names.length === 0 ? {} : readBaselines()
 const reports: string[] = []
 
-await workOn([...scenarios.entries()], { concurrency: availableParallelism(), signal }, async ([index, scenario]) => {
-  const passed: string[] = []
-  const lines: string[] = []
-  for (const agent of agents) {
-    const trial = await runTrial(scenario, baselines[agent], {
-      ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal },
-      openFolder: () => Promise.reject(new Error('Bug: a scripted agent needs no folder.')),
-      elapsed: () => realSystem.elapsed(),
-    })
-    if (trial.passed) passed.push(agent)
-    const failures = trial.verdicts.filter(({ failed }) => failed).map(({ says }) => `      ${says}`)
-    lines.push(`  ${trial.passed ? 'passed' : 'FAILED'} ${agent}: ${trial.answer}`, ...failures)
-    if (trial.trouble !== null) lines.push(`      ${trial.trouble}`)
-  }
-  reports[index] = [scenario.id, ...lines].join('\n')
-  results[scenario.id] = passed as Baseline[]
-})
+await forEachConcurrently(
+  [...scenarios.entries()],
+  { concurrency: availableParallelism(), signal },
+  async ([index, scenario]) => {
+    const passed: string[] = []
+    const lines: string[] = []
+    for (const agent of agents) {
+      const trial = await runTrial(scenario, baselines[agent], {
+        ...{ openStage: openRehearsalStage, seed: '1', number: 1, signal },
+        openFolder: () => Promise.reject(new Error('Bug: a scripted agent needs no folder.')),
+        elapsed: () => realSystem.elapsed(),
+      })
+      if (trial.passed) passed.push(agent)
+      const failures = trial.verdicts.filter(({ failed }) => failed).map(({ says }) => `      ${says}`)
+      lines.push(`  ${trial.passed ? 'passed' : 'FAILED'} ${agent}: ${trial.answer}`, ...failures)
+      if (trial.trouble !== null) lines.push(`      ${trial.trouble}`)
+    }
+    reports[index] = [scenario.id, ...lines].join('\n')
+    results[scenario.id] = passed as Baseline[]
+  },
+)
 console.log(reports.join('\n'))
 const allScenarios = await loadScenarios()
 const entries = allScenarios.flatMap(({ id }) =>

@@ -3,7 +3,7 @@ import type { Results, ScenarioResults, Trial } from './results.ts'
 import type { Scenario } from './scenario.ts'
 import { summarize } from './statistics.ts'
 import { runTrial, type TrialOptions } from './trial.ts'
-import { workOn } from './workers.ts'
+import { forEachConcurrently } from './workers.ts'
 
 export interface RehearsalOptions extends Omit<TrialOptions, 'number'> {
   scenarios: readonly Scenario[]
@@ -31,7 +31,7 @@ export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   // Every scenario gets its first trial before any gets a second, so an interrupted rehearsal covers more scenarios.
   const planned = numbers.flatMap((number) => scenarios.map((scenario) => ({ scenario, number })))
   const trialsByScenario = new Map<Scenario, Trial[]>(scenarios.map((scenario) => [scenario, []]))
-  await workOn(planned, options, async ({ scenario, number }, over) => {
+  await forEachConcurrently(planned, options, async ({ scenario, number }, over) => {
     const trial = await runTrial(scenario, agent, { ...options, number, signal: over })
     trialsByScenario.get(scenario)?.push(trial)
     options.onTrial?.(trial, scenario)

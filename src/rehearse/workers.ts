@@ -2,7 +2,7 @@
  * Works on the items in their order, on at most `concurrency` at a time, until the signal aborts. The first failure
  * aborts the other work, and is thrown once all work has ended.
  */
-export async function workOn<Item>(
+export async function forEachConcurrently<Item>(
   items: readonly Item[],
   { concurrency, signal }: { concurrency: number; signal: AbortSignal },
   work: (item: Item, signal: AbortSignal) => Promise<void>,

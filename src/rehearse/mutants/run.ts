@@ -8,7 +8,7 @@ import { baselines } from '../scripted/baselines.ts'
 import { withTools } from '../scripted/tools.ts'
 import { runTrial, type TrialOptions } from '../trial.ts'
 import { trialSeed } from '../trial-system.ts'
-import { workOn } from '../workers.ts'
+import { forEachConcurrently } from '../workers.ts'
 import type { Lie } from './lies.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -43,7 +43,7 @@ export interface MutantOptions extends Omit<TrialOptions, 'number'> {
  */
 export async function runMutants(options: MutantOptions): Promise<ScenarioMutants[]> {
   const results: ScenarioMutants[] = []
-  await workOn([...options.scenarios.entries()], options, async ([at, scenario]) => {
+  await forEachConcurrently([...options.scenarios.entries()], options, async ([at, scenario]) => {
     results[at] = await runInScenario(scenario, options)
     options.onScenario?.()
   })
