@@ -5,7 +5,7 @@ import { keepNewest } from '../../core/bounded-map.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { newSecret, sha256 } from '../../core/system.ts'
 import { compareHashedSecrets } from '../oauth/applications.ts'
-import { throughNode } from '../oauth/request-to-node.ts'
+import { callNodeHandler } from '../oauth/node-handler.ts'
 import type { Store } from '../store/engine/store.ts'
 import { findRecord } from '../store/oauth-records.ts'
 import { findIssuer } from '../store/trusted-issuers.ts'
@@ -90,7 +90,7 @@ export async function createIdentityProvider(
   return async (request) => {
     const bridged = { publicUrl: issuer, request, body: await request.text() }
     const isSignIn = new URL(request.url).pathname.startsWith(signInPath)
-    return throughNode(bridged, isSignIn ? showSignIn : provider.callback())
+    return callNodeHandler(bridged, isSignIn ? showSignIn : provider.callback())
   }
 }
 

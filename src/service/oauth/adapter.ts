@@ -38,7 +38,7 @@ function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: C
   }
 }
 
-/** Returns the client's IP address for rate limits. `throughNode` sets it on the request's socket. */
+/** Returns the client's IP address for rate limits. `callNodeHandler` sets it on the request's socket. */
 export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
   return ctx?.req.socket.remoteAddress
 }

@@ -63,7 +63,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     c: Context,
     overrides: { body?: string; headers?: Record<string, string>; url?: string } = {},
   ) => {
-    const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])
+    const [provider, { callNodeHandler }] = await Promise.all([providers(), import('./node-handler.ts')])
     const request = overrides.url === undefined ? c.req.raw : new Request(overrides.url, c.req.raw)
     const body = overrides.body ?? (await c.req.text())
     const address = callerOf(c)?.address
@@ -74,7 +74,7 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
       address,
       ...(overrides.headers && { headers: overrides.headers }),
     }
-    return throughNode(bridged, provider.callback())
+    return callNodeHandler(bridged, provider.callback())
   }
   app.options('/.well-known/*', (c) => c.body(null, 204, preflight))
   app.options('/oauth/*', (c) => c.body(null, 204, preflight))

@@ -21,8 +21,8 @@ type Use = (provider: Provider, req: IncomingMessage, res: ServerResponse) => Pr
 
 export function createInteractions(providers: () => Promise<Provider>, publicUrl: () => string): Interactions {
   const withInteraction = async (request: Request, use: Use) => {
-    const [provider, { throughNode }] = await Promise.all([providers(), import('./request-to-node.ts')])
-    return throughNode({ publicUrl: publicUrl(), request, body: '' }, (req, res) => use(provider, req, res))
+    const [provider, { callNodeHandler }] = await Promise.all([providers(), import('./node-handler.ts')])
+    return callNodeHandler({ publicUrl: publicUrl(), request, body: '' }, (req, res) => use(provider, req, res))
   }
   return {
     request: async (request) => {

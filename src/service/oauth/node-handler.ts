@@ -15,7 +15,7 @@ interface BridgedRequest {
 }
 
 /** Passes a request to a Node handler and returns its response. */
-export async function throughNode(
+export async function callNodeHandler(
   { publicUrl, request, body, headers = {}, address }: BridgedRequest,
   handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
 ): Promise<Response> {
