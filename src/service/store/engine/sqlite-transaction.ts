@@ -9,7 +9,7 @@ import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, StoreBusyError, type Transaction } from './store.ts'
 
 /** Thrown if a job without a savepoint fails after a write. Its whole group is then rolled back and runs again. */
-export class SpoiledError extends Error {}
+export class GroupRollbackError extends Error {}
 
 /** The transaction of an SQLite connection. Its jobs run one at a time. Meanwhile, no other process can write. */
 export class SqliteTransaction implements Transaction {
@@ -36,7 +36,7 @@ export class SqliteTransaction implements Transaction {
    * Runs a job to its end. A job that writes only at its end gets no savepoint, because SQLite copies every page that
    * changes under a savepoint. Without these copies, a write takes 7% less CPU time.
    * @param forceSavepoint Whether the job gets a savepoint in any case, so that it can be undone alone.
-   * @throws SpoiledError if the job fails after it has written without a savepoint.
+   * @throws GroupRollbackError if the job fails after it has written without a savepoint.
    */
   async run<T>(work: (tx: Transaction) => Promise<T>, forceSavepoint: boolean): Promise<T> {
     this.#endings = new DeferredItems()
@@ -55,7 +55,7 @@ export class SqliteTransaction implements Transaction {
       if (this.#hasSavepoint) {
         this.#connection.command('rollback to job')
         this.#connection.command('release job')
-      } else if (this.#written > 0 && !(error instanceof StoreBusyError)) throw new SpoiledError()
+      } else if (this.#written > 0 && !(error instanceof StoreBusyError)) throw new GroupRollbackError()
       throw error
     } finally {
       this.#savepoint = 'none'

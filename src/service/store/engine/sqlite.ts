@@ -8,7 +8,7 @@ import { wrapKeys } from './keys-at-rest.ts'
 import { RealClock } from './real-clock.ts'
 import { asBusy, Connection, isLocked } from './sqlite-connection.ts'
 import { createPrivateFile, fileSuffixes, isEmpty, makePrivate, requireUsableFile, watchFiles } from './sqlite-file.ts'
-import { SpoiledError, SqliteTransaction } from './sqlite-transaction.ts'
+import { GroupRollbackError, SqliteTransaction } from './sqlite-transaction.ts'
 import { StaleWriteError, type Store, StoreBusyError, type Transaction, type TransactionOptions } from './store.ts'
 
 interface OpenSqlite {
@@ -207,7 +207,7 @@ class GroupCommittingStore implements Store {
     }
   }
 
-  /** Commits a group of waiting jobs. After a SpoiledError, all jobs of the group run again with savepoints. */
+  /** Commits a group of waiting jobs. After a GroupRollbackError, all jobs of the group run again with savepoints. */
   async #commitGroup(): Promise<void> {
     const group: Job[] = []
     let isSpoiled = false
@@ -223,7 +223,7 @@ class GroupCommittingStore implements Store {
       try {
         for (const job of nextJobs.call(this)) await this.#attempt(job, false)
       } catch (error) {
-        if (!(error instanceof SpoiledError)) throw error
+        if (!(error instanceof GroupRollbackError)) throw error
         isSpoiled = true
       }
       if (isSpoiled) {
@@ -243,7 +243,7 @@ class GroupCommittingStore implements Store {
     for (const job of group) job.settle()
   }
 
-  /** Runs a job, and prepares its `settle`. @throws SpoiledError if the whole group must run again. */
+  /** Runs a job, and prepares its `settle`. @throws GroupRollbackError if the whole group must run again. */
   async #attempt(job: Job, forceSavepoint: boolean): Promise<void> {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       try {
@@ -251,7 +251,7 @@ class GroupCommittingStore implements Store {
         job.settle = () => job.resolve(value)
         return
       } catch (error) {
-        if (error instanceof SpoiledError) throw error
+        if (error instanceof GroupRollbackError) throw error
         job.settle = () => job.reject(error)
         if (!(error instanceof StaleWriteError)) return
       }
