@@ -113,7 +113,7 @@ async function toolCaller({ service, key }: Sandbox, repeats: mcp.RepeatSettings
     system: realSystem,
     choice: mcp.everyTool('sandbox'),
     api: { client: async () => client, personAdvice: { signIn: '', reach: '', offer: () => '' } },
-    people: mcp.nobody,
+    people: mcp.noPeople,
     repeats,
     faults: mcp.noFaults,
     run: mcp.unknownRun,

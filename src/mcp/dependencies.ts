@@ -84,7 +84,7 @@ export interface People {
 
 const noQuestion = () => Promise.reject(new Error('Bug: no question is pending.'))
 
-export const nobody: People = {
+export const noPeople: People = {
   confirm: { mode: 'never', aboveCents: 0 },
   decisions: undefined,
   publicUrl: undefined,
