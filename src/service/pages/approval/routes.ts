@@ -10,7 +10,7 @@ import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { leadTo, orFailure, ownForm, refuseForeignForm, type Show, type Take } from '../frame/answers.ts'
+import { leadTo, ownForm, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
@@ -32,7 +32,7 @@ const maxBytes = 8 * 1024
 export function mountApprovalPages(app: Hono, dependencies: Dependencies & PageDependencies): void {
   const pages: ApprovalDependencies = { ...dependencies, reviews: createApprovalReviews(dependencies) }
   const takeForm = ownForm(purposeOf, takeDecision)
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /approvals/:approvalId/review', openReview)
   serve('POST /approvals/:approvalId/review', takeForm, { maxBytes })
 }

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
+import { ownForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
@@ -17,7 +17,7 @@ interface CardDependencies extends PageDependencies {
 export function mountCardPages(app: Hono, dependencies: PageDependencies): void {
   const pages: CardDependencies = { ...dependencies, cardPages: createCardPages(dependencies) }
   const takeForm = ownForm(purposeOf, showNumber)
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /cards/:token', openPage)
   serve('POST /cards/:token', takeForm)
 }

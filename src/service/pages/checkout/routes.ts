@@ -6,7 +6,7 @@ import { callerOf } from '../../request/client-address.ts'
 import { failureOf, refusal } from '../../request/reply.ts'
 import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { dataHeaders, frameHeaders, pageHeaders } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
@@ -28,7 +28,7 @@ interface CheckoutDependencies extends PageDependencies {
 export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
   const { environment } = dependencies
   const pages: CheckoutDependencies = { ...dependencies, checkout: createCheckout(dependencies), declines }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /checkout/form', (c) => c.html(cardFormPage(environment === 'sandbox'), 200, frameHeaders))
   const limit = { maxBytes: maxCheckoutBytes, refuse: (c: Context) => refuse(c, pages, tooLong()) }
   for (const action of Object.keys(checkoutAttributes) as CheckoutAction[]) {
@@ -40,7 +40,7 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   serve('GET /checkout/:subscriptionId', notFound)
 }
 
-const orFailure = failingAs({ page: 'a checkout page', headers: pageHeaders })
+const withFailurePage = failurePageWrapper({ page: 'a checkout page', headers: pageHeaders })
 
 async function showPage(c: Context, { checkout }: CheckoutDependencies): Promise<Response> {
   const opened = await checkout.open(c.req.param('subscriptionId') ?? '', c.req.param('pageToken') ?? '')

@@ -24,12 +24,12 @@ const {
   again: 'Open the payment',
 })
 
-const orFailure = orRefusal(refusalPage)
+const withFailurePage = orRefusal(refusalPage)
 
 /** Mounts the page at a payment's `claimLink`, and the handler of its form. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /claim/:token', showPage)
   serve('POST /claim/:token', takeClaim, { refuse })
 }

@@ -6,7 +6,7 @@ import { lead, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type ConnectLinks, createConnectLinks } from './link.ts'
 import { linkPage } from './link-view.ts'
-import { notFound, orFailure, refusalPage, refuse, sentForm } from './routes.ts'
+import { notFound, refusalPage, refuse, sentForm, withFailurePage } from './routes.ts'
 
 interface LinkDependencies extends PageDependencies {
   connectLinks: ConnectLinks
@@ -15,7 +15,7 @@ interface LinkDependencies extends PageDependencies {
 /** Mounts the page at an invitation link's `url`, and the handler of its form. */
 export function mountLinks(app: Hono, dependencies: PageDependencies): void {
   const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(dependencies) }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /connect/links/:token', showPage)
   serve('POST /connect/links/:token', takeAcceptance, { refuse })
 }

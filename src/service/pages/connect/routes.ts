@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import { Failure } from '../../../core/errors.ts'
 import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
 import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
@@ -18,7 +18,7 @@ interface ConnectDependencies extends PageDependencies {
 /** Mounts the page at an invitation's `url`, and the handler of its form. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /connect/:token', showPage)
   serve('POST /connect/:token', takeAnswer, { refuse })
 }
@@ -65,7 +65,7 @@ export const {
 
 type Refuse = (c: Context, status: 403 | 409, text: string) => Response | Promise<Response>
 
-const orFailed = failingAs({ page: 'a connect page', headers })
+const orFailed = failurePageWrapper({ page: 'a connect page', headers })
 
 /**
  * Returns a wrapper for the pages' handlers. If the service refuses the person's answer, `refuse` shows the reason.
@@ -83,4 +83,4 @@ export function orRefusal(refuse: Refuse) {
     })
 }
 
-export const orFailure = orRefusal(refusalPage)
+export const withFailurePage = orRefusal(refusalPage)

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { Failure } from '../../../core/errors.ts'
 import { type Connections, createConnections, managesParty } from '../../oauth/connections.ts'
-import { leadTo, orFailure, ownForm, refuseForeignForm, type Show, type Take } from '../frame/answers.ts'
+import { leadTo, ownForm, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -19,7 +19,7 @@ const address = '/connections'
 export function mountConnections(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /connections', showConnections)
   serve('POST /connections/:grantId', takeForm, { back: () => address })
 }

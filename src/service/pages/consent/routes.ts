@@ -4,7 +4,7 @@ import { type Consent, type ConsentRequest, type ConsentView, createConsent } fr
 import type { Interactions } from '../../oauth/interactions.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { accountOf } from '../frame/account.ts'
-import { hasFormToken, orFailure, ownFields, refuseForeignForm, type Show } from '../frame/answers.ts'
+import { hasFormToken, ownFields, refuseForeignForm, type Show, withFailurePage } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { consentHeaders, oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -29,7 +29,7 @@ const maxConsentBytes = 16 * 1024
 /** Mounts the consent page, where a person answers an application's request, and the handler of its form. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /oauth/consent/:uid', showConsent)
   serve('POST /oauth/consent/:uid', takeDecision, { maxBytes: maxConsentBytes })
 }

@@ -6,7 +6,7 @@ import type { PageRoute } from '../../rules/page-needs.ts'
 import { accountOf, signOutForm } from '../frame/account.ts'
 import type { Show } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { consoleHeaders } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { consolePage } from './console-page.ts'
@@ -14,7 +14,7 @@ import { consolePage } from './console-page.ts'
 /** The dependencies of all parts of the console. */
 export interface ConsoleDependencies extends Dependencies, PageDependencies {}
 
-export const orFailure = failingAs({ page: 'a console page', headers: consoleHeaders })
+export const withFailurePage = failurePageWrapper({ page: 'a console page', headers: consoleHeaders })
 
 /** The route of a console page, such as `/console/money/wallets/:walletId`. */
 export type ConsolePath = Extract<PageRoute, `GET /console${string}`> extends `GET ${infer Path}` ? Path : never
@@ -31,7 +31,7 @@ export function servePage(
     pathOf(c).includes('%00')
       ? showNotFound(c, signedIn, 'There is nothing at this address.')
       : show(c, pages, signedIn)
-  pageRoutes(app, pages, orFailure)(`GET ${path}`, orNothing, { back: pathOf })
+  pageRoutes(app, pages, withFailurePage)(`GET ${path}`, orNothing, { back: pathOf })
 }
 
 export const noSuchRun = 'Run not found. Runs are deleted after 30 days, or when the sandbox is reset or restored.'

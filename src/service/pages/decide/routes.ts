@@ -5,7 +5,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
 import type { ReportEntry } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
-import { leadTo, orFailure, ownForm, refuseForeignForm, type Show, type Take } from '../frame/answers.ts'
+import { leadTo, ownForm, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import { decisionWords } from '../frame/decision-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
@@ -31,7 +31,7 @@ export function mountDecisionPages(app: Hono, dependencies: PageDependencies & {
     approvals: createApprovalReviews(dependencies),
   }
   const takeForm = ownForm((c) => purposeOf(idOf(c)), takeDecision)
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /decisions', showAll)
   serve('GET /decide/:decisionId', showDecision)
   serve('POST /decide/:decisionId', takeForm)

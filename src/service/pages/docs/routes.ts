@@ -1,7 +1,7 @@
 import type { Hono } from 'hono'
 import type { openApiDocument } from '../../../openapi/document.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { scriptedPageHeaders as headers } from '../frame/headers.ts'
 import { type OperationShown, operationsOf } from './reference.ts'
 import { operationPage, referencePage } from './view.ts'
@@ -21,14 +21,14 @@ export function mountDocs(app: Hono, pages: PageDependencies): void {
     return cached as Promise<Reference>
   }
   app.get('/docs', (c) =>
-    orFailure(c, pages, async () => {
+    withFailurePage(c, pages, async () => {
       const { document, operations, serverUrl } = await reference()
       const { tags, info } = document
       return c.html(referencePage({ operations, tags, serverUrl, about: info.description }), 200, headers)
     }),
   )
   app.get('/docs/:operationId', (c) =>
-    orFailure(c, pages, async () => {
+    withFailurePage(c, pages, async () => {
       const { operations, serverUrl } = await reference()
       const operation = operations.find(({ id }) => id === c.req.param('operationId'))
       return operation === undefined ? c.notFound() : c.html(operationPage(operation, serverUrl), 200, headers)
@@ -42,4 +42,4 @@ async function makeReference(environment: PageDependencies['environment'], serve
   return { serverUrl, document, operations: operationsOf(document) }
 }
 
-const orFailure = failingAs({ page: 'the API reference', headers })
+const withFailurePage = failurePageWrapper({ page: 'the API reference', headers })

@@ -2,12 +2,12 @@ import type { Context } from 'hono'
 import { equalSecrets } from '../../../core/system.ts'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import type { PageDependencies } from './dependencies.ts'
-import { failingAs } from './failure.ts'
+import { failurePageWrapper } from './failure.ts'
 import { messagePage } from './form-page.ts'
 import { isForm, isOwnForm } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 
-export const orFailure = failingAs({ page: 'a sign-in or connection page', headers: oauthPageHeaders })
+export const withFailurePage = failurePageWrapper({ page: 'a sign-in or connection page', headers: oauthPageHeaders })
 
 /** A function that responds to a request from a signed-in user. */
 export type Show<Pages> = (c: Context, pages: Pages, signedIn: SignedIn) => Response | Promise<Response>

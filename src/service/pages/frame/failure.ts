@@ -11,10 +11,14 @@ interface FailurePage {
   headers: Readonly<Record<string, string>>
 }
 
-export type OrFailure = (c: Context, pages: PageDependencies, answer: () => Promise<Response>) => Promise<Response>
+export type FailurePageWrapper = (
+  c: Context,
+  pages: PageDependencies,
+  answer: () => Promise<Response>,
+) => Promise<Response>
 
 /** Returns a wrapper for handlers of page requests. It turns any failure into a page without internal details. */
-export function failingAs({ page, headers }: FailurePage): OrFailure {
+export function failurePageWrapper({ page, headers }: FailurePage): FailurePageWrapper {
   return async (c, { system, log }, answer) => {
     try {
       return await answer()

@@ -6,7 +6,7 @@ import { leadToSignIn, tooLong } from './answers.ts'
 import { withBar } from './bar.ts'
 import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
-import type { OrFailure } from './failure.ts'
+import type { FailurePageWrapper } from './failure.ts'
 import { isForm, maxFormBytes } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { unprovenPage } from './proof.ts'
@@ -49,12 +49,12 @@ export type Serve<Pages> = <Route extends PageRoute>(
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,
   pages: Pages,
-  orFailure: OrFailure,
+  withFailurePage: FailurePageWrapper,
 ): Serve<Pages> {
   return (route, answer, { maxBytes = maxFormBytes, refuse = tooLong, back = pathOf, signedOut } = {}) => {
     const [method = '', path = ''] = route.split(' ')
     const handler: Handler = (c) =>
-      orFailure(c, pages, async () => {
+      withFailurePage(c, pages, async () => {
         const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
         const admitted = await admit(c, pages, { route, back: back(c), leadIn })
         const { signedIn } = admitted

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { withBar } from './bar.ts'
 import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
-import { failingAs } from './failure.ts'
+import { failurePageWrapper } from './failure.ts'
 import { formPage } from './form-page.ts'
 import { formPageHeaders } from './headers.ts'
 
@@ -24,14 +24,14 @@ export function isBrowsing(c: Context): boolean {
 
 /** Responds to an unknown address with a 404 page that links to existing pages. */
 export function showUnknownAddress(c: Context, pages: PageDependencies): Promise<Response> {
-  return orFailure(c, pages, async () => {
+  return withFailurePage(c, pages, async () => {
     const response = await c.html(unknownPage, 404, headers)
     const signedIn = await signedInAt(c, pages)
     return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
   })
 }
 
-const orFailure = failingAs({ page: 'the page for unknown addresses', headers })
+const withFailurePage = failurePageWrapper({ page: 'the page for unknown addresses', headers })
 
 const unknownPage = formPage({
   title: 'Not found',

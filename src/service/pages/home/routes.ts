@@ -5,7 +5,7 @@ import { type About, titleIn } from '../../../openapi/discovery.ts'
 import { movedClock } from '../../request/moved-clock.ts'
 import { mayActAsAnyone } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { scriptedPageHeaders as headers } from '../frame/headers.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { acceptsPage } from '../frame/unknown-address.ts'
@@ -20,11 +20,11 @@ export function mountHome(app: Hono, pages: HomeDependencies): void {
   pageRoutes(
     app,
     pages,
-    orFailure,
+    withFailurePage,
   )('GET /', (c) => (acceptsPage(c) ? showPage(c, pages) : c.body(linksOf(pages), 200, jsonHeaders)))
 }
 
-const orFailure = failingAs({ page: 'the home page', headers })
+const withFailurePage = failurePageWrapper({ page: 'the home page', headers })
 
 const varied = { Vary: 'Accept' } as const
 const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'application/json' } as const

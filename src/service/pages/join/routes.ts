@@ -4,7 +4,7 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import { hashOfPassword, type SignedIn } from '../../oauth/sign-in.ts'
 import { placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
@@ -22,7 +22,7 @@ interface JoinDependencies extends PageDependencies {
  */
 export function mountJoin(app: Hono, dependencies: PageDependencies): void {
   const pages: JoinDependencies = { ...dependencies, invitations: createPartyInvitationPages(dependencies) }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /join/:token', showPage)
   serve('POST /join/:token', takeForm, { refuse })
 }
@@ -38,7 +38,7 @@ const {
   again: 'Open the invitation',
 })
 
-const orFailure = failingAs({ page: "a party invitation's page", headers })
+const withFailurePage = failurePageWrapper({ page: "a party invitation's page", headers })
 
 async function showPage(c: Context, pages: JoinDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)

@@ -7,7 +7,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { asUser, readAsUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
-import { orFailure, ownForm, type Show, type Take } from '../frame/answers.ts'
+import { ownForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import type { Html } from '../frame/document.ts'
 import { messagePage } from '../frame/form-page.ts'
@@ -43,7 +43,7 @@ const providerPath = '/connections/new/identity-provider'
  * response to the form.
  */
 export function mountRegister(app: Hono, dependencies: RegisterDependencies): void {
-  const serve = pageRoutes(app, dependencies, orFailure)
+  const serve = pageRoutes(app, dependencies, withFailurePage)
   serve('GET /connections/new/application', requireManager(showApplication))
   serve(
     `POST ${applicationPath}`,

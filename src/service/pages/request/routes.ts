@@ -9,7 +9,7 @@ import { hasFormToken } from '../frame/answers.ts'
 import { signedInAt } from '../frame/browser-session.ts'
 import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
@@ -34,7 +34,7 @@ export function mountPaymentRequests(
   declines: DeclinesByAddress,
 ): void {
   const pages: RequestDependencies = { ...dependencies, requests: createPaymentRequestPages(dependencies), declines }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /request/:token', showPage)
   serve('POST /request/:token', takeForm, { refuse })
 }
@@ -50,7 +50,7 @@ const {
   again: 'Open the payment request',
 })
 
-const orFailure = failingAs({ page: "a payment request's page", headers })
+const withFailurePage = failurePageWrapper({ page: "a payment request's page", headers })
 
 async function showPage(c: Context, pages: RequestDependencies): Promise<Response> {
   const signedIn = await signedInAt(c, pages)

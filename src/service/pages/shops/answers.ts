@@ -4,7 +4,7 @@ import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import type { Html } from '../frame/document.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForeignForm, isForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
@@ -26,7 +26,7 @@ interface SentForm {
 
 export type Take = (c: Context, pages: ShopsDependencies, form: SentForm) => Promise<Response>
 
-export const orFailure = failingAs({ page: 'a page of a shop', headers })
+export const withFailurePage = failurePageWrapper({ page: 'a page of a shop', headers })
 
 /** Checks a form and handles it with `take`. Refuses forms from other sites, but not from programs. */
 export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {

@@ -9,7 +9,6 @@ import {
   attributesOf,
   newKey,
   notFound,
-  orFailure,
   type PageStatus,
   refusalPage,
   type ShopsDependencies,
@@ -17,6 +16,7 @@ import {
   showPage,
   type Take,
   takeForm,
+  withFailurePage,
 } from './answers.ts'
 import { showCheckout, takeCheckout } from './checkout-routes.ts'
 import { showOrder, takeReturn } from './order-routes.ts'
@@ -34,7 +34,7 @@ export function mountShops(app: Hono, dependencies: Dependencies & PageDependenc
   const pages: ShopsDependencies = { ...dependencies, shops: createShopPages(dependencies) }
   const refuse = (c: Context) => refusalPage(c, 400, 'The form is too long.')
   const limit = { maxBytes: maxShopFormBytes, refuse }
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   const take =
     (form: Take): Show =>
     (c) =>

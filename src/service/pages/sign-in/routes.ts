@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { foreignName } from '../../../core/foreign-text.ts'
 import { pageAt, pageNeeds } from '../../rules/page-needs.ts'
-import { hasFormToken, leadTo, leadToSignIn, orFailure, ownFields, refuseForeignForm } from '../frame/answers.ts'
+import { hasFormToken, leadTo, leadToSignIn, ownFields, refuseForeignForm, withFailurePage } from '../frame/answers.ts'
 import { endSession, mayBeOwner, placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -10,7 +10,7 @@ import { endedLinkPage, linkPage, signInPage } from './view.ts'
 
 /** Mounts the sign-in and sign-out pages. */
 export function mountSignIn(app: Hono, pages: PageDependencies): void {
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   serve('GET /sign-in', showSignIn)
   serve('POST /sign-in', takeSignIn)
   serve('GET /sign-in/once/:code', showLink)

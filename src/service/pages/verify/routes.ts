@@ -5,7 +5,7 @@ import { notYoursPage } from '../frame/account.ts'
 import { hasFormToken, type Show, type Take } from '../frame/answers.ts'
 import { proveSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { failingAs } from '../frame/failure.ts'
+import { failurePageWrapper } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
@@ -19,7 +19,7 @@ interface VerifyDependencies extends PageDependencies {
   secondFactor: SecondFactor
 }
 
-const orFailure = failingAs({ page: 'a verification page', headers })
+const withFailurePage = failurePageWrapper({ page: 'a verification page', headers })
 
 /**
  * Mounts two pages: one where a user enters a code from their authenticator app, and one where the user sets up the
@@ -28,7 +28,7 @@ const orFailure = failingAs({ page: 'a verification page', headers })
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
-  const serve = pageRoutes(app, pages, orFailure)
+  const serve = pageRoutes(app, pages, withFailurePage)
   // Knowing the URL is not enough: the user to whom the challenge belongs must be signed in.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })

@@ -4,7 +4,7 @@ import type { Show } from '../../frame/answers.ts'
 import { signedInAt } from '../../frame/browser-session.ts'
 import { dataHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
-import { type ConsoleDependencies, orFailure } from '../serve-page.ts'
+import { type ConsoleDependencies, withFailurePage } from '../serve-page.ts'
 import { ownTopics } from './own-topics.ts'
 import { type Announcements, type Draw, Streams } from './streams.ts'
 
@@ -16,7 +16,7 @@ export function mountLive(app: Hono, pages: ConsoleDependencies, render: Draw): 
   // A 401 keeps the browser's EventSource from reconnecting; the page then asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })
-  pageRoutes(app, pages, orFailure)('GET /console/stream', open, { signedOut })
+  pageRoutes(app, pages, withFailurePage)('GET /console/stream', open, { signedOut })
   return streams
 }
 

@@ -7,7 +7,7 @@ import { leadTo, ownForm, type Show, type Take } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
 import { consolePage, partAnswer, versionOf } from '../console-page.ts'
-import { type ConsoleDependencies, orFailure, servePage } from '../serve-page.ts'
+import { type ConsoleDependencies, servePage, withFailurePage } from '../serve-page.ts'
 import { forms } from './actions.ts'
 import type { SandboxReads } from './read-sandbox.ts'
 import { clockPart, clockVersion, faultsPart, sandboxMain, snapshotsPart } from './view.ts'
@@ -25,7 +25,7 @@ export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads
   const pages: SandboxPages = { ...dependencies, reads }
   const takeForm = ownForm(() => purpose, takeAction, address)
   servePage(app, address, dependencies, (c, _, signedIn) => showSandbox(c, pages, signedIn))
-  pageRoutes(app, pages, orFailure)('POST /console/sandbox/:action', takeForm, {
+  pageRoutes(app, pages, withFailurePage)('POST /console/sandbox/:action', takeForm, {
     maxBytes: maxFormBytes,
     back: () => address,
   })
