@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperationDefinition } from '../../src/core/operation.ts'
 import { sha256 } from '../../src/core/system.ts'
-import { type ByAnswer, type Level, pageNeeds } from '../../src/service/rules/page-needs.ts'
+import { type Level, type LevelsByAnswer, pageNeeds } from '../../src/service/rules/page-needs.ts'
 import { catalogue } from '../../tools/index.ts'
 import { onEachDatabase } from '../support/databases.ts'
 import { doorGrounds, type Grounds, replaceSecret } from './doors.ts'
@@ -230,8 +230,8 @@ onEachDatabase('routes requested without access', (database) => {
     )
     const wrong = absent.filter(([route, protection]) => !/^(?:GET|OPTIONS) /.test(route) || !('public' in protection))
     expect(wrong).toEqual([])
-    const rows = Object.entries<Level | ByAnswer>(pageNeeds)
-    const levelsOf = (need: Level | ByAnswer) =>
+    const rows = Object.entries<Level | LevelsByAnswer>(pageNeeds)
+    const levelsOf = (need: Level | LevelsByAnswer) =>
       typeof need === 'string' ? [need] : [...Object.values(need.answers), need.otherwise]
     for (const [route, need] of rows) {
       const protection = protections[route]

@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sha256 } from '../../src/core/system.ts'
 import { SignIn } from '../../src/service/oauth/sign-in.ts'
-import type { ByAnswer, Level, PageRoute, pageNeeds } from '../../src/service/rules/page-needs.ts'
+import type { Level, LevelsByAnswer, PageRoute, pageNeeds } from '../../src/service/rules/page-needs.ts'
 import { insertSession } from '../../src/service/store/browser-sessions.ts'
 import { trust } from '../credentials/requests.ts'
 import { authorizationUrl, createApplication } from '../oauth/application.ts'
@@ -12,7 +12,7 @@ import { addParty } from '../support/world.ts'
 import { doorGrounds, type Grounds } from './doors.ts'
 import { noTraces, tracesOf } from './traces.ts'
 
-type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
+type LevelsOf<Need> = Need extends LevelsByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 type RoutesAt<Wanted extends Level> = {
   [Route in PageRoute]: Wanted extends LevelsOf<(typeof pageNeeds)[Route]> ? Route : never
 }[PageRoute]

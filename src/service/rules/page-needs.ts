@@ -11,7 +11,7 @@ export type Level = 'nothing' | 'secret' | 'session' | 'proven'
  * The levels that the answers of a form require: `answers` maps some values of the form field `field` to their levels,
  * and `otherwise` is the level of all other values.
  */
-export interface ByAnswer {
+export interface LevelsByAnswer {
   field: string
   answers: Readonly<Record<string, Level>>
   otherwise: Level
@@ -99,13 +99,13 @@ export const pageNeeds = {
   'POST /console/sandbox/:action': 'session',
   'GET /console/stream': 'session',
   'GET /console/*': 'session',
-} as const satisfies Readonly<Record<string, Level | ByAnswer>>
+} as const satisfies Readonly<Record<string, Level | LevelsByAnswer>>
 
 export type PageRoute = keyof typeof pageNeeds
 
 /** Returns the level that a route requires for the submitted answer. `fieldValue` returns the value of a form field. */
 export function levelFor(route: PageRoute, fieldValue: (field: string) => string | null): Level {
-  const need: Level | ByAnswer = pageNeeds[route]
+  const need: Level | LevelsByAnswer = pageNeeds[route]
   if (typeof need === 'string') return need
   const answer = fieldValue(need.field) ?? ''
   return Object.hasOwn(need.answers, answer) ? (need.answers[answer] ?? need.otherwise) : need.otherwise

@@ -1,7 +1,7 @@
 import type { Context, Handler, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import { type ByAnswer, levelFor, type PageRoute, type pageNeeds } from '../../rules/page-needs.ts'
+import { type LevelsByAnswer, levelFor, type PageRoute, type pageNeeds } from '../../rules/page-needs.ts'
 import { leadToSignIn, tooLong } from './answers.ts'
 import { withBar } from './bar.ts'
 import { signedInAt } from './browser-session.ts'
@@ -11,7 +11,7 @@ import { isForm, maxFormBytes } from './forms.ts'
 import { oauthPageHeaders } from './oauth-headers.ts'
 import { unprovenPage } from './proof.ts'
 
-type LevelsOf<Need> = Need extends ByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
+type LevelsOf<Need> = Need extends LevelsByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
 /** The signed-in person that a handler gets. It can be undefined only if the route does not always need a session. */
 type PersonAt<Route extends PageRoute> =
