@@ -10,7 +10,7 @@ import { asUser } from '../../request/in-process.ts'
 import type { Dependencies } from '../../request/pipeline.ts'
 import type { Reply } from '../../request/reply.ts'
 import { notYoursPage } from '../frame/account.ts'
-import { leadTo, ownForm, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
+import { ownForm, redirectTo, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
@@ -54,9 +54,9 @@ const takeDecision: Take<ApprovalDependencies> = async (c, pages, signedIn, sent
   const reply = await decide(pages, signedIn, { id: review.id, decision, reason })
   if (reply.status === 428) {
     const challenge = await pages.reviews.challenge(signedIn.user)
-    return leadTo(c, `/verify/${challenge}?back=${encodeURIComponent(c.req.path)}`)
+    return redirectTo(c, `/verify/${challenge}?back=${encodeURIComponent(c.req.path)}`)
   }
-  if (reply.status === 200) return leadTo(c, c.req.path)
+  if (reply.status === 200) return redirectTo(c, c.req.path)
   return showRefusal(c, pages, { signedIn, decision, reason, reply })
 }
 
@@ -88,7 +88,7 @@ const outcomes = { approve: 'approved', deny: 'denied' } as const satisfies Reco
 async function showRefusal(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)
   if (review === undefined) return notFound(c, signedIn)
-  if (review.status === outcomes[decision]) return leadTo(c, c.req.path)
+  if (review.status === outcomes[decision]) return redirectTo(c, c.req.path)
   const problem = review.status === 'pending' ? `Nothing was done. ${detailOf(reply)}` : problems.late
   return show(c, { signedIn, review, reason, problem, status: statusOf(reply) })
 }

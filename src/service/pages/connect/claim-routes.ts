@@ -3,7 +3,7 @@ import { signedInAt } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
-import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
+import { linkRoutes, redirect, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type Claims, createClaims } from './claim.ts'
 import { claimPage } from './claim-view.ts'
@@ -53,5 +53,5 @@ async function takeClaim(c: Context, pages: ClaimDependencies): Promise<Response
   const claim = await pages.claims.take(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (claim === undefined) return notFound(c)
   pages.log.debug({ claim: claim.status }, 'answered')
-  return lead(c)
+  return redirect(c)
 }

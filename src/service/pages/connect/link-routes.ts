@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import { mayActAsAnyone } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { lead, tokenOf } from '../frame/link-routes.ts'
+import { redirect, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type ConnectLinks, createConnectLinks } from './link.ts'
 import { linkPage } from './link-view.ts'
@@ -36,5 +36,5 @@ async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Resp
   if (answered === undefined) return notFound(c)
   pages.log.debug({ invitationLink: answered.state }, 'answered')
   // The token in the URL makes the page show the result of this form.
-  return lead(c, `${c.req.path}?joined=${encodeURIComponent(formToken)}`)
+  return redirect(c, `${c.req.path}?joined=${encodeURIComponent(formToken)}`)
 }

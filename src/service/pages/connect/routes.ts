@@ -5,7 +5,7 @@ import type { PageDependencies } from '../frame/dependencies.ts'
 import { failurePageWrapper } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
 import { refusalOf, visitorOf } from '../frame/link-answers.ts'
-import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
+import { linkRoutes, redirect, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type Connect, createConnect, type Decision } from './invitation.ts'
 import { connectPage } from './view.ts'
@@ -49,7 +49,7 @@ async function takeAnswer(c: Context, pages: ConnectDependencies): Promise<Respo
   const answered = await pages.connect.answer(tokenOf(c), form)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ connect: decision, invitation: answered.status }, 'answered')
-  return lead(c)
+  return redirect(c)
 }
 
 export const {

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono'
 import { Failure } from '../../../core/errors.ts'
 import { type Connections, createConnections, managesParty } from '../../oauth/connections.ts'
-import { leadTo, ownForm, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
+import { ownForm, redirectTo, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -43,7 +43,7 @@ const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sen
   const action = sent.get('action')
   if (action !== 'narrow' && action !== 'revoke') return refuseForeignForm(c, address)
   const scopes = sent.getAll('scope')
-  if (action === 'narrow' && scopes.length === 0) return leadTo(c, addressAfter('none_kept'))
+  if (action === 'narrow' && scopes.length === 0) return redirectTo(c, addressAfter('none_kept'))
   try {
     if (action === 'narrow') await pages.connections.narrow(signedIn.user, grantId, scopes)
     else await pages.connections.revoke(signedIn.user, grantId)
@@ -52,7 +52,7 @@ const takeChange: Take<ConnectionsDependencies> = async (c, pages, signedIn, sen
     throw error
   }
   pages.log.info({ connection: action, grantId }, 'changed')
-  return leadTo(c, addressAfter(action === 'narrow' ? 'narrowed' : 'revoked'))
+  return redirectTo(c, addressAfter(action === 'narrow' ? 'narrowed' : 'revoked'))
 }
 
 function grantIdOf(c: Context): string {

@@ -1,5 +1,5 @@
 import type { Hono } from 'hono'
-import { leadTo, type Show } from '../frame/answers.ts'
+import { redirectTo, type Show } from '../frame/answers.ts'
 import { mountLive } from './live/routes.ts'
 import { drawMoney } from './money/parts.ts'
 import { createMoneyReads } from './money/read-money.ts'
@@ -19,7 +19,7 @@ import { type ConsoleDependencies, servePage, showNotFound } from './serve-page.
  */
 const elsewhere: Show<ConsoleDependencies> = (c, _, signedIn) =>
   /^\/console(?:\/runs)?\/?$/.test(c.req.path)
-    ? leadTo(c, '/console')
+    ? redirectTo(c, '/console')
     : showNotFound(c, signedIn, 'The console has no such page.')
 
 /** Mounts the console, where people watch what their agents do (docs/console.md). */

@@ -5,7 +5,7 @@ import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type ApprovalReviews, createApprovalReviews } from '../../operations/steps/review-approval.ts'
 import type { ReportEntry } from '../../rules/runs.ts'
 import { accountOf, notYoursPage } from '../frame/account.ts'
-import { leadTo, ownForm, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
+import { ownForm, redirectTo, refuseForeignForm, type Show, type Take, withFailurePage } from '../frame/answers.ts'
 import { approvalWords } from '../frame/approval-words.ts'
 import { decisionWords } from '../frame/decision-words.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
@@ -50,11 +50,11 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
   if (answer === undefined) return refuseForeignForm(c, c.req.path)
   if (await reviews.decide(review.id, signedIn.user, answer)) {
     log.info({ decision: answer, decisionId: review.id }, 'a call was decided on')
-    return leadTo(c, c.req.path)
+    return redirectTo(c, c.req.path)
   }
   const after = (await reviews.open(review.id, signedIn.user)) ?? review
   // If the same answer is already recorded, this is the second request of a double click.
-  if (after.state === answer) return leadTo(c, c.req.path)
+  if (after.state === answer) return redirectTo(c, c.req.path)
   return show(c, { signedIn, review: after, problem: lateWords, status: 409 })
 }
 

@@ -33,12 +33,12 @@ export function ownForm<Pages extends PageDependencies>(
 }
 
 /** Redirects the browser to a page after a form, so that reloading the page does not send the form again. */
-export function leadTo(c: Context, path: string): Response {
+export function redirectTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...oauthPageHeaders, Location: path })
 }
 
-export function leadToSignIn(c: Context, next: string): Response {
-  return leadTo(c, `/sign-in?next=${encodeURIComponent(next)}`)
+export function redirectToSignIn(c: Context, next: string): Response {
+  return redirectTo(c, `/sign-in?next=${encodeURIComponent(next)}`)
 }
 
 /** Returns the fields of a form sent by a page of this site; undefined for any other request. */

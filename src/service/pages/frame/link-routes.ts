@@ -45,6 +45,6 @@ export function tokenOf(c: Context): string {
 }
 
 /** Redirects the browser to a page, which it requests with GET. Reloading that page does not send the form again. */
-export function lead(c: Context, path: string = c.req.path): Response {
+export function redirect(c: Context, path: string = c.req.path): Response {
   return c.body(null, 303, { ...headers, Location: path })
 }

@@ -2,7 +2,7 @@ import type { Context, Handler, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import type { SignedIn } from '../../oauth/sign-in.ts'
 import { type LevelsByAnswer, levelFor, type PageRoute, type pageNeeds } from '../../rules/page-needs.ts'
-import { leadToSignIn, tooLong } from './answers.ts'
+import { redirectToSignIn, tooLong } from './answers.ts'
 import { withBar } from './bar.ts'
 import { signedInAt } from './browser-session.ts'
 import type { PageDependencies } from './dependencies.ts'
@@ -55,8 +55,8 @@ export function pageRoutes<Pages extends PageDependencies>(
     const [method = '', path = ''] = route.split(' ')
     const handler: Handler = (c) =>
       withFailurePage(c, pages, async () => {
-        const leadIn = () => signedOut?.(c) ?? leadToSignIn(c, back(c))
-        const admitted = await admit(c, pages, { route, back: back(c), leadIn })
+        const signInRedirect = () => signedOut?.(c) ?? redirectToSignIn(c, back(c))
+        const admitted = await admit(c, pages, { route, back: back(c), signInRedirect })
         const { signedIn } = admitted
         // If the route needs a session, `admit` has made sure that there is one.
         const response =
@@ -75,22 +75,26 @@ type Admitted =
 interface PageVisit {
   route: PageRoute
   back: string
-  leadIn(): Response
+  signInRedirect(): Response
 }
 
 /**
  * Admits a person who has the session or proof that the route needs, which may depend on the submitted form. For anyone
  * else, returns a response that asks them to sign in.
  */
-async function admit(c: Context, pages: PageDependencies, { route, back, leadIn }: PageVisit): Promise<Admitted> {
+async function admit(
+  c: Context,
+  pages: PageDependencies,
+  { route, back, signInRedirect }: PageVisit,
+): Promise<Admitted> {
   const isPost = route.startsWith('POST ')
   const sent = new URLSearchParams(isPost && isForm(c) ? await c.req.text() : '')
   const level = levelFor(route, (field) => sent.get(field))
   if (level === 'nothing' || level === 'secret') return { signedIn: undefined }
   const signedIn = await signedInAt(c, pages)
-  if (signedIn === undefined) return { signedIn, refused: leadIn() }
+  if (signedIn === undefined) return { signedIn, refused: signInRedirect() }
   if (level === 'session' || signedIn.isProven) return { signedIn }
-  if (!isPost) return { signedIn, refused: leadIn() }
+  if (!isPost) return { signedIn, refused: signInRedirect() }
   pages.log.info({ route }, 'a form was refused because the session has no proof of identity')
   return { signedIn, refused: c.html(unprovenPage(signedIn, back), 403, oauthPageHeaders) }
 }

@@ -6,7 +6,7 @@ import { placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failurePageWrapper } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
+import { linkRoutes, redirect, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { createPartyInvitationPages, type PartyInvitationPages, type ShownInvitation } from './join-page.ts'
 import { joinEntryOf } from './requests.ts'
@@ -83,12 +83,12 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
   const outcome = await pages.invitations.accept(tokenOf(c), formToken, { name, passwordHash })
   if (outcome === undefined) return notFound(c)
-  if (outcome !== 'joined') return lead(c, c.req.path)
+  if (outcome !== 'joined') return redirect(c, c.req.path)
   pages.log.info({ join: outcome }, 'somebody joined a party')
   const begun = await pages.signIn.byPassword(invitation.email, password, placeOf(c, pages))
-  if (typeof begun === 'string') return lead(c, c.req.path)
+  if (typeof begun === 'string') return redirect(c, c.req.path)
   await startSession(c, pages, begun)
-  return lead(c, '/connections')
+  return redirect(c, '/connections')
 }
 
 async function decline(
@@ -99,7 +99,7 @@ async function decline(
   const outcome = await invitations.decline(tokenOf(c), sent.get('formToken') ?? '', signedIn?.user)
   if (outcome === undefined) return notFound(c)
   log.debug({ join: outcome }, 'answered')
-  return lead(c, c.req.path)
+  return redirect(c, c.req.path)
 }
 
 interface PageState {

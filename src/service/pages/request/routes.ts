@@ -11,7 +11,7 @@ import type { DeclinesByAddress } from '../frame/declines-by-address.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { failurePageWrapper } from '../frame/failure.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { lead, linkRoutes, tokenOf } from '../frame/link-routes.ts'
+import { linkRoutes, redirect, tokenOf } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import { createPaymentRequestPages, type Outcome, type PaymentRequestPages, type ShownRequest } from './request-page.ts'
@@ -123,16 +123,16 @@ async function answerAsPayer(
   if (!isOwn || request.viewer?.relation !== 'payer')
     return refusalPage(c, 403, 'You are not signed in as the user who opened this form.')
   // A double click, or a form in another tab, may have paid or declined the request already.
-  if (request.status !== 'OPEN') return lead(c)
+  if (request.status !== 'OPEN') return redirect(c)
   const params = { paymentRequestId: request.id }
   const paymentSource = { type: 'wallet', walletId: sent.get('walletId') ?? '' }
   const reply =
     decision === 'wallet'
       ? await asUser(pages, signedIn.user, 'fulfillPaymentRequest', { params, attributes: { paymentSource } })
       : await asUser(pages, signedIn.user, 'declinePaymentRequest', { params })
-  if (reply.status < 300) return lead(c)
+  if (reply.status < 300) return redirect(c)
   const now = await pages.requests.open(tokenOf(c), signedIn.user)
-  if (now !== undefined && now.status !== 'OPEN') return lead(c)
+  if (now !== undefined && now.status !== 'OPEN') return redirect(c)
   const refusal = { problem: `Nothing was paid. ${detailOf(reply)}`, fields: {} }
   return show(c, pages, { request: now ?? request, signedIn, refused: refusal, status: statusOf(reply) })
 }
@@ -148,7 +148,7 @@ async function runOrExplain(
     const outcome = await work()
     if (outcome === undefined) return notFound(c)
     pages.log.debug({ paymentRequest: outcome }, 'answered')
-    return lead(c)
+    return redirect(c)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const { status } = error

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { foreignText } from '../../../core/foreign-text.ts'
 import type { Reply } from '../../request/reply.ts'
-import { lead } from '../frame/link-routes.ts'
+import { redirect } from '../frame/link-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
   attributesOf,
@@ -45,7 +45,7 @@ async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
   const cart = { shopId: attributes.shopId, items, extras: sent.getAll('extra'), ...(note === null ? {} : { note }) }
   const reply = await pages.shops.start(buyer, cart, key)
-  if (reply.status === 200) return lead(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
+  if (reply.status === 200) return redirect(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
   return showRefusal(c, pages, opened, { reply })
 }
 
@@ -63,7 +63,7 @@ async function pay(c: Context, pages: ShopsDependencies, { opened, sent, key }: 
   // Redirects to the page that shows the order or the decline, so that a reload does not send the payment again.
   if (reply.status === 200) {
     const { orderId } = attributesOf<CheckoutAttributes>(reply)
-    return lead(c, orderId === null ? c.req.path : orderPathOf(c))
+    return redirect(c, orderId === null ? c.req.path : orderPathOf(c))
   }
   // After a 503, the outcome of the payment is unknown. The form keeps its idempotency key, so that sending the form
   // again cannot pay twice.
@@ -96,7 +96,7 @@ function showOpened(
   { attributes, mayChange }: OpenedCheckout,
   state: PageState = {},
 ) {
-  if (attributes.status === 'paid') return lead(c, orderPathOf(c))
+  if (attributes.status === 'paid') return redirect(c, orderPathOf(c))
   const words = checkoutWords(attributes)
   if (attributes.status === 'expired') return showPage(c, expiredPage(words, attributes.shopId), 410)
   const { refused = { problem: null, fields: {} }, status = 200, payKey = newKey(pages) } = state

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { lead } from '../frame/link-routes.ts'
+import { redirect } from '../frame/link-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
   newKey,
@@ -29,7 +29,7 @@ export const takeReturn: Take = async (c, pages, { sent, key }) => {
     return showOpened(c, pages, opened, { problem, status: 422 })
   }
   const reply = await pages.shops.sendBack(opened, reason === '' ? {} : { reason }, key)
-  if (reply.status === 200) return lead(c, c.req.path)
+  if (reply.status === 200) return redirect(c, c.req.path)
   const problem = `Nothing was returned. ${detailOf(reply)}`
   return showOpened(c, pages, opened, { problem, status: statusOf(reply) })
 }

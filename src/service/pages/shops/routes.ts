@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono'
 import type { Dependencies } from '../../request/pipeline.ts'
 import { mayBeOwner } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
-import { lead } from '../frame/link-routes.ts'
+import { redirect } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { detailOf, statusOf } from '../frame/refusals.ts'
 import {
@@ -96,7 +96,7 @@ const startCheckout: Take = async (c, pages, { sent, key }) => {
   }
   const note = sent.get('note')?.trim()
   const reply = await pages.shops.start(buyer, { shopId: shop.id, items, ...(note ? { note } : {}) }, key)
-  if (reply.status === 200) return lead(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
+  if (reply.status === 200) return redirect(c, new URL(attributesOf<CheckoutAttributes>(reply).url).pathname)
   return showGoods(c, pages, { ...again, problem: `No checkout started. ${detailOf(reply)}`, status: statusOf(reply) })
 }
 

@@ -1,7 +1,14 @@
 import type { Context, Hono } from 'hono'
 import { foreignName } from '../../../core/foreign-text.ts'
 import { pageAt, pageNeeds } from '../../rules/page-needs.ts'
-import { hasFormToken, leadTo, leadToSignIn, ownFields, refuseForeignForm, withFailurePage } from '../frame/answers.ts'
+import {
+  hasFormToken,
+  ownFields,
+  redirectTo,
+  redirectToSignIn,
+  refuseForeignForm,
+  withFailurePage,
+} from '../frame/answers.ts'
 import { endSession, mayBeOwner, placeOf, signedInAt, startSession } from '../frame/browser-session.ts'
 import type { PageDependencies } from '../frame/dependencies.ts'
 import { oauthPageHeaders } from '../frame/oauth-headers.ts'
@@ -21,7 +28,7 @@ export function mountSignIn(app: Hono, pages: PageDependencies): void {
 async function showSignIn(c: Context, pages: PageDependencies): Promise<Response> {
   const next = safeNext(c.req.query('next'))
   const signedIn = await signedInAt(c, pages)
-  if (signedIn?.isProven) return leadTo(c, next)
+  if (signedIn?.isProven) return redirectTo(c, next)
   return show(c, pages, { next, email: signedIn?.user.email ?? '', problem: null }, 200)
 }
 
@@ -44,7 +51,7 @@ async function takeSignIn(c: Context, pages: PageDependencies): Promise<Response
   }
   await startSession(c, pages, result)
   pages.log.info({ signIn: asOwner ? 'owner' : 'password' }, 'signed in')
-  return leadTo(c, next)
+  return redirectTo(c, next)
 }
 
 /**
@@ -68,7 +75,7 @@ async function takeLink(c: Context, pages: PageDependencies): Promise<Response> 
   if (begun === undefined) return linkEnded(c, next)
   await startSession(c, pages, begun)
   pages.log.info({ signIn: 'link' }, 'signed in')
-  return leadTo(c, next)
+  return redirectTo(c, next)
 }
 
 function linkEnded(c: Context, next: string) {
@@ -85,7 +92,7 @@ async function takeSignOut(c: Context, pages: PageDependencies): Promise<Respons
   if (signedIn !== undefined && !hasFormToken(signedIn, 'sign out', sent)) return refuseForeignForm(c, '/connections')
   await endSession(c, pages)
   const next = sent.get('next')
-  return next === null ? leadTo(c, '/sign-in') : leadToSignIn(c, safeNext(next))
+  return next === null ? redirectTo(c, '/sign-in') : redirectToSignIn(c, safeNext(next))
 }
 
 const problems = {

@@ -9,7 +9,7 @@ import { failurePageWrapper } from '../frame/failure.ts'
 import { messagePage } from '../frame/form-page.ts'
 import { isForm, isOwnForm } from '../frame/forms.ts'
 import { formPageHeaders as headers } from '../frame/headers.ts'
-import { lead } from '../frame/link-routes.ts'
+import { redirect } from '../frame/link-routes.ts'
 import { pageRoutes } from '../frame/page-routes.ts'
 import { type CodeResult, createSecondFactor, type SecondFactor, type Verification } from './second-factor.ts'
 import { enrollmentPage, verifyPage } from './view.ts'
@@ -50,7 +50,7 @@ const showCheck: Show<VerifyDependencies> = async (c, pages, person) => {
   const verification = await pages.secondFactor.open(challengeOf(c), person.user)
   if (verification === undefined) return notFound(c, person)
   const isOver = verification.expired || verification.verifiedUntilMs !== null
-  if (!isOver && !verification.isEnrolled) return lead(c, `/second-factor?next=${encodeURIComponent(addressOf(c))}`)
+  if (!isOver && !verification.isEnrolled) return redirect(c, `/second-factor?next=${encodeURIComponent(addressOf(c))}`)
   const status = verification.expired && verification.verifiedUntilMs === null ? 410 : 200
   return showVerification(c, person, verification, null, status)
 }
@@ -62,7 +62,7 @@ const takeCode: Take<VerifyDependencies> = async (c, pages, person, sent) => {
   pages.log.info({ verdict: result.verdict }, 'a second factor was checked')
   if (result.verdict === 'accepted') {
     await proveSession(c, pages)
-    return lead(c, backOf(c) ?? c.req.path)
+    return redirect(c, backOf(c) ?? c.req.path)
   }
   return showVerification(c, person, after, result, refusedStatus(c, result))
 }
@@ -79,9 +79,9 @@ const takeEnrollment: Take<VerifyDependencies> = async (c, pages, person, sent) 
     return secret === undefined ? enrolledPage(c) : showApp(c, person, { begun: true, secret })
   }
   const result = await secondFactor.confirm(person.user, sent.get('code') ?? '')
-  if (result === undefined) return lead(c, addressOf(c))
+  if (result === undefined) return redirect(c, addressOf(c))
   log.info({ verdict: result.verdict }, 'the first code of an authenticator app was checked')
-  if (result.verdict === 'accepted') return lead(c, nextOf(c) ?? c.req.path)
+  if (result.verdict === 'accepted') return redirect(c, nextOf(c) ?? c.req.path)
   return showApp(c, person, { begun: true, result })
 }
 

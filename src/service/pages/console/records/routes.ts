@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { leadTo, type Show } from '../../frame/answers.ts'
+import { redirectTo, type Show } from '../../frame/answers.ts'
 import type { Html } from '../../frame/document.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { isId, recordAddress } from '../../frame/ids.ts'
@@ -29,14 +29,14 @@ export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void
 const findOne: Show<RecordPages> = async (c, { reads }, { user: { partyId } }) => {
   const sought = (c.req.query('id') ?? '').trim()
   const address = await reads.findAddress(partyId, sought)
-  if (address !== undefined) return leadTo(c, address)
-  return leadTo(c, isId(sought) ? recordAddress(sought) : addressOf('/console/search', { text: sought }))
+  if (address !== undefined) return redirectTo(c, address)
+  return redirectTo(c, isId(sought) ? recordAddress(sought) : addressOf('/console/search', { text: sought }))
 }
 
 const showRecord: Show<RecordPages> = async (c, { reads }, { user }) => {
   const id = c.req.param('recordId') ?? c.req.param('id') ?? ''
   const address = await reads.findAddress(user.partyId, id)
-  if (address !== undefined) return leadTo(c, address)
+  if (address !== undefined) return redirectTo(c, address)
   const events = Number(c.req.query('events'))
   const page = {
     calls: c.req.query('calls') ?? null,

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { type ErrorCode, errorTable } from '../../../../core/errors.ts'
 import type { SignedIn } from '../../../oauth/sign-in.ts'
 import { asUser } from '../../../request/in-process.ts'
-import { leadTo, ownForm, type Show, type Take } from '../../frame/answers.ts'
+import { ownForm, redirectTo, type Show, type Take } from '../../frame/answers.ts'
 import { consoleHeaders } from '../../frame/headers.ts'
 import { pageRoutes } from '../../frame/page-routes.ts'
 import { consolePage, partAnswer, versionOf } from '../console-page.ts'
@@ -58,14 +58,14 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
   }
   const doneAddress = `${address}?done=${action}`
   const formRequest = form(sent, await pages.reads.clock(signedIn))
-  if (formRequest === null) return leadTo(c, doneAddress)
+  if (formRequest === null) return redirectTo(c, doneAddress)
   const { key, params = {}, query = {}, attributes } = formRequest
   const reply = await asUser(pages, signedIn.user, key, {
     params,
     query,
     ...(attributes === undefined ? {} : { attributes }),
   })
-  if (reply.status < 300) return leadTo(c, doneAddress)
+  if (reply.status < 300) return redirectTo(c, doneAddress)
   return show(c, pages, signedIn, refusedWith(reply.body, reply.status))
 }
 
