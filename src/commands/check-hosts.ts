@@ -2,11 +2,11 @@ import { access } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import { type UserMachine, userMachine } from '../config/load.ts'
 import { type HostName, type HostSetup, hostNames, hostSetups } from '../core/host-setups.ts'
+import { readFileIfExists } from './atomic-file.ts'
 import { serverIn, UnreadableFile } from './edit-host-file.ts'
 import { bad, type Finding, note, ok } from './finding.ts'
 import { hostFiles } from './host-files.ts'
 import { commandLine } from './start-command.ts'
-import { readWhole } from './whole-file.ts'
 
 /** Checks that each AI host's file can be read, and that the programs in its entry for this server exist. */
 export async function checkHosts(): Promise<Finding[]> {
@@ -25,7 +25,7 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
   const setupCommand = `${commandLine('setup')} ${name}`
   let server: Record<string, unknown> | undefined
   try {
-    server = serverIn(host, await readWhole(path))
+    server = serverIn(host, await readFileIfExists(path))
   } catch (error) {
     if (error instanceof UnreadableFile) {
       return bad(host.title, `${path}: ${error.message}`, `Fix the file: ${host.title} cannot read it.`)

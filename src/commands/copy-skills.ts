@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { skillsFolder } from '../core/skills-folder.ts'
-import { readWhole, writeWhole } from './whole-file.ts'
+import { readFileIfExists, replaceFileAtomically } from './atomic-file.ts'
 
 /** The result of copying the skills into a host's folder. */
 export interface CopiedSkills {
@@ -21,10 +21,10 @@ export async function copySkills(folder: string): Promise<CopiedSkills> {
   const result: CopiedSkills = { copied: [], backups: [] }
   for (const name of await skillNames()) {
     const path = join(folder, name, 'SKILL.md')
-    const before = await readWhole(path)
+    const before = await readFileIfExists(path)
     const next = await readFile(join(skillsFolder(), name, 'SKILL.md'), 'utf8')
     if (next === before) continue
-    const backup = await writeWhole(path, { before, next })
+    const backup = await replaceFileAtomically(path, { before, next })
     result.copied.push(name)
     if (backup !== undefined) result.backups.push(backup)
   }

@@ -16,6 +16,7 @@ import { maskSecrets } from '../core/masking.ts'
 import { firstQuestion } from '../core/product.ts'
 import { nearestWord } from '../core/spelling.ts'
 import { servedAddress } from './addresses.ts'
+import { readFileIfExists, replaceFileAtomically } from './atomic-file.ts'
 import { commandConfig, type Flags, refuseEmbeddedProduction } from './command-config.ts'
 import { copySkills, skillNames } from './copy-skills.ts'
 import { mergedEntry, serverIn, UnreadableFile, withServer } from './edit-host-file.ts'
@@ -24,7 +25,6 @@ import { hostFiles, isFound } from './host-files.ts'
 import { openWorldFile } from './setting-file.ts'
 import { commandLine, startCommand } from './start-command.ts'
 import { absoluteDatabase } from './welcome.ts'
-import { readWhole, writeWhole } from './whole-file.ts'
 
 type SetupFlags = Flags & { yes?: boolean; http?: boolean; skills?: boolean }
 
@@ -113,7 +113,7 @@ async function setUp(name: HostName, connection: ServerConnection, isAgreed: boo
     say('Nothing was written.')
     return false
   }
-  const copy = await explainFileErrors(path, () => writeWhole(path, { before: text, next }))
+  const copy = await explainFileErrors(path, () => replaceFileAtomically(path, { before: text, next }))
   if (copy !== undefined) say(`The previous file was copied to ${copy}`)
   say(`${host.title} is set up. ${hostFiles[name].reload} and ask: “${firstQuestion}”`)
   const limitation = host.limitation?.(after)
@@ -148,7 +148,7 @@ async function offerSkills(name: HostName, { skills, yes }: SetupFlags): Promise
 
 async function editHostFile(host: HostSetup, path: string, entry: Record<string, unknown>, block: string) {
   return explainFileErrors(path, async () => {
-    const text = await readWhole(path)
+    const text = await readFileIfExists(path)
     const before = serverIn(host, text)
     const after = mergedEntry(before, entry)
     const next = isDeepStrictEqual(structuredClone(before), after) ? text : withServer(host, text, after, block)

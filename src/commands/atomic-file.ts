@@ -2,7 +2,7 @@ import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, write
 import { dirname } from 'node:path'
 
 /** Reads a text file. Returns an empty string if it does not exist. */
-export async function readWhole(path: string): Promise<string> {
+export async function readFileIfExists(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
@@ -16,7 +16,7 @@ export async function readWhole(path: string): Promise<string> {
  * mode; a new file is readable only by the user.
  * @returns the path of a copy of the previous file; undefined if there was no file
  */
-export async function writeWhole(
+export async function replaceFileAtomically(
   path: string,
   { before, next }: { before: string; next: string },
 ): Promise<string | undefined> {
@@ -30,7 +30,7 @@ export async function writeWhole(
   await rm(temporary, { force: true })
   await writeFile(temporary, next, { flag: 'wx', mode, flush: true })
   // A running host may have written to the file since it was read as `before`. Such changes must not be lost.
-  if ((await readWhole(target)) === before) {
+  if ((await readFileIfExists(target)) === before) {
     const copy = before === '' ? undefined : await keepCopy(target)
     await rename(temporary, target)
     return copy
