@@ -28,7 +28,7 @@ export async function applyShopEvents(tx: Transaction, system: System, due: DueO
   const all = await Promise.all(orders.map(async (order) => ({ order, ...(await paymentOf(tx, order)) })))
   let count = 0
   for (const ordered of all) {
-    const acted = await actUntil({ tx, system }, ordered, { ...due, limit: due.limit - count })
+    const acted = await applyDueSteps({ tx, system }, ordered, { ...due, limit: due.limit - count })
     count += acted.count
     if (count === due.limit) break
   }
@@ -36,7 +36,7 @@ export async function applyShopEvents(tx: Transaction, system: System, due: DueO
 }
 
 /** Applies at most `limit` due steps of one order. */
-export async function actUntil(
+export async function applyDueSteps(
   on: { tx: Transaction; system: System },
   before: Ordered,
   { nowMs, limit }: Pick<DueOf, 'nowMs' | 'limit'>,

@@ -2,7 +2,7 @@ import { type ShopDeclineCode, shopDeclines } from '../../../../tools/shops.ts'
 import { newId } from '../../../core/system.ts'
 import type { ShopDefinition } from '../../../worlds/shops.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
-import { actUntil, type Ordered } from '../../request/shop-events.ts'
+import { applyDueSteps, type Ordered } from '../../request/shop-events.ts'
 import { nextOfOrder, type ShopOrderState } from '../../rules/shop-orders.ts'
 import { isCard, requireOpen, requireTotal, type TypedCard } from '../../rules/shops.ts'
 import { cardAtMerchant, findPayableCard, hasUsableCard } from '../../store/agent-cards.ts'
@@ -97,7 +97,11 @@ async function placeOrder(
   // Runs the steps that are already due. For example, a shop that ships without delay captures the payment now.
   const limit = Number.POSITIVE_INFINITY
   return (
-    await actUntil({ tx, system }, { order, purchase, wallet, card: { ...card, usedAtMs: nowMs } }, { nowMs, limit })
+    await applyDueSteps(
+      { tx, system },
+      { order, purchase, wallet, card: { ...card, usedAtMs: nowMs } },
+      { nowMs, limit },
+    )
   ).ordered
 }
 
