@@ -5,7 +5,7 @@ import { timestamp } from '../../core/system.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { requireWalletPermission } from '../request/permission-checks.ts'
-import { requirePlayable } from '../request/played-party.ts'
+import { requireSimulatable } from '../request/simulated-party.ts'
 import { nextApprovalStatus, requireMayApprove, requireRecentMfa } from '../rules/approvals.ts'
 import type { LimitReason } from '../rules/limits.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
@@ -134,7 +134,7 @@ async function loadForSimulation(context: Context, id: string): Promise<Records>
   if (approval === undefined || payment === undefined || !isOwn) {
     fail('not_found', { detail: `None of your customers has an approval ${id} that you can decide.` })
   }
-  await requirePlayable(context, approval.partyId, {
+  await requireSimulatable(context, approval.partyId, {
     call: 'Send approve_approval or deny_approval with a credential of that party.',
     page: `at ${context.publicUrl()}${approvalPagePath(id)}`,
   })

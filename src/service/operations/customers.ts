@@ -4,7 +4,7 @@ import { fail, failAttribute } from '../../core/errors.ts'
 import { newId, timestamp } from '../../core/system.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { requirePlayable } from '../request/played-party.ts'
+import { requireSimulatable } from '../request/simulated-party.ts'
 import { defaultInvitationDays } from '../rules/customer-invitations.ts'
 import type { InvitationRecord } from '../store/customer-invitations.ts'
 import { type CustomerRecord, findCustomer, listCustomers, revokeDelegations } from '../store/delegations.ts'
@@ -68,7 +68,7 @@ export const customerHandlers = {
    */
   simulateAgentRevocation: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
-    await requirePlayable(context, input.customerId, {
+    await requireSimulatable(context, input.customerId, {
       call: 'To end the access from your side, send remove_customer_agent with an API key of your party.',
     })
     return removeAgent(context, customer, input.agentId)
@@ -76,7 +76,7 @@ export const customerHandlers = {
 
   simulateCustomerDisconnection: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
-    await requirePlayable(context, input.customerId, {
+    await requireSimulatable(context, input.customerId, {
       call: 'To end the connection from your side, send remove_customer with an API key of your party.',
     })
     return disconnect(context, customer)
@@ -163,6 +163,6 @@ async function loadForSimulation(
   const invited = await partyOfRecipient(context.tx, recipientOf(invitation))
   if (partyId !== undefined && invited?.id !== partyId)
     failAttribute('partyId', 'partyId must be the party that the invitation is addressed to.')
-  await requirePlayable(context, invited?.id, { page: "at the invitation's url" })
+  await requireSimulatable(context, invited?.id, { page: "at the invitation's url" })
   return invitation
 }

@@ -5,7 +5,7 @@ import { timestamp } from '../../core/system.ts'
 import { grantedScopes, requireCanGrant } from '../request/grantable-scopes.ts'
 import type { Context, HandlersOf } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
-import { requirePlayable } from '../request/played-party.ts'
+import { requireSimulatable } from '../request/simulated-party.ts'
 import { isWider, type Limits, limitsColumn } from '../rules/limits.ts'
 import { nameOf, type PartyProfile } from '../rules/parties.ts'
 import { findComplianceCase } from '../store/compliance-cases.ts'
@@ -71,7 +71,7 @@ export const partyHandlers = {
     const { tx } = context
     await requireOwnOrCustomer(context, partyId)
     if (partyId !== context.actor.partyId) {
-      await requirePlayable(context, partyId, { call: 'Send this call with an API key of that party.' })
+      await requireSimulatable(context, partyId, { call: 'Send this call with an API key of that party.' })
     }
     // Several parties may decide on the same customer at once, and each request locks only its caller's own party.
     await tx.lock(`compliance ${partyId}`)

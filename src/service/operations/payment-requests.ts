@@ -8,7 +8,7 @@ import {
   requireDefaultWalletPermission,
   requireWalletPermission,
 } from '../request/permission-checks.ts'
-import { requirePlayable } from '../request/played-party.ts'
+import { requireSimulatable } from '../request/simulated-party.ts'
 import { asOf, requestOpenMs } from '../rules/payment-requests.ts'
 import type { PageOf } from '../store/engine/page.ts'
 import {
@@ -193,7 +193,7 @@ async function loadForSimulation(context: Context, id: string): Promise<PaymentR
   const request = await findPaymentRequestOfAnyParty(tx, id)
   const isOwn = request?.partyId === actor.partyId || (actor.agentId !== null && request?.agentId === actor.agentId)
   if (request === undefined || !isOwn) throwNotFound(id)
-  await requirePlayable(context, request.payerPartyId, {
+  await requireSimulatable(context, request.payerPartyId, {
     call: 'Send fulfill_payment_request or decline_payment_request with a credential of that party.',
     page: 'at paymentLinkUrl',
   })

@@ -5,7 +5,7 @@ import { newSecret, sha256, timestamp } from '../../core/system.ts'
 import { type Context, type HandlersOf, walletListScope } from '../request/handler.ts'
 import { page, pageRequest } from '../request/pagination.ts'
 import { requireWalletPermission } from '../request/permission-checks.ts'
-import { requirePlayable } from '../request/played-party.ts'
+import { requireSimulatable } from '../request/simulated-party.ts'
 import { nextApprovalStatus } from '../rules/approvals.ts'
 import { released } from '../rules/ledger.ts'
 import { nextPaymentStatus } from '../rules/payments.ts'
@@ -75,7 +75,7 @@ export const paymentHandlers = {
   simulatePaymentClaim: async ({ paymentId }, context) => {
     const before = await loadSentBy(context, paymentId)
     const claimant = await findClaimant(context.tx, before)
-    await requirePlayable(context, claimant?.id, { page: "at the payment's claimLink" })
+    await requireSimulatable(context, claimant?.id, { page: "at the payment's claimLink" })
     return paymentView(await claimPayment(context, before), before.partyId)
   },
 } satisfies HandlersOf<typeof payments>

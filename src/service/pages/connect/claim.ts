@@ -3,7 +3,6 @@ import { sha256 } from '../../../core/system.ts'
 import { claimPayment, findClaimant } from '../../operations/steps/claim-payment.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
-import { type Answerer, answererOf } from '../../request/played-party.ts'
 import {
   type Changed,
   type Dependencies,
@@ -12,6 +11,7 @@ import {
   runSettled,
   unchanged,
 } from '../../request/settled-transaction.ts'
+import { type Answerer, answererOf } from '../../request/simulated-party.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import { findClaimablePayment } from '../../store/payments.ts'

@@ -8,7 +8,6 @@ import {
 } from '../../operations/steps/answer-invitations.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
-import { type Answerer, answererOf } from '../../request/played-party.ts'
 import {
   type Changed,
   type Dependencies,
@@ -17,6 +16,7 @@ import {
   runSettled,
   unchanged,
 } from '../../request/settled-transaction.ts'
+import { type Answerer, answererOf } from '../../request/simulated-party.ts'
 import type { CancelReason, InvitationStatus } from '../../rules/customer-invitations.ts'
 import { findInvitationByToken, type InvitationRecord } from '../../store/customer-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'

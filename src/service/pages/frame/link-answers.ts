@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { SignedIn } from '../../oauth/sign-in.ts'
-import type { Answerer } from '../../request/played-party.ts'
+import type { Answerer } from '../../request/simulated-party.ts'
 import { type Account, accountOf } from './account.ts'
 import { hasFormToken } from './answers.ts'
 import { mayActAsAnyone } from './browser-session.ts'

@@ -7,7 +7,6 @@ import {
 } from '../../operations/steps/answer-party-invitations.ts'
 import { actOfUser, actOfVisitor } from '../../request/activity.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
-import { answererOf } from '../../request/played-party.ts'
 import {
   type Changed,
   type Dependencies,
@@ -16,6 +15,7 @@ import {
   runSettled,
   unchanged,
 } from '../../request/settled-transaction.ts'
+import { answererOf } from '../../request/simulated-party.ts'
 import { isPartyInvitationExpired, type PartyInvitationStatus } from '../../rules/party-invitations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findPartyInvitationByToken, type PartyInvitationRecord } from '../../store/party-invitations.ts'

@@ -4,7 +4,6 @@ import { declineRequest, payRequestByCard } from '../../operations/steps/pay-req
 import { hashOfRequestToken } from '../../operations/steps/show-request.ts'
 import { actOfUser, actOfVisitor, inOrder } from '../../request/activity.ts'
 import type { ChangeContext } from '../../request/due-effects.ts'
-import { type Answerer, answererOf } from '../../request/played-party.ts'
 import {
   type Changed,
   type Dependencies,
@@ -13,6 +12,7 @@ import {
   runSettled,
   unchanged,
 } from '../../request/settled-transaction.ts'
+import { type Answerer, answererOf } from '../../request/simulated-party.ts'
 import { asOf, type PaymentRequestStatus } from '../../rules/payment-requests.ts'
 import { type CardDecline, type CardTries, takesCards, tryCard } from '../../rules/request-cards.ts'
 import { sandboxCard } from '../../rules/test-cards.ts'

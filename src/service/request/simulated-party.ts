@@ -33,7 +33,7 @@ export async function isSelfManaged(tx: Transaction, partyId: string): Promise<b
  * @param partyId Null or undefined for a person without an account, whom everyone may simulate.
  * @throws 409 `conflict`.
  */
-export async function requirePlayable(
+export async function requireSimulatable(
   context: Pick<Context, 'tx' | 'actor' | 'publicUrl'>,
   partyId: string | null | undefined,
   { page, call }: Alternatives,
