@@ -16,7 +16,7 @@ export interface Spender {
  * Returns the amounts spent on the day and in the month of the given time. The totals of an agent are in one row; those
  * of a party are the sums of all its rows.
  */
-export async function spentBy(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
+export async function readSpent(tx: Transaction, { partyId, agentId }: Spender, nowMs: number): Promise<Spent> {
   const by = { partyId, ...startOfDayAndMonth(nowMs) }
   const { rows } = agentId === null ? await spentByParty(tx, by) : await spentByAgent(tx, { ...by, agentId })
   const [spent] = rows

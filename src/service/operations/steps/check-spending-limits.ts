@@ -6,7 +6,7 @@ import { findDelegation } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty } from '../../store/parties.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
-import { type Spender, spentBy } from '../../store/spending.ts'
+import { readSpent, type Spender } from '../../store/spending.ts'
 
 /** An owner's limits, and the spender whose payments count toward them. */
 interface Cap {
@@ -75,7 +75,7 @@ async function reasonsOf(
   const reasons: LimitReason[] = []
   for (const { limits, spender } of caps) {
     const hasPeriodLimit = (limits.perDay ?? limits.perMonth ?? null) !== null
-    const spent = hasPeriodLimit ? await spentBy(tx, spender, nowMs) : { dayCents: 0, monthCents: 0 }
+    const spent = hasPeriodLimit ? await readSpent(tx, spender, nowMs) : { dayCents: 0, monthCents: 0 }
     reasons.push(...limitsHit(limits, amountCents, spent))
   }
   return reasons

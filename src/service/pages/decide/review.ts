@@ -22,7 +22,7 @@ import {
   waitingDecisions,
 } from '../../store/pending-decisions.ts'
 import type { UserRow } from '../../store/schema/users.ts'
-import { spentBy } from '../../store/spending.ts'
+import { readSpent } from '../../store/spending.ts'
 
 /** A call that needs a decision, as shown to the people who may decide. */
 export interface DecisionReview {
@@ -175,6 +175,6 @@ async function capsOfCall(
   const isShown = (owner: LimitOwner) => owner !== 'account' || customerId === partyId
   const caps = await capsOf(tx, { partyId: customerId, agentId }, isShown)
   return Promise.all(
-    caps.map(async ({ owner, limits, spender }) => ({ owner, limits, spent: await spentBy(tx, spender, nowMs) })),
+    caps.map(async ({ owner, limits, spender }) => ({ owner, limits, spent: await readSpent(tx, spender, nowMs) })),
   )
 }
