@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { declinesBeforePause, pausedUntilMs, requireNotPaused } from '../../src/service/rules/checkout-tries.ts'
 import { createService, type Service } from '../../src/service/service.ts'
 import { expectRefusal } from '../request/refusals.ts'
 import { onEachDatabase } from '../support/databases.ts'
@@ -8,6 +9,11 @@ const monthly = { description: 'Gym', every: { unit: 'month', count: 1 }, amount
 const good = { number: '4242424242424242', expiry: '12/34', cvv: '987' }
 const declined = { ...good, number: '4000000000000002' }
 const quarterOfAnHour = 15 * 60_000
+
+test('a request that read its time just before a pause began is asked to wait no longer than the pause', () => {
+  const untilMs = pausedUntilMs(declinesBeforePause, 1_000_000)
+  expect(() => requireNotPaused(untilMs, 999_990)).toThrow(expect.objectContaining({ retryAfterSeconds: 900 }))
+})
 
 onEachDatabase('card testing at a checkout', (database) => {
   let world: World

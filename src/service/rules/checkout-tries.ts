@@ -18,7 +18,8 @@ export function pausedUntilMs(declines: number, nowMs: number): number | null {
 /** Refuses cards during the pause. @throws 429 `rate_limited`. */
 export function requireNotPaused(untilMs: number | null | undefined, nowMs: number): void {
   if (untilMs === null || untilMs === undefined || untilMs <= nowMs) return
-  throw tooManyTries(untilMs - nowMs)
+  // A request may have read its time just before another process began the pause.
+  throw tooManyTries(Math.min(untilMs - nowMs, declinesPauseMs))
 }
 
 export function tooManyTries(waitMs: number): Failure {
