@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { realSystem } from '../../src/core/system.ts'
 import { type Listener, listen } from '../../src/service/listen.ts'
 import { sqlite } from '../support/databases.ts'
@@ -75,7 +75,8 @@ describe('the official MCP conformance tests for authorization servers', () => {
   const consentAt = async (url: string) => {
     const browser = openBrowser({ service: { ...world.service, fetch: fetchFromListener } })
     const back = await consent(browser, url.replace(listener.url, address))
-    await fetch(back.url)
+    // The tool prints the address before it listens at the redirect.
+    await vi.waitFor(() => fetch(back.url), { timeout: 60_000 })
   }
 
   /** Sends requests of the tests' browser to the listener. That browser calls the service by another base URL. */

@@ -7,7 +7,7 @@ import { type InstalledPackage, installPackage, root } from './installed.ts'
 
 const chapter = readFileSync(join(root, 'docs/rehearse.md'), 'utf8').split('\n## In CI\n')[1]?.split('\n## ')[0] ?? ''
 const [, workflow = ''] = /^```yaml\n(# \.github\/workflows\/rehearse\.yml\n[\s\S]*?)^```$/m.exec(chapter) ?? []
-const [, dependency = ''] = /^`("payments-mcp": "file:[^"]+")`/m.exec(chapter) ?? []
+const [, dependency = ''] = /`("payments-mcp": "file:[^"]+")`/.exec(chapter) ?? []
 const { steps } = parse(workflow).jobs.rehearse as { steps: Step[] }
 
 interface Step {
