@@ -5,7 +5,7 @@ import { openAuthorizationServer } from './authorization-server.ts'
 import { oauthErrorCode, oauthFailure } from './oauth-failure.ts'
 import type { Fetch } from './resource-metadata.ts'
 import { accessTokenOf, type SignInOptions } from './sign-in.ts'
-import { type Login, type Logins, signInNeeded } from './token-store.ts'
+import { isRenewable, type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
  * Renews the stored login, unless another process has just done so, and returns its access token. A refresh token works
@@ -35,7 +35,7 @@ type Refreshed = { kind: 'tokens'; tokens: TokenEndpointResponse } | { kind: 'en
 
 async function refresh(login: Login, fetch: Fetch): Promise<Refreshed> {
   const { issuer, clientId, refreshToken, resource, proofFile } = login
-  if (refreshToken === null && proofFile === undefined) return { kind: 'ended', unknownClient: false }
+  if (!isRenewable(login)) return { kind: 'ended', unknownClient: false }
   try {
     if (proofFile !== undefined) {
       return { kind: 'tokens', tokens: (await requestToken({ ...login, proofFile }, fetch)).tokens }

@@ -28,10 +28,8 @@ export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
 async function checkLogins(): Promise<Finding[]> {
   try {
     const { logins } = await openTokenStore().read()
-    const isLoginExpired = (address: string) =>
-      logins[address] !== undefined && !isRenewable(logins[address]) && hasExpired(logins[address].expiresAtMs)
-    return Object.keys(logins).map((address) =>
-      isLoginExpired(address)
+    return Object.entries(logins).map(([address, login]) =>
+      !isRenewable(login) && hasExpired(login.expiresAtMs)
         ? note('Login', `at ${address} has expired`, `Sign in again: payments-mcp login --base-url ${address}`)
         : note('Login', `at ${address}`, `To check it, run payments-mcp doctor --base-url ${address}.`),
     )
