@@ -14,8 +14,8 @@ interface Character {
 }
 
 function nextStep({ prompt, results }: Conversation, character: Character): Step {
-  const [, dollars, handle = ''] = /pay .*?(\d+) dollars .*(@[\w-]+)/is.exec(prompt) ?? []
-  if (dollars !== undefined) return nextPaymentStep(results, { cents: Number(dollars) * 100, handle, ...character })
+  const [, handle, dollars] = /pay [^@]*(@[\w-]+)\D*(\d+) dollars/i.exec(prompt) ?? []
+  if (handle !== undefined) return nextPaymentStep(results, { cents: Number(dollars) * 100, handle, ...character })
   const [, product, shop] = /(?:get us|order) the (.+?),? from ([A-Z][\w&]*(?: (?:&|[A-Z]\w*))*)/.exec(prompt) ?? []
   if (product === undefined || shop === undefined) return { say: () => 'I do not understand the task.' }
   const [, limitText] = /(\d+(?:\.\d\d)?) dollars at most/.exec(prompt) ?? []
