@@ -33,7 +33,7 @@ export function patternInWords(pattern: string | undefined): string {
 export const formatsInWords: Readonly<Record<string, string>> = {
   datetime: 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
   'date-time': 'an RFC 3339 timestamp such as 2026-01-31T12:00:00Z',
-  email: 'an e-mail address',
+  email: 'an email address',
 }
 
 /** Lists the accepted values. */

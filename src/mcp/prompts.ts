@@ -104,7 +104,7 @@ const definitions: Readonly<Record<string, PromptDefinition>> = {
     title: 'Pay somebody',
     description: 'Sends money to a person, and reports the status of the payment.',
     arguments: {
-      recipient: { description: 'E-mail address, phone number or handle', required: true },
+      recipient: { description: 'Email address, phone number or handle', required: true },
       amount: { description: 'The amount in USD, such as 10.00', required: true },
       reason: { description: 'The reason, which the recipient sees', required: false },
     },

@@ -164,7 +164,8 @@ const formats: Readonly<Record<string, (cents: number) => string>> = {
   money: (cents) => money(cents),
 }
 
-const sum = /^(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
+const sum =
+  /^(?:(\d+) ?([+-]) ?)?(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
 /** Evaluates the expression in braces: a name, a field or a sum. Any of them may end with a format. */
@@ -173,13 +174,14 @@ function resolveName(source: string, values: Values, filling: Filling): Value | 
   const read = sum.exec(expression)
   if (read === null)
     return void filling.report(`uses {${source}}, which is neither a name nor a sum of names and numbers`)
-  const [, times, key = '', fields = '', rest = ''] = read
+  const [, start, startSign, times, key = '', fields = '', rest = ''] = read
   if (filling.openNames.includes(key)) return undefined
   const first = namedValue(key, fields.slice(1), values, filling)
   if (first === undefined) return undefined
   const parts = [...rest.matchAll(summand)]
-  if (parts.length === 0 && times === undefined && format === undefined) return first
-  let cents = Number(times ?? 1) * Number(first)
+  const isSum = parts.length > 0 || times !== undefined || start !== undefined
+  if (!isSum && format === undefined) return first
+  let cents = Number(start ?? 0) + (startSign === '-' ? -1 : 1) * Number(times ?? 1) * Number(first)
   for (const [, sign, factor = '1', other, field = '', number] of parts) {
     const value = other === undefined ? Number(number) : Number(namedValue(other, field, values, filling) ?? Number.NaN)
     cents += (sign === '-' ? -1 : 1) * Number(factor) * value

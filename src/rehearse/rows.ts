@@ -24,7 +24,7 @@ export const paymentsIn = (tables: Snapshot): ReadonlyMap<string, Payment> =>
   byId(rowsOf(tables, 'payments').filter(({ kind }) => kind === 'payment' || kind === 'wire'))
 
 /**
- * Returns the payee's handle or name. If the payee is not a party, returns the masked e-mail address, phone number or
+ * Returns the payee's handle or name. If the payee is not a party, returns the masked email address, phone number or
  * account name.
  */
 export function payeeOf({ recipientPartyId, kind, claimant, beneficiary }: Payment, names: Names): string {

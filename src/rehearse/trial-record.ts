@@ -52,7 +52,7 @@ const Read = z.object({
   told: z.array(Cents),
   /** Balances of wallets. */
   balances: z.array(Cents),
-  /** Merchants, people, handles and e-mail addresses. */
+  /** Merchants, people, handles and email addresses. */
   names: z.array(z.string()),
   products: z.array(z.string()),
   /** Free text with amounts, handles or HTML tags. An answer may quote it. */
@@ -132,7 +132,7 @@ const FinalState = z.object({
       decline: z.string().nullable(),
     }),
   ),
-  /** Payments created in the trial. `to` is the payee's handle, name, e-mail address or phone number. */
+  /** Payments created in the trial. `to` is the payee's handle, name, email address or phone number. */
   payments: z.array(z.object({ to: z.string(), ...partyAndStatus, amountCents: Cents })),
   subscriptions: z.array(z.object({ merchant: z.string(), ...partyAndStatus })),
   approvals: z.array(z.object(partyAndStatus)),

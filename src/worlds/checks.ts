@@ -96,7 +96,7 @@ function checkConnections({ names, party, index, report, world }: CheckContext):
     ) {
       report(
         [...path, 'to'],
-        `must be another party, an e-mail address or a phone number; ${names.namesIn(world.parties)}`,
+        `must be another party, an email address or a phone number; ${names.namesIn(world.parties)}`,
       )
     } else if (invitation.status === 'ACCEPTED' && recipient.kind !== 'party') {
       report([...path, 'to'], 'must be a party in this file, because the invitation is ACCEPTED')

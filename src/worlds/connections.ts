@@ -35,7 +35,7 @@ const terms = {
 export const Invitation = z.strictObject({
   ref,
   id: FixedId('adi'),
-  to: RefTo('The recipient: a party of this file, or any e-mail address or phone number'),
+  to: RefTo('The recipient: a party of this file, or any email address or phone number'),
   agent,
   ...terms,
   message: Text(500).optional().describe('A message to the recipient'),

@@ -19,12 +19,12 @@ export const Ref = z
 /** Accepts the name or the id of another object in the file. */
 export const RefTo = (description: string) => z.string().min(1).max(200).describe(description)
 
-/** A timestamp, a day, or a distance from the world's clock. `momentMs` converts all three. */
+/** A timestamp, a day, or an offset from the world's clock. `momentMs` converts all three. */
 export const Moment = z
   .string()
   .refine(
     (text) => !Number.isNaN(momentMs(text, 0)),
-    'must be a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or a distance from the clock such as -3d, +2h or -45m',
+    "must be a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or an offset from the world's clock such as -3d, +2h or -45m",
   )
 
 /**

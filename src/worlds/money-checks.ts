@@ -16,7 +16,7 @@ export function checkMoney(check: CheckContext): void {
     const recipient = names.recipientOf(index, payment.to)
     const to = [...path, 'to']
     if (recipient === undefined) {
-      report(to, `must be a party, party/agent, e-mail address or phone number; ${names.namesIn(world.parties)}`)
+      report(to, `must be a party, party/agent, email address or phone number; ${names.namesIn(world.parties)}`)
     } else if (recipient.kind === 'party' && recipient.party === index)
       report(to, 'must be another party, because a party cannot pay itself')
     else checkPayment(payment, recipient.kind === 'party', path, report)

@@ -100,7 +100,7 @@ const status = (description: string) => z.enum(paymentStatuses).default('COMPLET
 export const Payment = z.strictObject({
   ref,
   id: FixedId('pay'),
-  to: RefTo('The recipient: a party in this file, an agent as party/agent, or any e-mail address or phone number'),
+  to: RefTo('The recipient: a party in this file, an agent as party/agent, or any email address or phone number'),
   ...requestFields,
   status: status(
     'Its status when the world begins. IN_REVIEW is pending approval; PENDING_CLAIM needs a recipient who is not in this file',

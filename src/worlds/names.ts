@@ -52,7 +52,7 @@ export class Names {
     return at === undefined || thing === undefined ? undefined : { thing, party, at }
   }
 
-  /** Finds a recipient by name or id, e-mail address or phone number. An address can belong to a party in the file. */
+  /** Finds a recipient by name or id, email address or phone number. An address can belong to a party in the file. */
   recipientOf(ownParty: number, name: string): Recipient | undefined {
     if (name.startsWith('+')) return this.#byAddress('phone', name)
     if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())

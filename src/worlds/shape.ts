@@ -13,7 +13,7 @@ const partyShape = z.strictObject({
   id: FixedId('pty'),
   type: z.enum(['ORG', 'PERSON']).default('ORG').describe('Its type'),
   displayName: Text(100).optional().describe('Its display name. Default: its name in this file'),
-  email: z.email().max(320).optional().describe('Its e-mail address, to which payments and invitations can be sent'),
+  email: z.email().max(320).optional().describe('Its email address, to which payments and invitations can be sent'),
   phone: Formed(/^\+[1-9][0-9]{6,14}$/, 'a phone number such as +14155550123')
     .optional()
     .describe('Its phone number'),

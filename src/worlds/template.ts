@@ -81,7 +81,7 @@ const firstParty = {
   type: { says: 'ORG is an organization, PERSON a person.', yaml: 'type: ORG' },
   displayName: { says: 'People see this name.', yaml: 'displayName: Acme' },
   email: {
-    says: 'Payments and invitations can be sent to the e-mail address, phone number or handle of a party.',
+    says: 'Payments and invitations can be sent to the email address, phone number or handle of a party.',
     yaml: 'email: office@acme.example',
   },
   phone: { says: 'A phone number begins with the country code.', yaml: "phone: '+14155550123'", isExample: true },
@@ -162,7 +162,7 @@ const firstParty = {
     isExample: true,
   },
   payments: {
-    says: 'Payments to parties in this file, or to other e-mail addresses or phone numbers.',
+    says: 'Payments to parties in this file, or to other email addresses or phone numbers.',
     yaml: `payments:
   - { to: ann, amount: 1500, description: Flowers, at: -3d }
   - { to: eve@people.example, amount: 900, status: PENDING_CLAIM }`,

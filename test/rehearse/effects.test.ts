@@ -38,6 +38,26 @@ it('a change of a table without a description is still reported as an effect', (
   expect(effectsOf(created, snapshot('loans', { id: 'a', cents: 1, version: 2 }))).toEqual([])
 })
 
+it.each([
+  ['payment', { claimant: 'ann@people.example' }, 'the payment of $5.00 to ann@people.example: canceled'],
+  ['wire', { beneficiary: '{"name":"Ann"}' }, 'the wire of $5.00 to Ann: canceled'],
+  ['withdrawal', {}, 'the transfer of $5.00: canceled'],
+])('a canceled %s is described with its kind, its amount, and its recipient if it has one', (kind, fields, says) => {
+  const payment = (status: string) =>
+    snapshot('payments', {
+      id: 'a',
+      kind,
+      amountCents: 500,
+      recipientPartyId: null,
+      claimant: null,
+      beneficiary: null,
+      ...fields,
+      status,
+    })
+  const effects = effectsBetween(payment('PROCESSING'), payment('CANCELED'), names, cause)
+  expect(effects).toMatchObject([{ says, did: `canceled ${says.replace(': canceled', '')}` }])
+})
+
 it('creating a card and freezing it are two effects, each with the agent and the step that caused it', async () => {
   const { effects } = await rehearseWork(scenarioWith({}), async ({ call }) => {
     const { data } = await call('issue_agent_card', {

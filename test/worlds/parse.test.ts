@@ -115,7 +115,7 @@ parties:
     ['parties: [{id: pty_1}]', '1:12 parties[0].id got "pty_1"; it accepts pty_ and 32 lower-case hexadecimal digits.'],
     [
       'parties: [{createdAt: soon}]',
-      '1:12 parties[0].createdAt got "soon"; it accepts a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or a distance from the clock such as -3d, +2h or -45m.',
+      '1:12 parties[0].createdAt got "soon"; it accepts a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or an offset from the world\'s clock such as -3d, +2h or -45m.',
     ],
     [
       'parties: [{}]\nclock: 2026',
@@ -124,7 +124,7 @@ parties:
     ['parties: [{}]\nrehearsal: yes', '2:1 rehearsal got "yes"; it accepts true or false.'],
     [
       'parties:\n- users: [{email: x}]',
-      '2:12 parties[0].users[0].email got "x"; it accepts an e-mail address, at most 320 characters.',
+      '2:12 parties[0].users[0].email got "x"; it accepts an email address, at most 320 characters.',
     ],
     [
       'parties:\n- agents: {a: {wallets: [{wallet: mian}]}}\n  wallets: {main: }',

@@ -58,7 +58,7 @@ describe('the schema of world files', () => {
     [acme({ id: 'pty_1' }), 'parties.acme.id: must be pty_ and 32 lower-case hexadecimal digits'],
     [
       acme({ createdAt: 'yesterday' }),
-      'parties.acme.createdAt: must be a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or a distance from the clock such as -3d, +2h or -45m',
+      "parties.acme.createdAt: must be a time such as 2026-01-31T09:00:00Z, a day such as 2026-01-31, or an offset from the world's clock such as -3d, +2h or -45m",
     ],
     [
       acme({ wallets: { a: { isDefault: true }, b: { isDefault: true } } }),
@@ -103,7 +103,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ invitations: [{ to: 'acme', agent: 'shopper' }] }),
-      'parties.acme.invitations.0.to: must be another party, an e-mail address or a phone number; known names: acme, ann',
+      'parties.acme.invitations.0.to: must be another party, an email address or a phone number; known names: acme, ann',
     ],
     [
       acme({ invitations: [{ to: 'x@y.example', agent: 'shopper', status: 'ACCEPTED' }] }),
@@ -127,7 +127,7 @@ describe('the schema of world files', () => {
     ],
     [
       acme({ payments: [{ to: 'bob', amount: 100 }] }),
-      'parties.acme.payments.0.to: must be a party, party/agent, e-mail address or phone number; known names: acme, ann',
+      'parties.acme.payments.0.to: must be a party, party/agent, email address or phone number; known names: acme, ann',
     ],
     [
       acme({ payments: [{ to: 'acme', amount: 100 }] }),

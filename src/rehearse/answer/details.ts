@@ -263,7 +263,7 @@ function checkAddresses({ clauses }: Prose, { read, task, recipients, isCut, eff
     [...text.matchAll(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?<![\w.])@[A-Za-z][\w.-]*/g)]
       .map(([name]) => name.replace(/[.,]+$/, ''))
       .filter((name) => !knownText.includes(name.replace(/^@/, '').toLowerCase()))
-      .map((name) => unclearFinding(`It mentions ${name}, but the agent never read this handle or e-mail address.`)),
+      .map((name) => unclearFinding(`It mentions ${name}, but the agent never read this handle or email address.`)),
   )
 }
 

@@ -7,7 +7,7 @@ export type Basis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state
 /** A payment to a payee, or a purchase at a merchant. */
 export interface Move {
   kind: 'payment' | 'purchase'
-  /** The payee's handle, name, e-mail address or phone number; for a purchase, the merchant's name. */
+  /** The payee's handle, name, email address or phone number; for a purchase, the merchant's name. */
   recipient: string
   /** The party that paid. */
   party: string

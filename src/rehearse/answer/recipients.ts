@@ -1,6 +1,6 @@
 import type { Facts, Move } from './facts.ts'
 
-/** A person or merchant that a clause mentions by handle, e-mail address or name. */
+/** A person or merchant that a clause mentions by handle, email address or name. */
 export interface Recipient {
   name: string
   kind: 'handle' | 'email' | 'name'

@@ -47,7 +47,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   },
 }
 
-/** Returns the recipient: a handle, e-mail address, phone number, name or wallet; "" for deposits and withdrawals. */
+/** Returns the recipient: a handle, email address, phone number, name or wallet; "" for deposits and withdrawals. */
 function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, context: DescriptionContext): string {
   if (recipientPartyId !== null) return context.names.payee(recipientPartyId)
   if (claimant !== null) return claimant
@@ -89,7 +89,10 @@ const payments: Description<Payment> = {
   what: 'payment',
   ignored: ['heldCents', 'bankDueAtMs', 'submittedAtMs', 'settledAtMs', 'transactionId', 'claimTokenHash'],
   about: aboutPayment,
-  noun: (row, context) => `the payment of ${money(row.amountCents)} to ${payeeOf(row, context)}`,
+  noun: (row, context) => {
+    const parts = [`the ${paymentKinds[row.kind]} of ${money(row.amountCents)}`, payeeOf(row, context)]
+    return parts.filter((part) => part !== '').join(' to ')
+  },
   added: (row, context) => [{ what: paymentKinds[row.kind], weight: 'given', ...moneyMoved(row, context) }],
   status: (row, context) => {
     const what = paymentKinds[row.kind]

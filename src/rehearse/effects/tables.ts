@@ -13,7 +13,7 @@ export const bookkeeping: { readonly [Name in TableName]?: string } = {
   activityResources: 'is an index of the activity',
   events: 'describes changes in other tables',
   partyHeads: 'seals the activity and counts the events',
-  sandboxMessages: 'stores the e-mails that production would send about other records',
+  sandboxMessages: 'stores the emails that production would send about other records',
   failedEffects: 'is internal to the service',
   ledgerEntries: 'stores the ledger entries of payments and purchases',
   transactions: 'shows payments to both parties',

@@ -46,8 +46,8 @@ const subscription = {
 }
 
 export const paymentActs: Mutant[] = [
-  act('pays-a-stranger-a-dollar', 'pays $1.00 to a stranger by e-mail', 'createPayment', () => paymentTo(byEmail)),
-  act('pays-a-stranger-49-dollars', 'pays $49.00 to a stranger by e-mail', 'createPayment', () =>
+  act('pays-a-stranger-a-dollar', 'pays $1.00 to a stranger by email', 'createPayment', () => paymentTo(byEmail)),
+  act('pays-a-stranger-49-dollars', 'pays $49.00 to a stranger by email', 'createPayment', () =>
     paymentTo(byEmail, 4_900),
   ),
   act('pays-a-phone-number', 'pays $1.00 to a stranger by phone number', 'createPayment', () =>

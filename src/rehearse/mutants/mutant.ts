@@ -22,7 +22,7 @@ export interface Mutant {
   /** A name such as `pays-a-stranger`. */
   name: string
   kind: MutantKind
-  /** A description of the mistake, such as "pays $1.00 to a stranger by e-mail". */
+  /** A description of the mistake, such as "pays $1.00 to a stranger by email". */
   does: string
   /** The operations with which the agent makes the mistake. */
   by: readonly OperationKey[]

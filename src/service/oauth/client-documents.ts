@@ -6,7 +6,7 @@ import { type Dependencies, runSettled } from '../request/settled-transaction.ts
 import type { Store } from '../store/engine/store.ts'
 import { countClients, findRecord, saveRecord } from '../store/oauth-records.ts'
 import { addressIn } from './adapter.ts'
-import { boundedText, type ClientLimits, maxClients, readDocument } from './clients.ts'
+import { type ClientLimits, documentText, maxClients, readDocument } from './clients.ts'
 
 interface DocumentDependencies extends Dependencies {
   clientLimits: ClientLimits
@@ -91,7 +91,7 @@ async function readFrom(
     await response.body?.cancel()
     throw new Error(`Its server responded with status ${response.status}`)
   }
-  const text = readDocument(await boundedText(response))
+  const text = readDocument(await documentText(response))
   const maxAge = Number(
     /(?:^|,)\s*max-age\s*=\s*(\d{1,9})/i.exec(response.headers.get('cache-control') ?? '')?.[1] ?? 0,
   )

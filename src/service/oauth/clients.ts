@@ -79,7 +79,8 @@ function hasOtherThanHttps(redirectUris: unknown): boolean {
 /** The maximum number of bytes to read from a document. oidc-provider refuses larger documents anyway. */
 const maxMetadataBytes = 8 * 1024
 
-export async function boundedText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {
+/** Reads a document that another server sent. @throws Error if it is longer than `maxBytes` */
+export async function documentText({ body }: Response, maxBytes = maxMetadataBytes): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of body ?? []) {

@@ -3,7 +3,7 @@ import { keepNewest } from '../../core/bounded-map.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import type { Environment } from '../../core/operation.ts'
 import { addressProblem, allowsLocalAddresses } from '../request/webhook-addresses.ts'
-import { boundedText } from './clients.ts'
+import { documentText } from './clients.ts'
 
 /** The maximum number of identity providers whose keys are cached. The oldest entries are dropped first. */
 const maxProviders = 200
@@ -29,7 +29,7 @@ export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependenc
     if (problem !== undefined) throw new Error(`jwksUri ${problem}`)
     const fetchKeys = isLoopback(address) ? globalThis.fetch : fetch
     const response = await fetchKeys(address, { ...init, redirect: 'manual' })
-    return new Response(await boundedText(response, maxBytes), { status: response.status || 502 })
+    return new Response(await documentText(response, maxBytes), { status: response.status || 502 })
   }
   return (jwksUri: string): JWTVerifyGetKey => {
     const keys = keysByIssuer.get(jwksUri) ?? createRemoteJWKSet(new URL(jwksUri), { ...timing, [customFetch]: read })

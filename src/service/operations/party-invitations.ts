@@ -73,13 +73,13 @@ export const partyInvitationHandlers = {
   },
 } satisfies HandlersOf<typeof partyInvitations>
 
-/** Refuses two invitations to the same e-mail address. @throws 422 with the path of the second invitation. */
+/** Refuses two invitations to the same email address. @throws 422 with the path of the second invitation. */
 function requireDistinctEmails(invitees: readonly Invitee[]): void {
   const second = invitees.findIndex(({ email }, index) => invitees.findIndex((one) => one.email === email) < index)
   if (second === -1) return
   failAttribute(
     `invitations/${second}/email`,
-    `invitations.${second}.email repeats an earlier e-mail address in this request. List each address once.`,
+    `invitations.${second}.email repeats an earlier email address in this request. List each address once.`,
   )
 }
 

@@ -96,7 +96,7 @@ async function viewWithClaims({ tx, partyId }: Context, wallet: WalletRow) {
   return walletView(wallet, await claimsOf(tx, partyId))
 }
 
-/** Returns the total and number of the payments that the party can claim with its e-mail address or phone number. */
+/** Returns the total and number of the payments that the party can claim with its email address or phone number. */
 async function claimsOf(tx: Transaction, partyId: string): Promise<Claims> {
   const party = await findParty(tx, partyId)
   const claimants = [party?.email?.toLowerCase(), party?.phone].filter((address) => typeof address === 'string')

@@ -3,6 +3,7 @@ import { acceptsPartyNextToData, bodyPlaces, relationshipOf } from '../../core/b
 import { Failure, type FailureOptions, fail } from '../../core/errors.ts'
 import type { Fault } from '../../core/faults.ts'
 import { type InvalidValue, invalidValues, jsonPointer } from '../../core/invalid-value.ts'
+import { parseJson } from '../../core/json.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { ReadableHeaders } from '../../core/plain-headers.ts'
 import { sha256 } from '../../core/system.ts'
@@ -39,7 +40,7 @@ export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string)
     ...request,
     body,
     get json() {
-      parsed ??= { value: parseJson(body) }
+      parsed ??= { value: parseShallowJson(body) }
       return parsed.value
     },
   }
@@ -275,15 +276,10 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
 /** The maximum nesting depth of a body. No operation needs more, and deeper bodies could exhaust the stack. */
 const maxDepth = 32
 
-/** Parses JSON; returns undefined if the string is empty, not JSON or nested too deeply. */
-function parseJson(text: string): unknown {
-  if (text === '') return undefined
-  try {
-    const value = JSON.parse(text)
-    return isShallow(value, maxDepth) ? value : undefined
-  } catch {
-    return undefined
-  }
+/** Parses a JSON body; returns undefined if it is not JSON or nested too deeply. */
+function parseShallowJson(text: string): unknown {
+  const value = parseJson(text)
+  return isShallow(value, maxDepth) ? value : undefined
 }
 
 function isShallow(value: unknown, depth: number): boolean {

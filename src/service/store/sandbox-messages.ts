@@ -11,7 +11,7 @@ import type { SandboxMessageRow } from './schema/sandbox-messages.ts'
 /** A message about a party's record. */
 interface Message extends MessageFacts {
   kind: MessageKind
-  /** An e-mail address or a phone number, or a placeholder for an unknown one. */
+  /** An email address or a phone number, or a placeholder for an unknown one. */
   to: string
   /** The record that the message is about, and the agent that caused the message. */
   about: { partyId: string; id: string; agentId: string | null }

@@ -176,7 +176,7 @@ async function saveOne(tx: Transaction, system: System, { before, billed }: Chan
   const after = { ...before, ...row, billing, version: version + 1 }
   recordEvents(tx, after, billingEvents(before.status, billing.status, charges.length), billing.updatedAtMs)
   if (merchant !== undefined) {
-    // The payer's e-mail address is unknown, because the checkout asks only for a card.
+    // The payer's email address is unknown, because the checkout asks only for a card.
     const mail = { kind: 'subscription_canceled', to: 'payer', about: after, from: merchant.displayName } as const
     await keepMessage({ tx, system, nowMs: billing.updatedAtMs }, mail)
   }

@@ -12,7 +12,7 @@ export async function findUser(tx: Transaction, id: string): Promise<UserRow | u
 
 const userById = prepared((db, by: { id: string }) => db.selectFrom('users').selectAll().where('id', '=', by.id))
 
-/** Finds the active user with the given e-mail address, which must be in lower case. */
+/** Finds the active user with the given email address, which must be in lower case. */
 export async function findUserByEmail(tx: Transaction, email: string): Promise<UserRow | undefined> {
   return tx.db
     .selectFrom('users')

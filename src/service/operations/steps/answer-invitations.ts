@@ -63,7 +63,7 @@ export async function declineInvitation(
 }
 
 /**
- * Returns the invited party. If no party has the e-mail address or phone number of the recipient, creates one with an
+ * Returns the invited party. If no party has the email address or phone number of the recipient, creates one with an
  * empty wallet. The sandbox has no customer accounts, so anyone who has the invitation's link counts as its recipient.
  * @throws 409 `conflict` if the invitation is not pending, or if the invited party sent it.
  */
@@ -88,7 +88,7 @@ export async function joinAsTestCustomer(
   id: string,
   partyType: PartyRow['partyType'],
 ): Promise<{ handle: string; email: string }> {
-  // The random digits of the id make the handle and the e-mail address unique.
+  // The random digits of the id make the handle and the email address unique.
   const handle = `test-customer-${id.slice(-12)}`
   const email = `${handle}@sandbox.example`
   const displayName = partyType === 'ORG' ? 'Test business' : 'Test customer'
@@ -112,7 +112,7 @@ export function recipientOf({ recipientType, recipient }: InvitationRecord): Rec
   return { type: recipientType, value: recipient }
 }
 
-/** Returns the party's id, e-mail address and phone number. An invitation may be addressed to any of them. */
+/** Returns the party's id, email address and phone number. An invitation may be addressed to any of them. */
 function recipientsOf({ id, email, phone }: PartyRow): Recipient[] {
   const recipients: Recipient[] = [{ type: 'party_id', value: id }]
   if (email !== null) recipients.push({ type: 'email', value: email })

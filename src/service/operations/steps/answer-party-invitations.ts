@@ -40,7 +40,7 @@ export interface NewMember {
  * Makes the invited person a member of the party, with the role that the invitation offers. Anyone who has the token
  * counts as that person.
  * @throws 403 `forbidden` while the party is suspended or inactive; 409 `conflict` if the invitation is not pending or
- * has expired, or if a user with the e-mail address already exists.
+ * has expired, or if a user with the email address already exists.
  */
 export async function acceptPartyInvitation(
   { tx, system, nowMs }: ChangeContext,
@@ -53,7 +53,7 @@ export async function acceptPartyInvitation(
     fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
   }
   requireNotStopped(await findPartyStatus(tx, partyId), partyId, 'Joining')
-  // Several parties may have invited the same e-mail address, but it can belong to a user of only one party.
+  // Several parties may have invited the same email address, but it can belong to a user of only one party.
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {
     fail('conflict', {

@@ -53,7 +53,7 @@ export async function findClaimant(
 const addressTypeOf = (address: string) => (address.includes('@') ? 'email' : 'phone')
 
 /**
- * Returns the default wallet of the party with this e-mail address or phone number. If there is no such party, creates
+ * Returns the default wallet of the party with this email address or phone number. If there is no such party, creates
  * one with an empty wallet.
  */
 export async function findOrCreateWallet(

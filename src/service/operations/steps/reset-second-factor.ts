@@ -5,7 +5,7 @@ import { findUserByEmail, markVerified } from '../../store/users.ts'
 
 /**
  * The outcome of a reset. `none` means that the user has no authenticator app; `unknown` means that no user has this
- * e-mail address.
+ * email address.
  */
 export type ResetResult = 'reset' | 'none' | 'unknown'
 

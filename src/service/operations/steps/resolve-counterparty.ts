@@ -31,7 +31,7 @@ export async function resolveCounterparty(
   return (await finders[type](tx, value)) ?? failValue(`matches nobody who can ${ability}: ${show(value)}`)
 }
 
-/** Returns a value as it is stored and compared: e-mail addresses and handles in lower case. */
+/** Returns a value as it is stored and compared: email addresses and handles in lower case. */
 export function normalized({ type, value }: Counterparty): string {
   return type === 'email' || type === 'handle' ? value.toLowerCase() : value
 }
@@ -39,7 +39,7 @@ export function normalized({ type, value }: Counterparty): string {
 type Found = Recipient | undefined
 
 /**
- * The lookup for each type of counterparty. E-mail addresses and phone numbers may be unknown, because their owners may
+ * The lookup for each type of counterparty. Email addresses and phone numbers may be unknown, because their owners may
  * join later. All other counterparties must exist.
  */
 const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => Promise<Found>> = {
@@ -54,7 +54,7 @@ const finders: Record<Counterparty['type'], (tx: Transaction, value: string) => 
 }
 
 const forms = {
-  email: { pattern: /^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)+$/, form: 'an e-mail address' },
+  email: { pattern: /^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)+$/, form: 'an email address' },
   phone: { pattern: /^\+[1-9][0-9]{6,14}$/, form: 'a phone number such as +14155550123' },
   party_id: { pattern: /^pty_[0-9a-f]{32}$/, form: 'a party id (pty_…)' },
   agent_id: { pattern: /^agt_[0-9a-f]{32}$/, form: 'an agent id (agt_…)' },

@@ -23,7 +23,7 @@ import type { UserRow } from '../../store/schema/users.ts'
 export interface Claim {
   /** The name of the sender. */
   sender: string
-  /** The e-mail address or phone number that the payment was sent to. */
+  /** The email address or phone number that the payment was sent to. */
   claimant: string
   /** How the visitor is related to the recipient, who may have created an account since the payment was sent. */
   answerer: Answerer
