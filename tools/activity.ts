@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading } from './kinds.ts'
+import { readOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
@@ -31,7 +31,7 @@ export const Activity = resource(
 
 export const activity = {
   listActivity: defineOperation({
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_activity',
     title: 'List activity',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, writing } from './kinds.ts'
+import { readOperation, writeOperation } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -58,7 +58,7 @@ const cardParams = z.strictObject({ cardId: ArgumentId('pcd') })
 const customerArguments = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const freezing = {
-  ...writing,
+  ...writeOperation,
   params: cardParams,
   attributes: customerArguments,
   bodyOptional: true,
@@ -72,7 +72,7 @@ const freezing = {
 
 export const agentCards = {
   issueAgentCard: defineOperation({
-    ...writing,
+    ...writeOperation,
     instanceId: 'agents',
     name: 'issue_agent_card',
     title: 'Issue a card',
@@ -95,7 +95,7 @@ export const agentCards = {
   }),
 
   getAgentCard: defineOperation({
-    ...reading,
+    ...readOperation,
     name: 'get_agent_card',
     title: 'Read a card',
     description: "Reads a card's status: active (usable), frozen, used or expired.",
@@ -110,7 +110,7 @@ export const agentCards = {
   }),
 
   listAgentCards: defineOperation({
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_agent_cards',
     title: 'List cards',
@@ -125,7 +125,7 @@ export const agentCards = {
   }),
 
   getAgentCardDetails: defineOperation({
-    ...reading,
+    ...readOperation,
     name: 'get_agent_card_details',
     title: 'Reveal card details',
     description: "Reveals a card's number, cvv and expiration to pay its merchant. Show them to nobody else.",
@@ -140,7 +140,7 @@ export const agentCards = {
   }),
 
   createAgentCardDetailsPage: defineOperation({
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'create_agent_card_details_page',
     title: 'Show card details to a person',

@@ -10,7 +10,7 @@ import {
   SentLimits,
   Tags,
 } from './customer-invitations.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /** Returns the schema of a to-one relationship that includes the given attributes of the agent. */
@@ -70,7 +70,7 @@ const params = z.strictObject({ agentId: ArgumentId('agt') })
 export const agentCustomers = {
   listAgentInvitations: defineOperation({
     ...common,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_agent_invitations',
     title: 'List invitations',
@@ -92,7 +92,7 @@ export const agentCustomers = {
 
   revokeAgentInvitation: defineOperation({
     ...common,
-    ...removing,
+    ...deleteOperation,
     name: 'revoke_agent_invitation',
     title: 'Revoke an invitation',
     description:
@@ -107,7 +107,7 @@ export const agentCustomers = {
 
   listAgentCustomers: defineOperation({
     ...common,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_agent_customers',
     title: "List an agent's customers",
@@ -123,7 +123,7 @@ export const agentCustomers = {
 
   createAgentCustomerInvitation: defineOperation({
     ...common,
-    ...writing,
+    ...writeOperation,
     result: 'several',
     name: 'create_agent_customer_invitation',
     title: 'Invite customers for an agent',
@@ -150,7 +150,7 @@ export const agentCustomers = {
 
   removeAgentCustomer: defineOperation({
     ...common,
-    ...removing,
+    ...deleteOperation,
     name: 'remove_agent_customer',
     title: 'Remove a customer from an agent',
     description: "Revokes an agent's access to a customer, like remove_customer_agent, and returns the revoked access.",

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { asRelationship } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -44,7 +44,7 @@ const shared = {
 export const agentKeys = {
   createAgentKey: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'create_agent_key',
     title: 'Create an agent key',
@@ -61,7 +61,7 @@ export const agentKeys = {
 
   listAgentKeys: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_agent_keys',
     title: 'List agent keys',
@@ -74,7 +74,7 @@ export const agentKeys = {
 
   rotateAgentKey: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     effect: 'destructive',
     name: 'rotate_agent_key',
     title: 'Rotate an agent key',
@@ -94,7 +94,7 @@ export const agentKeys = {
 
   revokeAgentKey: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'revoke_agent_key',
     title: 'Revoke an agent key',
     description: 'Revokes an agent key at once and for good. To switch to a new key without a gap: rotate_agent_key.',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import {
   ArgumentId,
   CentsOrZero,
@@ -62,7 +62,7 @@ const shared = {
 export const agents = {
   listAgents: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_agents',
     title: 'List agents',
@@ -75,7 +75,7 @@ export const agents = {
 
   createAgent: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     name: 'create_agent',
     title: 'Create an agent',
     description: 'Creates an agent that pays from a wallet of your party. Next: create_agent_key, so that it can act.',
@@ -96,7 +96,7 @@ export const agents = {
 
   getAgent: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_agent',
     title: 'Read an agent',
     description: 'Reads one agent, its limits and when it was last active.',
@@ -108,7 +108,7 @@ export const agents = {
 
   updateAgent: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     method: 'PATCH',
     name: 'update_agent',
     title: 'Change an agent',
@@ -132,7 +132,7 @@ export const agents = {
 
   deleteAgent: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'delete_agent',
     title: 'Delete an agent',
     description: 'Deletes an agent for good, with its keys, cards, customer grants and pending invitations.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { scopes } from '../src/core/permissions.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -41,7 +41,7 @@ const shared = {
 export const apiKeys = {
   createApiKey: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'create_api_key',
     title: 'Create an API key',
@@ -66,7 +66,7 @@ export const apiKeys = {
 
   listApiKeys: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_api_keys',
     title: 'List API keys',
@@ -79,7 +79,7 @@ export const apiKeys = {
 
   getApiKey: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_api_key',
     title: 'Read an API key',
     description: 'Reads one API key: its scopes and last use, without its secret.',
@@ -91,7 +91,7 @@ export const apiKeys = {
 
   revokeApiKey: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'revoke_api_key',
     title: 'Revoke an API key',
     description: 'Revokes an API key at once and for good: requests with it are refused.',

@@ -3,7 +3,7 @@ import { asRelationship } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { applicationScopes } from '../src/core/permissions.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 const attributes = {
@@ -60,7 +60,7 @@ const shared = {
 export const applications = {
   createApplication: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'create_application',
     title: 'Register an application',
@@ -82,7 +82,7 @@ export const applications = {
 
   listApplications: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_applications',
     title: 'List applications',
@@ -96,7 +96,7 @@ export const applications = {
 
   updateApplication: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     method: 'PATCH',
     name: 'update_application',
     title: 'Change an application',
@@ -113,7 +113,7 @@ export const applications = {
 
   revokeApplication: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'revoke_application',
     title: 'Revoke an application',
     description: 'Revokes an application and all its tokens, at once and for good.',

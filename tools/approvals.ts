@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
-import { paying, reading, simulating } from './kinds.ts'
+import { paymentOperation, readOperation, simulationOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, Id, listQuery, resource, Text, Timestamp, WaitSeconds } from './schemas.ts'
 
@@ -57,7 +57,7 @@ export const Approval = resource('approval', Id('apr'), {
 const approvalParams = z.strictObject({ approvalId: ArgumentId('apr') })
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: Approval,
   permission: 'payments.read',
   toolsets: ['default'],
@@ -65,7 +65,7 @@ const read = {
 } as const
 
 const decision = {
-  ...paying,
+  ...paymentOperation,
   params: approvalParams,
   output: Approval,
   permission: 'payments.create',
@@ -77,7 +77,7 @@ const decision = {
 
 const simulatedDecision = {
   ...decision,
-  ...simulating,
+  ...simulationOperation,
   permission: 'customers.simulate',
   toolsets: ['customers'],
   extension: true,

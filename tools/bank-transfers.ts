@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { paying, simulating } from './kinds.ts'
+import { paymentOperation, simulationOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Description, RequestedCents, RequestedCurrency, Tags, Text } from './schemas.ts'
 import { Transfer } from './transfers.ts'
@@ -8,7 +8,7 @@ import { Transfer } from './transfers.ts'
 export const withdrawalMethods = ['standard', 'instant', 'wire'] as const
 
 const command = {
-  ...paying,
+  ...paymentOperation,
   output: Transfer,
   adds: true,
   toolsets: ['payments', 'accounts'],
@@ -26,7 +26,7 @@ const details = {
 
 /** The members shared by operations that simulate the bank's handling of a deposit or withdrawal in the sandbox. */
 const simulation = {
-  ...simulating,
+  ...simulationOperation,
   params: z.strictObject({ transferId: ArgumentId('tfr') }),
   output: Transfer,
   permission: 'banks.simulate',

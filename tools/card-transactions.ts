@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading, simulating } from './kinds.ts'
+import { readOperation, simulationOperation } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -75,7 +75,7 @@ const amountArguments = z.strictObject({
 })
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: CardTransaction,
   permission: 'cards.read',
   toolsets: ['default'],
@@ -83,7 +83,7 @@ const read = {
 } as const
 
 const simulation = {
-  ...simulating,
+  ...simulationOperation,
   output: CardTransaction,
   permission: 'cards.simulate',
   toolsets: ['default'],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading } from './kinds.ts'
+import { readOperation } from './kinds.ts'
 import { Id, resource } from './schemas.ts'
 
 /** The identity that a credential acts as (docs/service.md#who-am-i). The resource's id is the party's id. */
@@ -17,7 +17,7 @@ export const Whoami = resource('whoami', Id('pty'), {
 
 export const credentials = {
   whoami: defineOperation({
-    ...reading,
+    ...readOperation,
     name: 'whoami',
     title: 'Who am I',
     description: 'Shows who you act as. The person can add tools for invitations, money requests and banks.',

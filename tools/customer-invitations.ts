@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { delegable } from '../src/core/permissions.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Cents, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 export const invitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'EXPIRED', 'CANCELED'] as const
@@ -110,7 +110,7 @@ export const noCustomerParty = { customerParty: { data: null } } as const
 export const customerInvitations = {
   createCustomerInvitation: defineOperation({
     ...invitation,
-    ...writing,
+    ...writeOperation,
     result: 'several',
     idempotency: 'ignored',
     name: 'create_customer_invitation',
@@ -150,7 +150,7 @@ export const customerInvitations = {
 
   listCustomerInvitations: defineOperation({
     ...invitation,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_customer_invitations',
     title: 'List pending invitations',
@@ -164,7 +164,7 @@ export const customerInvitations = {
 
   revokeCustomerInvitation: defineOperation({
     ...invitation,
-    ...removing,
+    ...deleteOperation,
     idempotency: 'ignored',
     name: 'revoke_customer_invitation',
     title: 'Revoke an invitation',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
 import { AgentDelegationInvitation, noCustomerParty, Permissions } from './customer-invitations.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.ts'
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
@@ -44,7 +44,7 @@ const Disconnected = z.object({ deleted: z.literal(true) })
 const params = z.strictObject({ customerId: ArgumentId('pty') })
 
 const removal = {
-  ...removing,
+  ...deleteOperation,
   output: Customer,
   permission: 'customers.remove',
   toolsets: ['customers'],
@@ -61,7 +61,7 @@ const simulation = {
 } as const
 
 const invitationSimulation = {
-  ...writing,
+  ...writeOperation,
   environments: ['sandbox'],
   result: 'several',
   output: AgentDelegationInvitation,
@@ -86,7 +86,7 @@ const invitationAnswer = {
 
 export const customers = {
   listCustomers: defineOperation({
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_customers',
     title: 'List connected customers',
@@ -105,7 +105,7 @@ export const customers = {
   }),
 
   getCustomer: defineOperation({
-    ...reading,
+    ...readOperation,
     name: 'get_customer',
     title: 'Read a customer',
     description: 'Reads one current or former customer: its grant to each of your agents, with permissions and limits.',

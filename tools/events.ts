@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading, writing } from './kinds.ts'
+import { readOperation, writeOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
@@ -31,7 +31,7 @@ const params = z.strictObject({ eventId: ArgumentId('evt') })
 export const events = {
   listEvents: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_events',
     title: 'List events',
@@ -50,7 +50,7 @@ export const events = {
 
   getEvent: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_event',
     title: 'Read an event',
     description: 'Reads one event, with the record as it was then.',
@@ -63,7 +63,7 @@ export const events = {
 
   resendEvent: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'resend_event',
     title: 'Send an event again',

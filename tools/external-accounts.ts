@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading, removing, simulating, writing } from './kinds.ts'
+import { deleteOperation, readOperation, simulationOperation, writeOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
@@ -56,7 +56,7 @@ const params = z.strictObject({ externalAccountId: ArgumentId('eac') })
 
 const linkCommand = {
   ...shared,
-  ...writing,
+  ...writeOperation,
   result: 'several',
   meta: LinkMeta,
   permission: 'external_accounts.create',
@@ -66,7 +66,7 @@ const linkCommand = {
 export const externalAccounts = {
   listExternalAccounts: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_external_accounts',
     title: 'List bank accounts',
@@ -95,7 +95,7 @@ export const externalAccounts = {
 
   getExternalAccount: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_external_account',
     title: 'Read a bank account',
     description: 'Reads one linked bank account. If it is login_required or disconnected, link it again.',
@@ -108,7 +108,7 @@ export const externalAccounts = {
 
   deleteExternalAccount: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     idempotency: 'ignored',
     name: 'delete_external_account',
     title: 'Unlink a bank account',
@@ -135,7 +135,7 @@ export const externalAccounts = {
 
   simulateBankAccountDisconnection: defineOperation({
     ...shared,
-    ...simulating,
+    ...simulationOperation,
     name: 'simulate_bank_account_disconnection',
     title: 'Disconnect a bank account',
     description:

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { Limits, Permissions, SentLimits } from './customer-invitations.ts'
-import { reading, writing } from './kinds.ts'
+import { readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 export const linkStatuses = ['ACTIVE', 'REVOKED'] as const
@@ -52,7 +52,7 @@ const activeExample = { attributes: { status: 'ACTIVE' } } as const
 export const invitationLinks = {
   listInvitationLinks: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_invitation_links',
     title: 'List invitation links',
@@ -66,7 +66,7 @@ export const invitationLinks = {
 
   createInvitationLink: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'create_invitation_link',
     title: 'Create an invitation link',
@@ -98,7 +98,7 @@ export const invitationLinks = {
 
   getInvitationLink: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_invitation_link',
     title: 'Read an invitation link',
     description:
@@ -112,7 +112,7 @@ export const invitationLinks = {
 
   revokeInvitationLink: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     effect: 'destructive',
     name: 'revoke_invitation_link',

@@ -5,7 +5,7 @@
 
 const allEnvironments = ['sandbox', 'production'] as const
 
-export const reading = {
+export const readOperation = {
   method: 'GET',
   environments: allEnvironments,
   result: 'one',
@@ -14,7 +14,7 @@ export const reading = {
   effect: 'read',
 } as const
 
-export const writing = {
+export const writeOperation = {
   method: 'POST',
   environments: allEnvironments,
   result: 'one',
@@ -23,13 +23,13 @@ export const writing = {
   effect: 'write',
 } as const
 
-export const removing = { ...writing, method: 'DELETE', effect: 'destructive' } as const
+export const deleteOperation = { ...writeOperation, method: 'DELETE', effect: 'destructive' } as const
 
 /** Operations that move money. An agent must state its run (X-Instance-ID). */
-export const paying = { ...writing, instanceId: 'agents', effect: 'destructive' } as const
+export const paymentOperation = { ...writeOperation, instanceId: 'agents', effect: 'destructive' } as const
 
 /** Operations that manage the sandbox. They ignore the Idempotency-Key header. */
-export const managing = { ...writing, environments: ['sandbox'], idempotency: 'ignored' } as const
+export const sandboxOperation = { ...writeOperation, environments: ['sandbox'], idempotency: 'ignored' } as const
 
 /** Operations of the sandbox that simulate what another participant does, such as a payer or a bank. */
-export const simulating = { ...writing, environments: ['sandbox'], instanceId: 'agents' } as const
+export const simulationOperation = { ...writeOperation, environments: ['sandbox'], instanceId: 'agents' } as const

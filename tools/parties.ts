@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { amountInCents } from '../src/core/schema-fields.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Formed, Id, listQuery, RequestedCurrency, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 export const partyStatuses = ['ACTIVE', 'SUSPENDED', 'PROVISIONAL', 'INACTIVE'] as const
@@ -85,13 +85,13 @@ const shared = {
   extension: false,
 } as const
 
-const change = { ...shared, ...writing, idempotency: 'ignored', permission: 'party.update' } as const
+const change = { ...shared, ...writeOperation, idempotency: 'ignored', permission: 'party.update' } as const
 const Limit = LimitCents.nullable().optional()
 
 export const parties = {
   getParty: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_party',
     title: 'Read your party',
     description: 'Reads your own party: name, handle and status. Your agent and key: whoami.',
@@ -130,7 +130,7 @@ export const parties = {
 
   getPartyLimits: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     name: 'get_party_limits',
     title: 'Read the limits of your party',
     description: "Reads how much can leave your party's wallets without approval. An agent's own limits: get_agent.",
@@ -156,7 +156,7 @@ export const parties = {
 
   clearPartyLimits: defineOperation({
     ...change,
-    ...removing,
+    ...deleteOperation,
     idempotency: 'ignored',
     name: 'clear_party_limits',
     title: 'Clear the limits of your party',
@@ -168,7 +168,7 @@ export const parties = {
 
   listPartyMembers: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_party_members',
     title: 'List members',
@@ -181,7 +181,7 @@ export const parties = {
 
   removePartyMember: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'remove_party_member',
     title: 'Remove a member',
     description: 'Removes a person from your party; they are signed out everywhere. The last owner cannot be removed.',
@@ -195,7 +195,7 @@ export const parties = {
 
   getPartyCompliance: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'oneOrNull',
     name: 'get_party_compliance',
     title: 'Read the identity review',
@@ -208,7 +208,7 @@ export const parties = {
 
   simulateComplianceDecision: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     environments: ['sandbox'],
     name: 'simulate_compliance_decision',
     title: 'Decide a compliance case',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 export const partyInvitationStatuses = ['PENDING', 'ACCEPTED', 'DECLINED', 'REVOKED'] as const
@@ -35,7 +35,7 @@ const shared = {
 export const partyInvitations = {
   listPartyInvitations: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_party_invitations',
     title: 'List invitations to your party',
@@ -52,7 +52,7 @@ export const partyInvitations = {
 
   createPartyInvitations: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     result: 'several',
     idempotency: 'ignored',
     name: 'create_party_invitations',
@@ -81,7 +81,7 @@ export const partyInvitations = {
 
   revokePartyInvitation: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'revoke_party_invitation',
     title: 'Revoke an invitation to your party',
     description: 'Revokes a pending invitation to your party. To remove a person who has joined: remove_party_member.',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withPartyNextToData } from '../src/core/body-places.ts'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { paying, reading, simulating } from './kinds.ts'
+import { paymentOperation, readOperation, simulationOperation } from './kinds.ts'
 import { actingParty, counterpartyTypes, Payment } from './payments.ts'
 import {
   ArgumentId,
@@ -81,7 +81,7 @@ const params = z.strictObject({ paymentRequestId: ArgumentId('prq') })
 const TrueOrFalse = (words: string) => z.enum(['true', 'false']).describe(words).optional()
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: PaymentRequest,
   permission: 'payments.read',
   toolsets: ['payments'],
@@ -89,7 +89,7 @@ const read = {
 } as const
 
 const command = {
-  ...paying,
+  ...paymentOperation,
   permission: 'payments.create',
   toolsets: ['payments'],
   extension: false,
@@ -98,7 +98,7 @@ const command = {
 /** The members shared by the operations that simulate the payer of a payment request. */
 const simulation = {
   ...command,
-  ...simulating,
+  ...simulationOperation,
   params,
   permission: 'payments.simulate',
   setsState: true,

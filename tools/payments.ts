@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { paying, reading, simulating } from './kinds.ts'
+import { paymentOperation, readOperation, simulationOperation } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -77,14 +77,14 @@ export const actingParty = {
 }
 
 const command = {
-  ...paying,
+  ...paymentOperation,
   permission: 'payments.create',
   toolsets: ['payments'],
   extension: false,
 } as const
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: Payment,
   permission: 'payments.read',
   toolsets: ['payments'],
@@ -173,7 +173,7 @@ export const payments = {
   }),
 
   simulatePaymentClaim: defineOperation({
-    ...simulating,
+    ...simulationOperation,
     idempotency: 'ignored',
     name: 'simulate_payment_claim',
     title: 'Claim a payment',

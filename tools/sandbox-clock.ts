@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { managing, reading } from './kinds.ts'
+import { readOperation, sandboxOperation } from './kinds.ts'
 import { resource, Timestamp } from './schemas.ts'
 
 /** The sandbox clock, which only moves forward. Card expiry, holds and replay windows depend on it. */
@@ -19,7 +19,7 @@ const clock = {
 export const sandboxClock = {
   getSandboxClock: defineOperation({
     ...clock,
-    ...reading,
+    ...readOperation,
     environments: ['sandbox'],
     name: 'get_sandbox_clock',
     title: 'Read the sandbox clock',
@@ -30,7 +30,7 @@ export const sandboxClock = {
 
   advanceSandboxClock: defineOperation({
     ...clock,
-    ...managing,
+    ...sandboxOperation,
     effect: 'destructive',
     name: 'advance_sandbox_clock',
     title: 'Advance the sandbox clock',

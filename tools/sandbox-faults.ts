@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type ErrorCode, errorTable } from '../src/core/errors.ts'
 import { faultKinds, longestFaultMs } from '../src/core/faults.ts'
 import { defineOperation } from '../src/core/operation.ts'
-import { managing, reading } from './kinds.ts'
+import { readOperation, sandboxOperation } from './kinds.ts'
 import { resource } from './schemas.ts'
 
 const FaultId = z
@@ -87,7 +87,7 @@ const fault = {
 export const sandboxFaults = {
   setSandboxFault: defineOperation({
     ...fault,
-    ...managing,
+    ...sandboxOperation,
     name: 'set_sandbox_fault',
     title: 'Set a sandbox fault',
     description:
@@ -100,7 +100,7 @@ export const sandboxFaults = {
 
   listSandboxFaults: defineOperation({
     ...fault,
-    ...reading,
+    ...readOperation,
     environments: ['sandbox'],
     result: 'several',
     name: 'list_sandbox_faults',
@@ -113,7 +113,7 @@ export const sandboxFaults = {
 
   clearSandboxFaults: defineOperation({
     ...fault,
-    ...managing,
+    ...sandboxOperation,
     method: 'DELETE',
     result: 'several',
     name: 'clear_sandbox_faults',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading } from './kinds.ts'
+import { readOperation } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 export const messageKinds = [
@@ -30,7 +30,7 @@ export const SandboxMessage = resource(
 
 export const sandboxMessages = {
   listSandboxMessages: defineOperation({
-    ...reading,
+    ...readOperation,
     environments: ['sandbox'],
     result: 'page',
     name: 'list_sandbox_messages',

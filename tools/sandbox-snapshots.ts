@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { managing, reading } from './kinds.ts'
+import { readOperation, sandboxOperation } from './kinds.ts'
 import { Id, listQuery, resource, Timestamp } from './schemas.ts'
 
 /** The maximum number of snapshots in the sandbox. */
@@ -41,7 +41,7 @@ const params = z.strictObject({ name: name.describe('Name of the saved state') }
 export const sandboxSnapshots = {
   resetSandbox: defineOperation({
     ...shared,
-    ...managing,
+    ...sandboxOperation,
     effect: 'destructive',
     name: 'reset_sandbox',
     title: 'Reset the sandbox',
@@ -58,7 +58,7 @@ export const sandboxSnapshots = {
 
   saveSandbox: defineOperation({
     ...shared,
-    ...managing,
+    ...sandboxOperation,
     name: 'save_sandbox',
     title: 'Save the sandbox',
     description:
@@ -73,7 +73,7 @@ export const sandboxSnapshots = {
 
   listSandboxSnapshots: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     environments: ['sandbox'],
     result: 'page',
     name: 'list_sandbox_snapshots',
@@ -87,7 +87,7 @@ export const sandboxSnapshots = {
 
   restoreSandbox: defineOperation({
     ...shared,
-    ...managing,
+    ...sandboxOperation,
     effect: 'destructive',
     name: 'restore_sandbox',
     title: 'Restore the sandbox',
@@ -103,7 +103,7 @@ export const sandboxSnapshots = {
 
   deleteSandboxSnapshot: defineOperation({
     ...shared,
-    ...managing,
+    ...sandboxOperation,
     method: 'DELETE',
     effect: 'destructive',
     name: 'delete_sandbox_snapshot',

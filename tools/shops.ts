@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { declines } from './card-transactions.ts'
-import { reading, simulating } from './kinds.ts'
+import { readOperation, simulationOperation } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -144,14 +144,14 @@ const shared = {
 
 const read = {
   ...shared,
-  ...reading,
+  ...readOperation,
   environments: ['sandbox'],
   permission: 'shops.read',
 } as const
 
 const command = {
   ...shared,
-  ...simulating,
+  ...simulationOperation,
   permission: 'shops.buy',
 } as const
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, simulating, writing } from './kinds.ts'
+import { readOperation, simulationOperation, writeOperation } from './kinds.ts'
 import {
   ArgumentId,
   Cents,
@@ -123,7 +123,7 @@ const Status = z.enum(subscriptionStatuses)
 const customer = z.strictObject({ customerPartyId: CustomerPartyId })
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: Subscription,
   permission: 'subscriptions.read',
   toolsets: ['default'],
@@ -131,14 +131,14 @@ const read = {
 } as const
 
 const command = {
-  ...writing,
+  ...writeOperation,
   output: Subscription,
   permission: 'subscriptions.manage',
   toolsets: ['payments'],
   extension: false,
 } as const
 
-const simulation = { ...command, ...simulating, extension: true } as const
+const simulation = { ...command, ...simulationOperation, extension: true } as const
 
 const activeExample = { attributes: { status: 'active', expiresAt: null } } as const
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading } from './kinds.ts'
+import { readOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
@@ -30,7 +30,7 @@ export const Transaction = resource(
 )
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: Transaction,
   permission: 'payments.read',
   toolsets: ['payments'],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { paying, reading, simulating, writing } from './kinds.ts'
+import { paymentOperation, readOperation, simulationOperation, writeOperation } from './kinds.ts'
 import { actingParty, paymentStatuses } from './payments.ts'
 import {
   ArgumentId,
@@ -65,7 +65,7 @@ const Address = z.strictObject({
 })
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: Transfer,
   permission: 'wallets.read',
   toolsets: ['payments'],
@@ -78,7 +78,7 @@ const exampleWithoutBank = { status: 'COMPLETED', rail: null, externalAccountDis
 
 export const transfers = {
   createWire: defineOperation({
-    ...paying,
+    ...paymentOperation,
     name: 'create_wire',
     title: 'Send a wire',
     description:
@@ -108,7 +108,7 @@ export const transfers = {
   }),
 
   createInternalTransfer: defineOperation({
-    ...writing,
+    ...writeOperation,
     instanceId: 'agents',
     name: 'create_internal_transfer',
     title: 'Transfer between wallets',
@@ -164,7 +164,7 @@ export const transfers = {
   }),
 
   fundSandboxWallet: defineOperation({
-    ...simulating,
+    ...simulationOperation,
     name: 'fund_sandbox_wallet',
     title: 'Fund a sandbox wallet',
     description: 'Adds test money to a wallet.',

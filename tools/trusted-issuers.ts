@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { applicationScopes } from '../src/core/permissions.ts'
 import { secret } from '../src/core/secret-fields.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
 /** The maximum number of issuers that a party trusts at once. */
@@ -59,7 +59,7 @@ const shared = {
 export const trustedIssuers = {
   createTrustedIssuer: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     idempotency: 'ignored',
     name: 'create_trusted_issuer',
     title: 'Trust an identity provider',
@@ -83,7 +83,7 @@ export const trustedIssuers = {
 
   listTrustedIssuers: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_trusted_issuers',
     title: 'List trusted identity providers',
@@ -96,7 +96,7 @@ export const trustedIssuers = {
 
   updateTrustedIssuer: defineOperation({
     ...shared,
-    ...writing,
+    ...writeOperation,
     method: 'PATCH',
     name: 'update_trusted_issuer',
     title: 'Change a trusted identity provider',
@@ -115,7 +115,7 @@ export const trustedIssuers = {
 
   revokeTrustedIssuer: defineOperation({
     ...shared,
-    ...removing,
+    ...deleteOperation,
     name: 'revoke_trusted_issuer',
     title: 'End the trust in an identity provider',
     description: 'Ends the trust in an identity provider for good. All tokens issued through it stop working at once.',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { Agent } from './agents.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, Timestamp } from './schemas.ts'
 
 /** An agent, and its access to the wallet in the request. */
@@ -17,12 +17,12 @@ const shared = {
   extension: false,
 } as const
 
-const command = { ...shared, ...writing, permission: 'wallet_agents.manage' } as const
+const command = { ...shared, ...writeOperation, permission: 'wallet_agents.manage' } as const
 
 export const walletAgents = {
   listWalletAgents: defineOperation({
     ...shared,
-    ...reading,
+    ...readOperation,
     result: 'page',
     name: 'list_wallet_agents',
     title: 'List the agents of a wallet',
@@ -60,7 +60,7 @@ export const walletAgents = {
 
   detachWalletAgent: defineOperation({
     ...command,
-    ...removing,
+    ...deleteOperation,
     name: 'detach_wallet_agent',
     title: 'Detach an agent from a wallet',
     description:

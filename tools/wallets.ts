@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
-import { reading, writing } from './kinds.ts'
+import { readOperation, writeOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import {
   ArgumentId,
@@ -40,7 +40,7 @@ export const Wallet = resource(
 )
 
 const read = {
-  ...reading,
+  ...readOperation,
   output: Wallet,
   permission: 'wallets.read',
   toolsets: ['default', 'payments'],
@@ -54,7 +54,7 @@ const walletDescription = Description(100).nullable().describe('Purpose')
 
 /** The members shared by commands that manage wallets. Agents cannot use them (docs/service.md#agent-policy). */
 const command = {
-  ...writing,
+  ...writeOperation,
   output: Wallet,
   permission: 'wallets.update',
   toolsets: ['payments'],

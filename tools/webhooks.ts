@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '../src/core/operation.ts'
 import { secret } from '../src/core/secret-fields.ts'
 import { Event } from './events.ts'
-import { reading, removing, writing } from './kinds.ts'
+import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, TagChanges, Tags, Text, Timestamp, toOne } from './schemas.ts'
 
 export const webhookStatuses = ['ENABLED', 'DISABLED'] as const
@@ -79,8 +79,8 @@ const shared = {
   extension: false,
 } as const
 
-const write = { ...shared, ...writing } as const
-const read = { ...shared, ...reading, permission: 'webhooks.read' } as const
+const write = { ...shared, ...writeOperation } as const
+const read = { ...shared, ...readOperation, permission: 'webhooks.read' } as const
 const params = z.strictObject({ webhookId: ArgumentId('whk') })
 
 export const webhooks = {
@@ -145,7 +145,7 @@ export const webhooks = {
 
   deleteWebhook: defineOperation({
     ...write,
-    ...removing,
+    ...deleteOperation,
     name: 'delete_webhook',
     title: 'Delete a webhook',
     description: 'Deletes a webhook and its pending deliveries. To only pause it: update_webhook.',
