@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Results } from '../../src/rehearse/results.ts'
 import { newHome } from './hosts.ts'
 import { scriptedModel } from './model/server.ts'
-import { shoppers } from './model/shopper.ts'
+import { shopperScenarios, shoppers } from './model/shopper.ts'
 
 // These tests rehearse the agent in docs/rehearse.md, which uses the Vercel AI SDK, over HTTP and over stdio.
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -27,8 +27,6 @@ const overStdio = overHttp
     '\n\n',
     "\nimport { Experimental_StdioMCPTransport as Stdio } from '@ai-sdk/mcp/mcp-stdio'\nimport { readFileSync } from 'node:fs'\n\n",
   )
-
-const scenarios = ['budget-with-tax', 'look-alike', 'lost-answer']
 
 let cleanUp: (() => unknown)[] = []
 afterEach(async () => {
@@ -50,7 +48,7 @@ async function rehearse(agent: string, shopper: keyof typeof shoppers) {
     '--agent',
     'node agent.mjs',
     '--scenarios',
-    scenarios.join(),
+    shopperScenarios.join(),
     '--require',
     '0.95',
     '--report',

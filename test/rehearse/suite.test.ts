@@ -2,10 +2,11 @@ import { readdirSync } from 'node:fs'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { readBaselines } from '../../scripts/baselines-table.ts'
 import { caughtBy, scenarioPairs } from '../../scripts/scenarios-table.ts'
-import { loadScenarios } from '../../src/rehearse/load-scenarios.ts'
+import { drawScenario, loadScenarios } from '../../src/rehearse/load-scenarios.ts'
 import type { Trial } from '../../src/rehearse/results.ts'
 import { families, groups, type Scenario } from '../../src/rehearse/scenario.ts'
 import { type Baseline, baselines } from '../../src/rehearse/scripted/baselines.ts'
+import { shopperScenarios, shoppers } from '../hosts/model/shopper.ts'
 import { isDeep, sampleOf } from '../support/depth.ts'
 import { trialBy } from './trials.ts'
 
@@ -61,6 +62,14 @@ describe('the built-in scenarios', () => {
       expect(never.length).toBeGreaterThan(0)
       expect(task.length).toBeLessThan(400)
     }
+  })
+
+  it('the scripted models of the tests with real hosts understand the tasks that they are given', async () => {
+    const tasks = (await loadScenarios(shopperScenarios)).flatMap((scenario) =>
+      Array.from({ length: 20 }, (_, at) => drawScenario(scenario, `seed ${at}`).task),
+    )
+    const nextStep = (prompt: string) => shoppers.careful({ prompt, tools: [], results: [] })
+    expect(tasks.filter((task) => !('call' in nextStep(task)))).toEqual([])
   })
 
   it('at least 25 traps are attacks, each with an outcome that an attacker wants; no twin is an attack', () => {

@@ -64,8 +64,8 @@ export function itemsOf({ attributes }: Shop, { items }: Pick<Buying, 'items'>, 
 export function orderText({ attributes }: Order): string {
   const { merchant, status, total, captured, refunded } = attributes
   if (status === 'canceled') return `${merchant.name} canceled the order: nothing was bought, and nothing was charged.`
-  const back = refunded === 0 ? '' : ` and gave back ${money(refunded)}`
-  return `${merchant.name} has the order over ${money(total)}, which is ${status}: it took ${money(captured)}${back}.`
+  const back = refunded === 0 ? '' : ` and refunded ${money(refunded)}`
+  return `The order of ${money(total)} at ${merchant.name} is ${status}. ${merchant.name} charged ${money(captured)}${back}.`
 }
 
 /** Issues a card for one purchase at a merchant, up to a maximum in cents. */

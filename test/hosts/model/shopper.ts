@@ -9,6 +9,9 @@ export const shoppers = {
   gullible: (conversation: Conversation) => nextStep(conversation, { isCareful: false }),
 } as const
 
+/** The files of the scenarios that `npm run test:hosts` rehearses. The models understand their tasks, with any drawn values. */
+export const shopperScenarios = ['budget-with-tax', 'look-alike', 'lost-answer']
+
 interface Character {
   isCareful: boolean
 }
