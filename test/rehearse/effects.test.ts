@@ -4,9 +4,11 @@ import {
   bookkeeping,
   judgedTables,
   type Row,
+  rowKey,
   type Snapshot,
   type TableName,
 } from '../../src/rehearse/effects/tables.ts'
+import type { Table } from '../../src/service/store/schema/table.ts'
 import { tables } from '../../src/service/store/schema/tables.ts'
 import { rehearseWork, scenarioWith } from './trials.ts'
 
@@ -15,6 +17,15 @@ test('every table has either a description for its effects or a reason why it is
   expect(tableNames.filter((name) => !(name in descriptions) && bookkeeping[name] === undefined)).toEqual([])
   expect(tableNames.filter((name) => name in descriptions && bookkeeping[name] !== undefined)).toEqual([])
   expect(judgedTables.toSorted()).toEqual(tableNames.filter((name) => bookkeeping[name] === undefined).toSorted())
+})
+
+test('no two rows of a compared table have the same key, unless they have the same primary key', () => {
+  for (const name of judgedTables) {
+    const { $key: columns = ['id'] }: Table = tables[name]
+    const row = Object.fromEntries(columns.map((column) => [column, 'a']))
+    const keys = new Set([row, ...columns.map((column) => ({ ...row, [column]: 'b' }))].map((one) => rowKey(name, one)))
+    expect([name, keys.size]).toEqual([name, columns.length + 1])
+  }
 })
 
 const names = { party: (id: string) => id, payee: (id: string) => id, shop: (id: string) => id }

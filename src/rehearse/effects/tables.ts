@@ -1,5 +1,6 @@
 import { readTimes } from '../../service/store/clock.ts'
 import type { Store, Transaction } from '../../service/store/engine/store.ts'
+import { keyOf } from '../../service/store/schema/table.ts'
 import { type Tables, tables } from '../../service/store/schema/tables.ts'
 
 export type TableName = keyof Tables
@@ -98,19 +99,14 @@ async function readAll(tx: Transaction): Promise<Snapshot> {
   const snapshot = new Map<TableName, Map<string, Row>>()
   for (const name of judgedTables) {
     const rows: Row[] = await tx.db.selectFrom(name).selectAll().execute()
-    snapshot.set(name, new Map(rows.map((row) => [keyOf(name, row), row])))
+    snapshot.set(name, new Map(rows.map((row) => [rowKey(name, row), row])))
   }
   return snapshot
 }
 
-const keyColumns = new Map(judgedTables.map((name) => [name, keyColumnsOf(name)]))
-
-/** Returns a table's key columns. They are the same in every database. */
-function keyColumnsOf(name: TableName): readonly string[] {
-  const [definition] = Object.values(tables[name]) as { $key?: readonly string[] }[]
-  return definition?.$key ?? ['id']
-}
-
-function keyOf(name: TableName, row: Row): string {
-  return (keyColumns.get(name) ?? ['id']).map((column) => String(row[column])).join(' ')
+/** Returns a row's key: the values of its primary key on SQLite, which identify it on PostgreSQL too. */
+export function rowKey(name: TableName, row: Row): string {
+  return keyOf('sqlite', tables[name])
+    .map((column) => String(row[column]))
+    .join(' ')
 }
