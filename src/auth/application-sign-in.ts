@@ -23,8 +23,8 @@ export interface ApplicationProof {
 }
 
 /**
- * Signs in as an application (RFC 6749 section 4.4), or on behalf of a person in a company (RFC 7523). Stores the login
- * with the path of the application's secret or key.
+ * Signs in as an application (RFC 6749 section 4.4), or on behalf of a person in a company (RFC 7523). Stores the
+ * login, and the path of the file with the application's secret or key.
  */
 export async function signInAsApplication(options: SignInOptions, proof: ApplicationProof): Promise<void> {
   const { resource, issuer } = await readResourceMetadata(options.baseUrl, options.fetch)
@@ -36,7 +36,8 @@ export async function signInAsApplication(options: SignInOptions, proof: Applica
 const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 /**
- * Requests an access token. There is no refresh token: the application authenticates again each time it needs a token.
+ * Requests an access token. No refresh token is needed, because the application authenticates again for each new access
+ * token.
  */
 export async function requestToken(
   { issuer, resource, clientId, proofFile, company }: ApplicationProof & { issuer: string; resource: string },
@@ -60,5 +61,5 @@ async function readClientAuth(proofFile: string): Promise<ClientAuth> {
   })
 }
 
-/** One algorithm for each kind of key. Importing a key succeeds only with the algorithm for its kind. */
+/** One signing algorithm for each supported kind of key. A key can be imported only with the algorithm for its kind. */
 const algorithms = ['ES256', 'Ed25519', 'PS256']

@@ -16,7 +16,9 @@ import type { Fetch } from './resource-metadata.ts'
 
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Reads and checks the authorization server's metadata (RFC 8414). Returns a configuration for requests to it. */
+/**
+ * Reads and checks the authorization server's metadata (RFC 8414). Returns a configuration for requests to this server.
+ */
 export async function openAuthorizationServer(
   issuer: string,
   clientId: string,
@@ -49,8 +51,9 @@ export async function findTokenEndpoint(idp: string, clientId: string, fetch: Fe
 }
 
 /**
- * Returns authentication with a secret in the Authorization header (RFC 6749 section 2.3.1). Unlike the library's
- * function, it encodes only the characters that must be encoded, because some servers do not decode the header.
+ * Returns client authentication that sends a secret in the Authorization header (RFC 6749 section 2.3.1). Some servers
+ * do not decode this header. Therefore, only the characters that must be encoded are encoded, unlike in
+ * `ClientSecretBasic` of openid-client.
  */
 export function secretBasic(secret: string): ClientAuth {
   const encoded = (text: string) => new URLSearchParams({ text }).toString().slice('text='.length)
@@ -59,8 +62,8 @@ export function secretBasic(secret: string): ClientAuth {
 }
 
 /**
- * Registers this program at the server (RFC 7591), as a client without a secret. Returns a configuration for requests
- * to the server.
+ * Registers this program at the authorization server (RFC 7591), as a client without a secret. Returns a configuration
+ * for requests to the server.
  */
 export async function registerClient(issuer: string, fetch: Fetch): Promise<Configuration> {
   const found = (await openAuthorizationServer(issuer, 'not-registered', fetch)).serverMetadata()
@@ -88,8 +91,9 @@ export async function registerClient(issuer: string, fetch: Fetch): Promise<Conf
 }
 
 /**
- * Returns whether the server still knows the client. To find out, revokes a token that does not exist, which succeeds
- * for a known client (RFC 7009 section 2.2). Without this check, the person could get an error page in the browser.
+ * Returns whether the authorization server still knows the client. To find out, asks it to revoke a token that does not
+ * exist: the request succeeds if the client is known (RFC 7009 section 2.2). Without this check, the browser could show
+ * the person an error page.
  */
 export async function knowsClient(config: Configuration): Promise<boolean> {
   const { issuer, revocation_endpoint } = config.serverMetadata()
@@ -103,7 +107,7 @@ export async function knowsClient(config: Configuration): Promise<boolean> {
   }
 }
 
-/** Runs requests to the server. Turns an error into a `Failure` with a message of one line. */
+/** Runs `work`, which sends requests to the server. Converts any error to a `Failure` with a message of one line. */
 export async function reachServer<T>(issuer: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -133,7 +137,10 @@ function networkReason(error: unknown): string {
   return 'the connection failed'
 }
 
-/** Refuses metadata of another issuer. Also refuses endpoints without https, which would expose codes and tokens. */
+/**
+ * Refuses metadata that states a different issuer. Also refuses endpoints that would receive codes and tokens
+ * unencrypted over a network: they must use https, or http on a loopback host.
+ */
 function refuseUnsafe(config: Configuration, issuer: string): void {
   const metadata = config.serverMetadata()
   const { host } = new URL(issuer)

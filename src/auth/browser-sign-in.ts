@@ -5,9 +5,9 @@ import { openCallback } from './callback.ts'
 import { prepareSignIn, requireEndpoint, type SignInOptions, storeLogin } from './sign-in.ts'
 
 /**
- * Signs in through a browser on this machine, with an authorization code and PKCE (RFC 8252). The server redirects the
- * browser to a loopback port of this program. Calls `show` with the address to open in the browser.
- * Resolves once the login is stored; throws `Failure`.
+ * Signs in through a browser on this machine, with an authorization code and PKCE (RFC 8252). Calls `show` with the
+ * address to open in the browser. After the sign-in, the server redirects the browser to a loopback port on which this
+ * program listens. Resolves once the login is stored. Throws a `Failure` if the sign-in fails.
  */
 export async function signInWithBrowser(options: SignInOptions, show: (address: URL) => void): Promise<void> {
   const { system } = options

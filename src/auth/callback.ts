@@ -9,8 +9,8 @@ interface Callback {
   /** The redirect address, on a loopback port. */
   address: string
   /**
-   * Waits for the redirect and passes its URL to `finish`. Shows in the browser whether `finish` succeeded. If `finish`
-   * throws, rethrows the error.
+   * Waits for the browser's request to the redirect address, and passes the URL of the request to `finish`. Shows in
+   * the browser whether `finish` succeeded. If `finish` throws, rethrows the error.
    */
   receiveAnswer(finish: (answer: URL) => Promise<void>): Promise<void>
   close(): Promise<void>
@@ -18,7 +18,7 @@ interface Callback {
 
 const longestWaitMs = 5 * 60_000
 
-/** Listens for the first redirect with this state. Refuses all other requests and continues to wait. */
+/** Listens for the first request to the redirect address with this `state` parameter. Refuses all other requests. */
 export async function openCallback(state: string, system: System): Promise<Callback> {
   const answers = Promise.withResolvers<{ answer: URL; response: ServerResponse }>()
   let received = false
@@ -60,8 +60,8 @@ export async function openCallback(state: string, system: System): Promise<Callb
 }
 
 /**
- * Returns the request's URL if it is the redirect address; otherwise undefined. A different Host header means that a
- * page of another site sent the request (DNS rebinding).
+ * Returns the request's URL if it is a GET request to the redirect address; otherwise undefined. Does not accept a
+ * different Host header, because a page of another site may have sent the request (DNS rebinding).
  */
 function callbackUrl(request: IncomingMessage, address: string): URL | undefined {
   const { host, pathname } = new URL(address)

@@ -10,13 +10,16 @@ export interface Company {
   idp: string
   /** The id of this machine's client at the identity provider. */
   idpClientId: string
-  /** The file with that client's secret; undefined if the client has no secret. */
+  /** The path of the file with the client's secret; undefined if the client has no secret. */
   idpProofFile?: string | undefined
-  /** The file with the person's ID token. The company's own software must keep this token current. */
+  /** The path of the file with the person's ID token. The company's own software must keep this token current. */
   idTokenFile: string
 }
 
-/** Exchanges the person's ID token for an assertion (RFC 8693) that is valid for one authorization server and API. */
+/**
+ * Exchanges the person's ID token for an assertion (RFC 8693). The assertion is valid only at the authorization server
+ * `audience`, to request tokens for the API `resource`.
+ */
 export async function requestAssertion(
   { idp, idpClientId, idpProofFile, idTokenFile }: Company,
   target: { audience: string; resource: string },

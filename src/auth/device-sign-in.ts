@@ -22,7 +22,7 @@ const longestWaitMs = 15 * 60_000
 
 /**
  * Signs in on a machine without a browser (RFC 8628). Calls `show` with the code that the person enters on another
- * device. Resolves once the login is stored; throws `Failure`.
+ * device. Resolves once the login is stored. Throws a `Failure` if the sign-in fails.
  */
 export async function signInWithDevice(options: SignInOptions, show: (code: DeviceCode) => void): Promise<void> {
   const signIn = await prepareSignIn(options)
@@ -35,7 +35,9 @@ export async function signInWithDevice(options: SignInOptions, show: (code: Devi
   await storeLogin(options, signIn, await reachServer(issuer, () => poll(signIn, device, options.system)))
 }
 
-/** Polls for the tokens. The library's own polling is not used, because it ignores the clock in `system`. */
+/**
+ * Polls for the tokens. The polling function of openid-client is not used, because it ignores the clock in `system`.
+ */
 async function poll(
   { config, resource }: SignIn,
   { device_code, expires_in, interval = defaultIntervalSeconds }: DeviceAuthorizationResponse,
@@ -59,7 +61,9 @@ async function poll(
   })
 }
 
-/** Returns the address of the page where the person enters the code. It may use http only if the issuer does. */
+/**
+ * Returns the address of the page where the person enters the code. The address may use http only if the issuer does.
+ */
 function codePage({ verification_uri }: DeviceAuthorizationResponse, issuer: string): string {
   const address = URL.parse(verification_uri)
   const secure = address?.protocol === 'https:' || (address?.protocol === 'http:' && issuer.startsWith('http:'))

@@ -3,14 +3,15 @@ import { basename, dirname, join } from 'node:path'
 import { Failure } from '../core/errors.ts'
 import { newSecret, type System } from '../core/system.ts'
 
-/** The longest time that work under a lock may take. If a process claimed the lock longer ago, it has died. */
+/** The longest time that a process may hold a lock. An older claim counts as the claim of a process that died. */
 const maxWorkMs = 60_000
 const longestWaitMs = 45_000
 
 /**
- * Runs `work` while no other process holds the lock on `path`. A process first creates its own claim file next to
- * `path`, then looks for other claims. If two processes do so at the same time, at least one sees the other's claim and
- * steps back. Each process has its own file, so removing a dead process's claim cannot release a live process's lock.
+ * Runs `work` while no other process holds the lock on `path`. To take the lock, a process creates a claim file next to
+ * `path`, then looks for claim files of other processes. If two processes do so at the same time, at least one of them
+ * sees the other's file and deletes its own. Because claim files are never shared, deleting the file of a dead process
+ * cannot release the lock of a live one.
  */
 export async function withFileLock<T>(path: string, system: System, work: () => Promise<T>): Promise<T> {
   const startedAt = system.elapsed()
@@ -28,7 +29,7 @@ export async function withFileLock<T>(path: string, system: System, work: () => 
         detail: `Another process is busy with ${path}; try again in a minute.`,
       })
     }
-    // The wait is random, so that two processes that both stepped back do not try again at the same time.
+    // The wait is random, so that two processes that both deleted their claims do not try again at the same time.
     await system.sleep(20 + (system.randomBytes(1)[0] ?? 0) / 4)
   }
 }
@@ -51,7 +52,7 @@ async function isClaimed(path: string, system: System, ownClaim?: string): Promi
     const claim = join(dirname(path), name)
     if (!name.startsWith(prefix) || claim === ownClaim) continue
     const leftMs = Number.parseInt(name.slice(prefix.length), 10) - nowMs
-    // A claim that expires too far in the future was created before the clock was set back.
+    // A claim that expires too far in the future was created before the clock was set back. It counts as expired.
     if (leftMs > 0 && leftMs <= 2 * maxWorkMs) claimed = true
     else await rm(claim, { force: true })
   }

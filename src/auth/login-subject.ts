@@ -2,8 +2,8 @@ import { decodeJwt } from 'jose'
 import type { Login } from './token-store.ts'
 
 /**
- * Returns the subject of a login, which stays the same across renewals and new sign-ins. Returns undefined if nobody is
- * signed in, or the access token states no subject (the `sub` claim of RFC 9068, section 2.2).
+ * Returns the subject of a login: the `sub` claim of its access token (RFC 9068 section 2.2). The subject stays the
+ * same across renewals and new sign-ins. Returns undefined if nobody is signed in, or if the token has no such claim.
  */
 export function subjectOf(login: Pick<Login, 'accessToken'> | undefined): string | undefined {
   try {

@@ -2,7 +2,10 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { Failure } from '../core/errors.ts'
 import { maskSecrets } from '../core/masking.ts'
 
-/** Converts an error from an authorization server to a `Failure` with a message of one line that contains no token. */
+/**
+ * Returns the `Failure` for an error of a request to an authorization server. Its message is one line and contains no
+ * token.
+ */
 export function oauthFailure(error: unknown, issuer: string): Failure {
   const { host } = new URL(issuer)
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
@@ -25,14 +28,14 @@ const meanings: Readonly<Record<string, string>> = {
   temporarily_unavailable: 'Try again later, because nobody can sign in at the moment',
 }
 
-/** Returns the error code that the server sent (RFC 6749 section 5.2); undefined for any other error. */
+/** Returns the error code in the body of the server's answer (RFC 6749 section 5.2); undefined if there is none. */
 export function oauthErrorCode(error: unknown): string | undefined {
   return error instanceof ResponseBodyError ? error.error : undefined
 }
 
 /**
- * Returns the most specific description of an error. The message of a library error is general; its `cause` is a more
- * specific error, or the HTTP response.
+ * Returns the most specific description of an error. The message of an openid-client error is general; the error's
+ * `cause` is a more specific error, or the HTTP response.
  */
 function reasonOf({ message, cause }: Error): string {
   if (cause instanceof Error) return cause.message

@@ -8,8 +8,9 @@ import { accessTokenOf, type SignInOptions } from './sign-in.ts'
 import { isRenewable, type Login, type Logins, signInNeeded } from './token-store.ts'
 
 /**
- * Renews the stored login, unless another process has just done so, and returns its access token. A refresh token works
- * once; a second use revokes the whole grant (OAuth 2.1 section 4.3.1). Therefore only one process renews at a time.
+ * Renews the stored login, unless another process has just renewed it. Returns the access token of the login. A refresh
+ * token works only once: a second use revokes the whole grant (OAuth 2.1 section 4.3.1). Therefore, only one process at
+ * a time may renew a login.
  */
 export async function renewLogin(
   { baseUrl, store, system, fetch }: SignInOptions,

@@ -21,7 +21,10 @@ const Metadata = z.object({
     .default([]),
 })
 
-/** Reads the API's metadata, which says how to sign in (RFC 9728). Throws `Failure`. */
+/**
+ * Reads the API's metadata, which says how to sign in (RFC 9728). Throws a `Failure` if the metadata is missing or
+ * unusable.
+ */
 export async function readResourceMetadata(baseUrl: string, fetch: Fetch): Promise<ResourceMetadata> {
   const { host } = new URL(baseUrl)
   const headers = { Accept: 'application/json' }

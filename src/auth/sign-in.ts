@@ -23,22 +23,25 @@ export interface SignIn {
   scope: string
 }
 
-/** Finds out how to sign in to an API. Registers this program at the authorization server if it is not known there. */
+/**
+ * Finds out how to sign in to an API. Registers this program at the authorization server, unless the server already
+ * knows it.
+ */
 export async function prepareSignIn({ baseUrl, store, fetch }: SignInOptions): Promise<SignIn> {
   const { resource, issuer, scopes } = await readResourceMetadata(baseUrl, fetch)
   const config = await findOrRegisterClient(issuer, store, fetch)
   const { scopes_supported: supportedScopes } = config.serverMetadata()
-  // The API's metadata lists only the scopes that a host needs at first. This program cannot request more scopes later,
-  // so it also requests those that the authorization server lists.
+  // The API's metadata lists only the scopes that a host needs at first. This program cannot request more scopes later.
+  // Therefore, it also requests the scopes that the authorization server lists.
   const requestedScopes = new Set([...scopes, ...(supportedScopes ?? [])])
   for (const scope of personalScopes) requestedScopes.delete(scope)
-  // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server that lists its
-  // scopes without `offline_access` may refuse it.
+  // `offline_access` yields a refresh token (OpenID Connect Core section 11). A server whose list of scopes lacks
+  // `offline_access` may refuse a request for it.
   if (supportedScopes?.includes('offline_access') ?? true) requestedScopes.add('offline_access')
   return { config, issuer, resource, scope: [...requestedScopes].join(' ') }
 }
 
-/** The scopes that identify a person (OpenID Connect Core section 5.4), which this program does not need. */
+/** The scopes that identify a person (OpenID Connect Core section 5.4). This program does not need them. */
 const personalScopes = ['openid', 'profile', 'email', 'address', 'phone']
 
 /** Stores the tokens of a successful sign-in. Replaces an earlier login at the same API. */
@@ -65,7 +68,10 @@ export async function storeLogin(
  */
 const defaultLifetimeSeconds = 900
 
-/** Returns a response's access token, and the times when it was obtained and expires by this machine's clock. */
+/**
+ * Returns the access token of a response, with the times at which it was obtained and at which it expires, by this
+ * machine's clock.
+ */
 export function accessTokenOf(
   { access_token, expires_in = defaultLifetimeSeconds }: TokenEndpointResponse,
   system: Pick<System, 'now'>,
@@ -89,7 +95,7 @@ async function findOrRegisterClient(issuer: string, store: TokenStore, fetch: Fe
   return config
 }
 
-/** Throws if the server lacks the endpoint for this kind of sign-in. */
+/** Throws a `Failure` if the authorization server lacks the endpoint `name`. */
 export function requireEndpoint(
   signIn: SignIn,
   name: 'authorization_endpoint' | 'device_authorization_endpoint',

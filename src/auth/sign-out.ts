@@ -10,9 +10,13 @@ import type { Login } from './token-store.ts'
  */
 type SignOut = { kind: 'none' } | { kind: 'revoked' } | { kind: 'forgotten'; reason: string }
 
-/** Deletes the stored login, then revokes it at the server (RFC 7009). It stays deleted if the revocation fails. */
+/**
+ * Deletes the stored login, then revokes it at the server (RFC 7009). The login stays deleted even if the revocation
+ * fails.
+ */
 export async function signOut({ baseUrl, store, fetch }: Omit<SignInOptions, 'system'>): Promise<SignOut> {
-  // The lock keeps other processes from renewing the tokens meanwhile: the new tokens would not be revoked.
+  // Locks the stored logins. Otherwise, another process could renew the tokens meanwhile, and the new tokens would not
+  // be revoked.
   return await store.exclusively(async (stored, write) => {
     const { [baseUrl]: login, ...others } = stored.logins
     if (login === undefined) return { kind: 'none' }

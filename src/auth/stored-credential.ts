@@ -10,22 +10,27 @@ interface StoredCredentialOptions extends SignInOptions {
 
 interface StoredCredential {
   /**
-   * Returns a valid access token, renewed if it would expire soon. If there is none, throws a `Failure` that says which
-   * command to run.
+   * Returns a valid access token. Renews the login first if its token expires soon. If the person must sign in again,
+   * throws a `Failure` that says which command to run.
    */
   (): Promise<string>
-  /** Reports that the API refused this token. A later call then renews the login before the token expires. */
+  /**
+   * Reports that the API refused this token. A later call then renews the login, although its token has not expired.
+   */
   refused(accessToken: string): void
 }
 
-/** How long before its expiry a token is renewed. This is longer than a call, so no token expires during a call. */
+/**
+ * A token is renewed this long before it expires, but not before four fifths of its lifetime have passed. This time is
+ * longer than any call, so that no token expires during a call.
+ */
 const renewAheadMs = 2 * 60_000
-/** The pause before the next renewal if a renewal failed, or if the API refused the token just obtained. */
+/** The pause before the next renewal, after a renewal failed or the API refused a token that was only just obtained. */
 const pauseMs = 30_000
 
 /**
- * Creates a credential from the login that `payments-mcp login` stored. Each call reads the login, and renews it if the
- * token expires soon or was refused.
+ * Creates a credential from the login that `payments-mcp login` stored. Each call of the credential reads the login,
+ * and renews it if its token expires soon or was refused.
  */
 export function createStoredCredential(options: StoredCredentialOptions): StoredCredential {
   const { baseUrl, store, system, log } = options
@@ -35,7 +40,8 @@ export function createStoredCredential(options: StoredCredentialOptions): Stored
 
   const needsRenewal = (login: Login) => {
     const lifetimeMs = login.expiresAtMs - login.obtainedAtMs
-    // A refused token that is still new is not renewed: an API that refuses all tokens would cause endless renewals.
+    // A refused token is not renewed while it is still new. Otherwise, an API that refuses all tokens would cause
+    // endless renewals.
     if (login.accessToken === refusedToken && system.now() - login.obtainedAtMs >= pauseMs) return true
     const aheadMs = !isRenewable(login) ? 0 : Math.min(renewAheadMs, lifetimeMs / 5)
     return login.expiresAtMs - system.now() <= aheadMs

@@ -16,9 +16,15 @@ const Login = z.object({
   accessToken: z.string(),
   obtainedAtMs: z.number(),
   expiresAtMs: z.number(),
-  /** Null if the server issued none. The login then ends with its access token, unless it has a `proofFile`. */
+  /**
+   * Null if the server issued no refresh token. The login then ends when its access token expires, unless the login has
+   * a `proofFile`.
+   */
   refreshToken: z.string().nullable(),
-  /** The path of the file with the application's secret or private key; absent if a person signed in. */
+  /**
+   * The path of the file with the application's secret or private key; absent if a person signed in at the
+   * authorization server.
+   */
   proofFile: z.string().optional(),
   /** The company's identity provider, if the application acts for a person who signed in there. */
   company: z
@@ -42,13 +48,19 @@ const Content = z.object({
 export type Login = z.infer<typeof Login>
 export type Logins = Omit<z.infer<typeof Content>, 'version'>
 
-/** Returns whether a login can be renewed without a person, by its refresh token or by the application's own proof. */
+/**
+ * Returns whether a login can be renewed without a person: with its refresh token, or with the application's secret or
+ * key.
+ */
 export const isRenewable = ({ refreshToken, proofFile }: Login) => refreshToken !== null || proofFile !== undefined
 
 export interface TokenStore {
   readonly path: string
   read(): Promise<Logins>
-  /** Runs `work` with the stored logins while no other process can change them; `write` replaces all of them. */
+  /**
+   * Runs `work` with the content of the store, which no other process can change meanwhile. `write` replaces the whole
+   * content.
+   */
   exclusively<T>(work: (stored: Logins, write: (next: Logins) => Promise<void>) => Promise<T>): Promise<T>
 }
 
@@ -86,7 +98,10 @@ async function read(path: string): Promise<Logins> {
   })
 }
 
-/** Removes other users' access to the file, which a restored backup may have granted, and then reads the file. */
+/**
+ * Reads the file; returns undefined if it does not exist. First removes other users' access to the file, because
+ * restoring a backup may have granted such access.
+ */
 async function readPrivate(path: string): Promise<string | undefined> {
   const file = await openExisting(path)
   if (file === undefined) return undefined
@@ -108,7 +123,9 @@ async function openExisting(path: string) {
   }
 }
 
-/** Writes a new file and renames it, because a crash halfway through a direct write would lose the logins. */
+/**
+ * Writes a new file, then renames it to `path`. A crash halfway through writing to `path` itself would lose the logins.
+ */
 async function write(path: string, logins: Logins): Promise<void> {
   const next = `${path}.next`
   await rm(next, { force: true })

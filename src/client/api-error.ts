@@ -16,13 +16,16 @@ export interface ApiErrorFields {
   supportId: string | undefined
   /** The location of the invalid value: a JSON Pointer into the body (RFC 6901), a parameter or a header. */
   source: ErrorSource | undefined
-  /** The accepted bounds of the value that the source points to. */
+  /** The smallest and largest accepted values at `source`. */
   accepts: Bounds | undefined
-  /** Whether repeating the call later, with the same idempotency key if it has one, is safe and may succeed. */
+  /**
+   * Whether repeating the call later is safe and may succeed. If the call has an idempotency key, repeat it with that
+   * key.
+   */
   retryable: boolean
   /**
-   * Whether the change may have been made, or may still be made. To avoid making it twice, repeat the call unchanged,
-   * with the same key.
+   * Whether the requested change may have been made, or may still be made. To avoid making the change twice, repeat the
+   * call unchanged, with the same idempotency key.
    */
   outcomeUnknown: boolean
   /** Whether no connection could be made, for example because the host name does not resolve. */
@@ -59,7 +62,7 @@ interface RefusalContext {
   operation: OperationDefinition
   idempotencyKey: string | undefined
   attempts: number
-  /** Whether an earlier attempt, or the call that this one repeats, may have been carried out. */
+  /** Whether an earlier attempt of this call, or an earlier call with the same key, may have been carried out. */
   earlierOutcomeUnknown: boolean
   host: string
   /** The credential of the call. It is masked if the service's messages repeat it. */
@@ -101,8 +104,9 @@ export function refusal(answer: Answer, context: RefusalContext): ApiError | Fai
 const unsettledCodes: ReadonlySet<unknown> = new Set(['unauthenticated', 'forbidden', 'conflict'])
 
 /**
- * Returns whether the answer proves the outcome of an earlier request with the same key. It does if the service
- * replayed the answer to the earlier request, or if it carried out or refused this request as the key's first one.
+ * Returns whether the answer proves the outcome of an earlier request with the same key. A replay of the answer to the
+ * earlier request proves the outcome. So does a refusal of this request as the first one with the key: then the earlier
+ * request was never carried out.
  */
 function settles(answer: Answer): boolean {
   if (answer.kind !== 'answer' || isTransient(answer)) return false
@@ -112,7 +116,8 @@ function settles(answer: Answer): boolean {
   // An answer without a code comes from a proxy, which does not know whether the API carried out the request.
   if (code === undefined) return false
   if (!unsettledCodes.has(code)) return true
-  // The error points to this header if a different request has used the key. Then this request is never carried out.
+  // If a different request has already used the key, the error points to the Idempotency-Key header. Then this request
+  // is never carried out.
   return field(field(error, 'source'), 'header') === 'Idempotency-Key'
 }
 
@@ -127,8 +132,8 @@ type ErrorFacts = Pick<ApiErrorFields, 'code' | 'status' | 'detail' | 'supportId
 const unknownOutcome = 'The change may have been made: read the current state before you try again.'
 
 /**
- * Returns the advice after an answer that was too large. The change may have been made, and a retry would get the same
- * answer.
+ * Returns the advice after an answer that was too large. A retry would get the same answer, and a requested change may
+ * have been made.
  */
 function afterTooLarge({ effect, result }: OperationDefinition): string {
   if (effect !== 'read') return unknownOutcome
@@ -138,8 +143,8 @@ function afterTooLarge({ effect, result }: OperationDefinition): string {
 const checkAddress = 'Check the base address of the payments API. Do not retry as is.'
 
 /**
- * Returns whether the failure may be temporary: no answer came, the status asks for a retry, a success lacks its data,
- * or a server error comes from a proxy.
+ * Returns whether the failure may be temporary: no answer came, the status asks for a retry, a successful answer has no
+ * data, or a proxy answered with a server error.
  */
 function isTransient(answer: Answer): boolean {
   if (answer.kind === 'unsent') return false
@@ -175,7 +180,8 @@ function errorFacts(answer: Answer, host: string): ErrorFacts {
       }
     }
   }
-  // According to the published client, a simulation that times out gets the body {code, message}, without `errors`.
+  // According to the API's published client, the answer to a simulation that times out is {code, message}, without
+  // `errors`.
   const code = wellFormed(codePattern, field(answer.json, 'code'))
   const message = text(field(answer.json, 'message'))
   if (status === 408 && code !== undefined && message !== undefined) {
@@ -241,7 +247,8 @@ function field(value: unknown, name: string): unknown {
     : undefined
 }
 
-// Any server may answer, and a model reads these values. The patterns allow no spaces, so no value can be a sentence.
+// These values may come from any server, and a model reads them. The patterns allow no spaces, so that no value can be
+// a sentence that instructs the model.
 const codePattern = /^[A-Za-z][A-Za-z0-9_.]{0,63}$/
 const supportIdPattern = /^[\w.:-]{1,100}$/
 const sourcePattern = /^[\x21-\x7e]{1,200}$/
@@ -251,7 +258,10 @@ function wellFormed(form: RegExp, value: unknown): string | undefined {
   return typeof value === 'string' && form.test(value) && maskSecrets(value) === value ? value : undefined
 }
 
-/** Returns a nonempty string, shortened because any server may have sent it; undefined for any other value. */
+/**
+ * Returns the value if it is a nonempty string; otherwise undefined. Shortens a long string, because any server may
+ * have sent it.
+ */
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 2000) : undefined
 }

@@ -17,13 +17,13 @@ export { ApiError, type ApiErrorFields } from './api-error.ts'
 export interface ClientOptions {
   /** Sends a request: the global `fetch`, or a function that answers in this process. */
   fetch: (request: Request) => Response | Promise<Response>
-  /** Sends the requests in place of `fetch` if the API is in this process. It needs no `Request` objects. */
+  /** Replaces `fetch` for an API in this process. Sends requests without creating `Request` objects. */
   carry?: ApiTransport | undefined
   /** The address of the API; may include a path prefix. */
   baseUrl: string
   /** Returns the API key, agent key or access token. Called before each attempt, so it can return a renewed token. */
   credential: () => Promise<string> | string
-  /** The id of the run, session or conversation, sent as X-Instance-ID: 1 to 1024 printable ASCII characters. */
+  /** The id of the agent run, session or conversation, sent as X-Instance-ID: 1 to 1024 printable ASCII characters. */
   instanceId: string
   /** The User-Agent of the requests, such as `my-shop/1.2.3`. Default: none. */
   program?: string | undefined
@@ -31,7 +31,7 @@ export interface ClientOptions {
   system?: System | undefined
   /** The log that gets a warning before each retry. */
   log?: Log | undefined
-  /** The time limit of one attempt, in milliseconds. Default: 60,000, which also limits all attempts together. */
+  /** The time limit of one attempt, in milliseconds. Default: 60,000, the fixed limit for all attempts together. */
   attemptTimeoutMs?: number
 }
 
@@ -58,7 +58,7 @@ export interface CallOptions {
   host?: HostProgram | undefined
   /** The fault to inject if the API is in this process; it has no effect over a network. */
   fault?: Fault | undefined
-  /** Aborts the call: it then rejects with the signal's reason. */
+  /** Aborts the call, which then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** Called at the start of each attempt, and before each wait for the next attempt. */
   onAttempt?: ((progress: AttemptProgress) => void) | undefined
@@ -76,22 +76,22 @@ export interface CallResult<D extends OperationDefinition> {
   idempotencyKey: string | undefined
   /** The number of attempts, 1 to 4. */
   attempts: number
-  /** Whether the wallet's balance covered the issued card's maximum; undefined if the API is not in this process. */
+  /** Whether the wallet's balance covered the maximum of an issued card. Only an API in this process reports this. */
   isCovered?: boolean | undefined
 }
 
 /** A typed client of the payments API. */
 export interface Client {
   /**
-   * Runs one operation: validates the input, sends the request, and retries with one idempotency key.
+   * Runs one operation: validates the input, sends the request, and retries it with the same idempotency key.
    * @param operation The operation, from the catalogue of `payments-mcp/catalogue`.
    * @param input Path parameters, query parameters and attributes in one object. Amounts are whole cents.
    * @throws {Failure} If nothing was sent, because the input or the credential is invalid.
-   * @throws {ApiError} If the service refused or never answered. With `outcomeUnknown`, a change may have been made.
+   * @throws {ApiError} If the call was refused or unanswered. If `outcomeUnknown` is true, a change may have been made.
    */
   call<D extends OperationDefinition>(operation: D, input: SentInput<D>, options?: CallOptions): Promise<CallResult<D>>
   /**
-   * Iterates over the pages of a list, at most 1000. Each page is a result of `call`. Throws the errors of `call`.
+   * Iterates over at most 1000 pages of a list. Each page is a result of `call`. Throws the errors of `call`.
    * @example
    * ```ts
    * import { catalogue } from 'payments-mcp/catalogue'
@@ -125,8 +125,8 @@ const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
  * Creates a client of the payments API over any fetch function.
  *
  * A call is attempted at most 4 times in 60 seconds. It is retried if the answer is lost or has the status 408, 429,
- * 502 or 503. The delay is the one in `Retry-After`, or else grows exponentially. All attempts send the same
- * idempotency key, so no change is made twice (docs/service.md#idempotency-key).
+ * 502 or 503. The delay before a retry is the one in `Retry-After`; without this header, it grows exponentially. All
+ * attempts send the same idempotency key, so no change is made twice (docs/service.md#idempotency-key).
  * @param options The address, the credential and the function that sends requests.
  * @throws {Failure} With the code `invalid_value` if the instance id is unusable.
  * @throws {TypeError} If the base address isn't a URL.
@@ -209,7 +209,7 @@ export function createClient(options: ClientOptions): Client {
         operation,
         idempotencyKey,
         attempts,
-        // The outcome of an earlier call under the given key is unknown.
+        // Unless the caller's key is new, an earlier call with this key may have been carried out.
         earlierOutcomeUnknown:
           earlierOutcomeUnknown || (callOptions.idempotencyKey !== undefined && callOptions.isNewKey !== true),
         host,
@@ -226,7 +226,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     call,
     pages: (operation, input, callOptions) => pages(call, operation, input, callOptions),
-    // Created on first use: there may be thousands of MCP connections, and their clients only use `call`.
+    // Created on first use, because each of thousands of MCP connections may have a client that uses only `call`.
     get operations() {
       operations ??= operationsOver(call)
       return operations
@@ -234,7 +234,7 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Subtracts the time since the first attempt from `waitSeconds`, because the host does not wait longer for a retry. */
+/** Subtracts the time since the first attempt from `waitSeconds`, because an AI host waits no longer after a retry. */
 function shortenWait(operation: OperationDefinition, input: object, pastMs: number) {
   const { waitSeconds } = input as { waitSeconds?: unknown }
   if (waitSeconds === undefined || pastMs === 0) return undefined
@@ -258,7 +258,7 @@ const maximumPages = 1000
 
 /**
  * Iterates over the pages of a list, up to the page without a next cursor. Also stops at a cursor that was used before,
- * because a service that repeats a cursor would otherwise make the list endless.
+ * because a service that repeats a cursor would otherwise return the same pages again.
  */
 async function* pages<D extends OperationDefinition>(
   call: Client['call'],

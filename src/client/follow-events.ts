@@ -26,13 +26,16 @@ const longestPauseMs = 30_000
 const pageSize = 100
 /** The maximum number of pages per check. If more than 100,000 events are new, `followEvents` fails. */
 const maxPages = 1_000
-/** The number of event ids to remember. They show where to continue if the sandbox is restored to an earlier state. */
+/**
+ * The maximum number of event ids to remember. If the sandbox is restored to an earlier state, the newest remembered
+ * event that still exists shows where to continue.
+ */
 const maxSeenIds = 10_000
 
 /**
  * Yields all events that the credential may read, each exactly once and in order, until the signal aborts. No event is
  * lost in an outage: reading continues after the last event that was yielded.
- * @throws ApiError if the event id is unknown or the credential is refused; Failure if too many events are new
+ * @throws ApiError if no event has the id `since`, or if the credential is refused; Failure if too many events are new
  */
 export async function* followEvents(options: FollowOptions): AsyncGenerator<EventResource> {
   const { client, system, signal, onTrouble } = options
@@ -59,7 +62,7 @@ export async function* followEvents(options: FollowOptions): AsyncGenerator<Even
   }
 }
 
-/** Returns the ids of the events to continue after, oldest first. */
+/** Returns the ids of the events that count as seen at the start, oldest first. */
 async function startIds({ client, since, signal }: FollowOptions): Promise<string[]> {
   if (since === 'oldest') return []
   if (since !== undefined) return [(await client.operations.getEvent({ eventId: since }, { signal })).data.id]
@@ -76,8 +79,9 @@ function forgetOldest(seenIds: Set<string>): void {
 }
 
 /**
- * Yields pages of the events after the last seen one, oldest first. The API lists the newest events first, so this
- * function reads pages back to a seen event, then reads them again in the opposite order. It holds at most two pages.
+ * Yields pages with the events that follow the last seen event, oldest first. The API lists the newest events first.
+ * Therefore, this function reads pages until it finds a seen event, then reads the same pages again in reverse order.
+ * It holds at most two pages in memory.
  */
 async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: AbortSignal) {
   const read = async (cursor: string | undefined) => {
@@ -96,7 +100,8 @@ async function* newPages(client: Client, seenIds: ReadonlySet<string>, signal: A
   }
   if (cursors.pop() !== undefined) yield oldest.events
   for (const cursor of cursors.reverse()) yield (await read(cursor)).events
-  // The newest page is not read again, because newer events may have pushed its events to another page.
+  // The newest page is not read again, because in the meantime, newer events may have moved some of this page's events
+  // to the next page.
   yield newest.events
 }
 
@@ -105,7 +110,7 @@ function tooMany(): Failure {
   return new Failure('conflict', { detail })
 }
 
-/** Returns an error handler. It returns no ids if the signal has aborted; otherwise, it rethrows the error. */
+/** Returns an error handler. The handler returns no ids if the signal has aborted; otherwise, it rethrows the error. */
 function ignoreAfterAbort(signal: AbortSignal): (error: unknown) => string[] {
   return (error) => {
     if (signal.aborted) return []

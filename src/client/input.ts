@@ -18,7 +18,7 @@ type Part = (typeof inputParts)[number]
 type Values = Record<string, unknown>
 
 /**
- * Validates all arguments, given in one object, against the operation's schemas.
+ * Validates the arguments against the operation's schemas, and splits them into the parts of an HTTP request.
  * @throws {Failure} With the code `invalid_value` and a message about every wrong argument.
  */
 export function prepare(operation: OperationDefinition, input: unknown): PreparedInput {
@@ -62,7 +62,7 @@ export interface WrongArgument extends InvalidValue {
   status: 400 | 422
 }
 
-/** Returns all wrong arguments of an input; none if the input can be sent. */
+/** Returns all wrong arguments of an input: an empty array if the input can be sent. */
 export function wrongArguments(operation: OperationDefinition, input: Values): WrongArgument[] {
   return split(operation, input).wrong
 }
@@ -82,7 +82,7 @@ function split(operation: OperationDefinition, input: Values) {
     if (schema === undefined || parsed === undefined) continue
     if (!parsed.success)
       wrong.push(...invalidValues(parsed.error, parts[part], schema).map((found) => argumentAt(operation, part, found)))
-    // Omits the defaults that the schema filled in, because the service fills them in itself.
+    // Omits the defaults that the schema filled in, because the service itself fills them in.
     else parts[part] = Object.fromEntries(Object.keys(parts[part]).map((name) => [name, parsed.data[name]]))
   }
   return { parts, wrong }

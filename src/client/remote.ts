@@ -2,9 +2,9 @@
 const largestAnswerBytes = 8 * 1024 * 1024
 
 /**
- * Creates a fetch function for a deployed API and a function to close its connections. Redirects are not followed, so
- * that credentials are sent only to the base address. The first request loads undici, so a process with an embedded API
- * never loads it.
+ * Creates a fetch function for a deployed API, and a function that closes the connections of the fetch function.
+ * Redirects are not followed, so that credentials are sent only to the address of the request. undici is loaded at the
+ * first request, so a process that uses only an embedded API never loads it.
  */
 export function createRemoteFetch() {
   let loading: ReturnType<typeof load> | undefined
@@ -19,7 +19,7 @@ export function createRemoteFetch() {
     fetch: async (request: Request) => {
       loading ??= load()
       const { undici, agent } = await loading
-      // undici's own fetch does not accept Node's Request, so its parts are passed separately.
+      // undici's own fetch does not accept Node's Request, so the parts of the request are passed separately.
       const response = await undici.fetch(request.url, {
         method: request.method,
         headers: [...request.headers],
@@ -37,7 +37,10 @@ export function createRemoteFetch() {
   }
 }
 
-/** Reads the answer up to the size limit after decompression. undici limits only the size before decompression. */
+/**
+ * Reads the answer. Throws if it exceeds the size limit after decompression. undici limits only the size before
+ * decompression.
+ */
 async function read(response: Response): Promise<Response> {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -2,8 +2,8 @@ import type { JsonSchemaType, JsonSchemaValidator, jsonSchemaValidator } from '@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 
 /**
- * Validates tool results as the SDK's clients do, but compiles each schema only once for all agents, because compiling
- * takes longer than calling the tool.
+ * Validates tool results as the clients of the MCP SDK do, but compiles each schema only once per process. Compiling a
+ * schema takes longer than calling the tool.
  */
 export const resultValidator: jsonSchemaValidator = {
   getValidator: <T>(schema: JsonSchemaType) => {

@@ -24,7 +24,7 @@ export interface AttemptProgress {
 }
 
 interface RetryOptions {
-  /** Whether the request only reads, or the service recognizes a retry by its idempotency key. */
+  /** Whether the request only reads, or the service recognizes a retry by the idempotency key. */
   repeatable: boolean
   attemptTimeoutMs: number
   system: System
@@ -63,7 +63,7 @@ export async function withRetries(
   }
 }
 
-/** Returns whether a request with this outcome may have been carried out, or may still be. */
+/** Returns whether a request with this outcome may have been carried out, or may still be carried out. */
 export function mayBeCarriedOut(answer: Answer): boolean {
   if (answer.kind === 'answer') return answer.status !== 429
   return answer.kind === 'broken' && !answer.unreached
@@ -88,10 +88,13 @@ export function isTooLarge(answer: Answer): boolean {
   return answer.kind === 'broken' && answer.reason === tooLarge
 }
 
-/** The longest Retry-After that the client obeys. No payments API asks for more, so a longer wait is ignored. */
+/** The longest valid Retry-After. No payments API asks for a longer wait, so a longer one is ignored. */
 const longestRetryAfterMs = 60 * 60_000
 
-/** Converts Retry-After, which states seconds or an HTTP date (RFC 9110, section 10.2.3), to milliseconds from now. */
+/**
+ * Returns how long Retry-After asks the client to wait, in milliseconds; undefined if the header is missing or invalid.
+ * The header states seconds or an HTTP date (RFC 9110, section 10.2.3).
+ */
 export function retryAfterMs(answer: Answer, nowMs: number): number | undefined {
   if (answer.kind !== 'answer' || answer.retryAfter === null) return undefined
   const text = answer.retryAfter.trim()
@@ -100,8 +103,9 @@ export function retryAfterMs(answer: Answer, nowMs: number): number | undefined 
 }
 
 /**
- * Returns the delay before the next attempt: 0.25 s, doubled after each attempt, minus a random part of at most half.
- * Without randomness, clients that failed at the same time would retry at the same time.
+ * Returns the delay before the next attempt: 0.25 s after the first attempt, doubled after each further one, and then
+ * reduced by a random part of at most half. Without randomness, clients that failed at the same time would retry at the
+ * same time.
  */
 function backoffMs(attempts: number, system: System): number {
   const delayMs = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempts - 1))

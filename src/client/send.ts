@@ -15,7 +15,10 @@ export type Answer =
       retryAfter: string | null
       requestId: string | null
     }
-  /** No complete answer came. Unless `unreached`, the request may have been carried out. `reason` is safe to show. */
+  /**
+   * No complete answer came. The request may have been carried out, unless `unreached` is true. `reason` is safe to
+   * show.
+   */
   | {
       kind: 'broken'
       reason: string
@@ -90,7 +93,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   })
 }
 
-/** The reason if the answer exceeds the size limit. Retrying does not help then. */
+/** The `reason` if the answer exceeds the size limit. A retry does not help then. */
 export const tooLarge = 'the answer is too large'
 
 const networkReasons: Record<string, string> = {
@@ -107,7 +110,7 @@ const networkReasons: Record<string, string> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: tooLarge,
 }
 
-/** Error codes that only occur before a connection is made. */
+/** Error codes that occur only before a connection is made. */
 const unreachedCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -117,7 +120,7 @@ const unreachedCodes: ReadonlySet<string> = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Returns the reason why `fetch` failed, which is safe to show, and whether the connection was never made. */
+/** Returns why `fetch` failed, in words that are safe to show, and whether the connection was never made. */
 export function explainFailure(error: unknown): { reason: string; unreached: boolean } {
   const code = networkCode(error)
   return { reason: networkReason(code), unreached: unreachedCodes.has(code ?? '') }

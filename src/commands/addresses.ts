@@ -8,7 +8,7 @@ export function servedAddress({ host, port }: Pick<Config, 'host' | 'port'>): st
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The answer of the program at an address. `environment` is undefined if the program is not this service. */
+/** The answer to a health request. `environment` is undefined if a program other than payments-mcp answered. */
 interface Health {
   status?: string
   environment?: string

@@ -12,8 +12,8 @@ export async function readFileIfExists(path: string): Promise<string> {
 }
 
 /**
- * Replaces a file completely or not at all. If the path is a symbolic link, replaces its target. Preserves the file's
- * mode; a new file is readable only by the user.
+ * Replaces a file completely or not at all. If the path is a symbolic link, replaces the file that the link points to.
+ * Preserves the file's mode; a new file is readable only by the user.
  * @returns the path of a copy of the previous file; undefined if there was no file
  */
 export async function replaceFileAtomically(
@@ -29,7 +29,7 @@ export async function replaceFileAtomically(
   const temporary = `${target}.payments-mcp`
   await rm(temporary, { force: true })
   await writeFile(temporary, next, { flag: 'wx', mode, flush: true })
-  // A running host may have written to the file since it was read as `before`. Such changes must not be lost.
+  // A running AI host may have changed the file since `before` was read. Such changes must not be lost.
   if ((await readFileIfExists(target)) === before) {
     const copy = before === '' ? undefined : await keepCopy(target)
     await rename(temporary, target)

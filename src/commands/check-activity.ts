@@ -10,15 +10,16 @@ const maxListed = 3
 /** The result of checking one party's chain. Each entry of a chain contains the hash of the previous entry. */
 interface Chain {
   partyId: string
-  /** The number of entries, according to the sealed record of the chain's end. */
+  /** The number of entries, according to the sealed record of the chain's last entry. */
   entries: number
   /** The party and the entry at which the chain breaks; undefined if the chain is intact. */
   brokenAt: string | undefined
 }
 
 /**
- * Checks the activity of all parties for entries that were changed, inserted or deleted. Reads it in pages, so memory
- * use does not grow with the database. Reads each chain in one snapshot, so the database may be in use meanwhile.
+ * Checks the activity of all parties for entries that were changed, inserted or deleted. Reads the activity in pages,
+ * so memory use does not grow with the database. Reads each chain in one snapshot, so the database may be in use
+ * meanwhile.
  */
 export async function checkActivity(url: string, secrets: readonly string[] | undefined): Promise<Finding[]> {
   const reading = await openReadOnly(url, secrets)

@@ -6,7 +6,10 @@ import { Failure } from '../core/errors.ts'
 import { parseTimestamp, realSystem } from '../core/system.ts'
 import { bad, clockFinding, type Finding, note, ok } from './finding.ts'
 
-/** Checks that a deployed API answers and accepts the credential, and that its clock agrees with this machine's. */
+/**
+ * Checks that a deployed API answers and accepts the credential, and that the API's clock agrees with this machine's.
+ * If no API is configured, reports the stored logins.
+ */
 export async function checkApi({ baseUrl, key }: Config): Promise<Finding[]> {
   if (baseUrl === undefined) return checkLogins()
   const login = key === undefined ? await loginAt(baseUrl) : undefined

@@ -8,7 +8,10 @@ import { bad, type Finding, note, ok } from './finding.ts'
 import { hostFiles } from './host-files.ts'
 import { commandLine } from './start-command.ts'
 
-/** Checks that each AI host's file can be read, and that the programs in its entry for this server exist. */
+/**
+ * Checks that the settings file of each AI host can be read. If the file has an entry for this server, checks that the
+ * absolute paths in the entry's command exist.
+ */
 export async function checkHosts(): Promise<Finding[]> {
   const machine = userMachine()
   const found = (await Promise.all(hostNames.map((name) => checkHost(name, machine)))).filter(
@@ -41,7 +44,10 @@ async function checkHost(name: HostName, machine: UserMachine): Promise<Finding 
   return ok(host.title, `set up in ${path}`)
 }
 
-/** Returns the first absolute path in the command that does not exist. Names without a path are skipped. */
+/**
+ * Returns the first nonexistent absolute path in the command and its arguments. Skips words that are not absolute
+ * paths.
+ */
 async function missingFile({ command, args }: Record<string, unknown>): Promise<string | undefined> {
   const words = [command, args].flat().filter((word) => typeof word === 'string')
   for (const word of words.filter(isAbsolute)) {

@@ -6,8 +6,8 @@ import { bad, type Finding, ok } from './finding.ts'
 import { openWorldFile, remedyFor } from './setting-file.ts'
 
 /**
- * Checks the world file, and that the database was filled from it. `storedDigest` identifies the world in the database;
- * null if the digest is unknown, undefined if no digest was read.
+ * Checks the configured world, and that the database was filled from it. `storedDigest` identifies the world in the
+ * database. It is null if the digest is unknown, and undefined if the database was not read or does not record a world.
  */
 export async function checkWorld(config: Config, storedDigest: string | null | undefined): Promise<Finding[]> {
   const { world: path, databaseUrl } = config

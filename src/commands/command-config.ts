@@ -11,7 +11,10 @@ export function commandConfig(command: CommandName, flags: Flags): Config {
   return configFor(command, { flags }, (line) => process.stderr.write(`payments-mcp: ${line}\n`))
 }
 
-/** Refuses production without a deployed API, for commands that can embed only a sandbox. @throws ConfigError */
+/**
+ * Refuses production if no deployed API is configured, for commands that can embed only a sandbox.
+ * @throws ConfigError
+ */
 export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void {
   if (environment === 'sandbox' || baseUrl !== undefined) return
   throw new ConfigError(
@@ -19,7 +22,10 @@ export function refuseEmbeddedProduction({ environment, baseUrl }: Config): void
   )
 }
 
-/** Reads the fault rules from the file in the setting `faults`; undefined if none is set. @throws ConfigError */
+/**
+ * Reads the fault rules from the file that the setting `faults` names; undefined if it names no file.
+ * @throws ConfigError
+ */
 export async function configuredFaultRules({ faults: path }: Config): Promise<FaultRules | undefined> {
   return path === undefined ? undefined : (await import('./fault-file.ts')).readFaults(path)
 }

@@ -23,8 +23,8 @@ export async function openConsole(flags: ConsoleFlags): Promise<void> {
     const log = createLogger({ level: 'warn' })
     let url = embeddedAddress
     const { service, close } = await openEmbedded(config, realSystem, log, () => url)
-    // Fills an empty database with the world, but sets neither the password nor the keys' secrets. They are set when a
-    // command first shows them.
+    // Fills an empty database with the world. Does not set the owner's password or the secrets of the keys: the first
+    // command that shows them sets them.
     await service.localAgentKey()
     // Without --port, uses any free port, because `serve` may be running on the configured one.
     const port = flags.port === undefined ? 0 : config.port
@@ -53,8 +53,8 @@ interface ShowOptions {
 }
 
 /**
- * Prints the console's address, and opens it in a browser, through the one-time link if there is one. The link is
- * printed only on a terminal.
+ * Prints the console's address, and opens the console in a browser unless `open` is false. The browser opens the
+ * one-time link if there is one. This link is printed only on a terminal.
  */
 function show(url: string, { json, open }: ConsoleFlags, { link, more }: ShowOptions = {}): void {
   const isTerminal = process.stdout.isTTY && json !== true

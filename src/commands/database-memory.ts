@@ -6,7 +6,7 @@ import { createSentCalls } from '../service/store/sent-calls.ts'
 
 /**
  * Returns a function that opens a credential's memory of sent calls. The memory is stored in the service's own
- * database, so all processes share it.
+ * database, so all processes that use this database share it.
  */
 export function databaseMemories(service: Pick<Service, 'derivedSecret'>, store: Store) {
   let secret: Promise<string> | undefined

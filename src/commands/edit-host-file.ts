@@ -22,9 +22,9 @@ export function serverIn({ format, servers }: HostSetup, text: string): Table | 
 }
 
 /**
- * Merges a new entry into the old one, so that a person's additions stay, such as variables and the tools that the host
- * may use without asking. If only one of the entries has a command, the additions may be wrong for the new entry, so
- * they are dropped.
+ * Merges a new entry into the old one, so that a person's additions stay, such as environment variables, or the tools
+ * that the host may use without asking. If only one of the two entries has a command, such additions may not suit the
+ * new entry. Then the old entry is dropped.
  */
 export function mergedEntry(before: Table | undefined, entry: Table): Table {
   if (before === undefined || 'command' in before !== 'command' in entry) return entry
@@ -36,12 +36,12 @@ export function mergedEntry(before: Table | undefined, entry: Table): Table {
   return { ...before, ...entry, ...Object.fromEntries([...variables, ...chosen]) }
 }
 
-/** The members whose old values an edit preserves, because the person may have chosen them. */
+/** The members of an entry that keep their old values, because the person may have chosen these values. */
 const preferences = ['required', 'alwaysLoad', 'tools'] as const
 
 /**
  * Returns the file's text with `entry` as this server's entry. All other content and comments stay; only YAML may be
- * reformatted. `block` is the text of a new entry.
+ * reformatted. `block` is the entry as text, to append to a file that has no entry for this server yet.
  * @throws UnreadableFile
  */
 export function withServer(host: HostSetup, text: string, entry: Table, block: string): string {
@@ -101,7 +101,10 @@ function editJson(text: string, path: string[], before: Table | undefined, entry
   return byteOrderMark + changed.reduce((json, [member, value]) => withValue(json, [...path, member], value), whole)
 }
 
-/** Edits TOML. Appends `block` if the result has the expected content; otherwise the library patches the text. */
+/**
+ * Returns the TOML text with the expected content. Appends `block` if that is enough; otherwise, the library patches
+ * the text.
+ */
 function editToml(text: string, expected: Table, block: string | undefined): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   if (block !== undefined) {
@@ -112,7 +115,10 @@ function editToml(text: string, expected: Table, block: string | undefined): str
   return patchToml(text, expected)
 }
 
-/** Returns whether a file's text has the expected content. Compares clones: TOML's parsed objects have no prototype. */
+/**
+ * Returns whether a file's text has the expected content. Compares clones, because objects from the TOML parser have no
+ * prototype.
+ */
 function hasContent(format: HostSetup['format'], text: string, expected: Table): boolean {
   try {
     return isDeepStrictEqual(structuredClone(parseContent(format, text)), structuredClone(expected))

@@ -1,14 +1,14 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 
-/** The formatting of a file, which an edit preserves. */
+/** The formatting that an edit of a file preserves. */
 interface Style {
   indent: string
   eol: string
 }
 
 /**
- * Sets the value at a path of member names in the text of a JSON file, which may contain comments. Existing content is
- * neither reformatted nor moved.
+ * Returns the text of a JSON file with a new value at a path of member names. The file may contain comments. All other
+ * content keeps its place and format.
  */
 export function withValue(text: string, path: readonly string[], value: unknown): string {
   const style = { indent: /^[ \t]+(?=\S)/m.exec(text)?.[0] ?? '  ', eol: text.includes('\r\n') ? '\r\n' : '\n' }

@@ -33,15 +33,15 @@ interface EmbeddedOptions extends Pick<ServiceOptions, 'observe' | 'about'> {
   /** Whether to apply due effects, deliver webhooks and delete expired data in the background; true by default. */
   hasUpkeep?: boolean
   /**
-   * Whether to record the environment in a new database, and to replace a default file that another pre-release
-   * created. Default: `hasUpkeep`.
+   * Whether to record the environment in a new database, and to replace the default sandbox file if a different
+   * pre-release created it. Default: `hasUpkeep`.
    */
   isStart?: boolean
 }
 
 /**
- * Opens the payments service in this process, on the configured database. By default, its links lead to the address of
- * `serve`.
+ * Opens the payments service in this process, on the configured database. By default, the links of the service lead to
+ * the configured public address, or else to the address of `serve`.
  * @throws ConfigError if the database or the world cannot be used.
  */
 export async function openEmbedded(
@@ -82,7 +82,10 @@ export async function openEmbedded(
     await created.runLog.flush()
     await store.close()
   }
-  /** Runs `work`, which loads the world. Closes everything if it fails, so that the process can end or try again. */
+  /**
+   * Runs `work`, which loads the world. If `work` fails, closes the service and the store, so that the process can end
+   * or try again.
+   */
   const closeOnFailure = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await explainWorldErrors(config, file, work)
@@ -99,7 +102,10 @@ export async function openEmbedded(
   return { store, service, close }
 }
 
-/** Refuses a database of another environment. `isStart`: records the environment in a new one. @throws ConfigError */
+/**
+ * Refuses a database of a different environment. If `isStart` is true, records the environment in a new database.
+ * @throws ConfigError
+ */
 async function requireEnvironment(store: Store, { environment, databaseUrl }: Config, isStart: boolean): Promise<void> {
   const held = await (isStart ? assignEnvironment(store, environment) : store.read(findEnvironment))
   if (held === undefined || held === environment) return
@@ -112,14 +118,14 @@ function otherEnvironmentMessage(databaseUrl: string, held: Environment, environ
   return `PAYMENTS_DATABASE_URL (--database-url) ${got}; use another database, or start with PAYMENTS_ENVIRONMENT=${held} (--environment).`
 }
 
-/** Creates the error for a database that stays unusable however often a process tries to open it. */
+/** Creates the error for a database that stays unusable. Opening it again would fail in the same way. */
 function wrongDatabaseError(message: string): ConfigError {
   return new ConfigError(message, { cause: new WrongDatabaseError(message) })
 }
 
 /**
- * Opens the database. If another pre-release created the default sandbox file, renames that file and creates a new one,
- * so that the server still starts in every host after an update.
+ * Opens the database. If a different pre-release of this program created the default sandbox file, renames that file
+ * and creates a new one, so that the server still starts in every host after an update.
  */
 async function openOrReplace(config: Config, system: System, log: Logger): Promise<Store> {
   try {
@@ -153,7 +159,7 @@ async function openOrExplain(config: Config, system: System): Promise<Store> {
 }
 
 /**
- * Opens the configured database for a command that works on stored data. Other processes may be using the database.
+ * Opens the configured database for a command that works on stored data, even while other processes use the database.
  * @throws ConfigError if the database is in memory.
  */
 export function openPersistent(command: string, config: Config, isStart = false): Promise<Embedded> {
