@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts'
 import { foreignText } from '../core/foreign-text.ts'
 import { explainErrors } from './explain.ts'
 
-/** Runs a command. Reports a failed API call in one line, with exit code 1. */
+/** Runs a command. Reports a failed API call in one line, and sets exit code 1. */
 export async function explainFailures(command: () => Promise<void>): Promise<void> {
   await explainErrors(async () => {
     try {

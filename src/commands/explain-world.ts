@@ -8,9 +8,9 @@ import type { World } from '../worlds/schema.ts'
 import { refusedFile, remedyFor } from './setting-file.ts'
 
 /**
- * Runs work that fills an empty database with a world. If the world cannot be used, the error mentions the setting that
- * names the world's file.
- * @throws ConfigError, or WorldFileError if the world has errors and no setting names its file
+ * Runs `work`, which fills the database with a world if the database is empty. If the configured world file cannot be
+ * used, the error names the setting PAYMENTS_WORLD (--world).
+ * @throws ConfigError, or WorldFileError if the world has errors and comes from a file that no setting names
  */
 export async function explainWorldErrors<Value>(
   { world: path, databaseUrl }: Pick<Config, 'world' | 'databaseUrl'>,

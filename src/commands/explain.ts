@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/load.ts'
 
-/** Runs a command. Reports invalid settings or options without a stack trace, with exit code 2. */
+/** Runs a command. Reports an invalid setting or option without a stack trace, and sets exit code 2. */
 export async function explainErrors(command: () => Promise<void>): Promise<void> {
   try {
     await command()

@@ -14,15 +14,15 @@ interface FileMemoryOptions {
   log: Log
 }
 
-/** How long a call is stored: the longest window that PAYMENTS_REPEAT_WINDOW allows. */
+/** How long a sent call is stored: the longest time that PAYMENTS_REPEAT_WINDOW accepts. */
 const storedMs = 24 * 60 * 60 * 1000
 
-/** The sent calls, keyed by id. Each has the time when it was sent and the time when it expires. */
+/** The sent calls, keyed by id, with the time when each call was sent and the time when it expires. */
 type Sent = Record<string, { sealed: string; sentAtMs: number; untilMs: number }>
 
 /**
- * Creates a memory of sent calls in a file that only the user can read. The user's processes that call a deployed API
- * share the file. If it cannot be used, each process remembers only its own calls.
+ * Creates a memory of sent calls in a file that only the user can read. All of the user's processes that call a
+ * deployed API share the file. If the file cannot be used, each process remembers only its own calls.
  */
 export function fileMemory({ path, principal, system, log }: FileMemoryOptions): CallMemory {
   let ownEntries: Sent | undefined
@@ -30,7 +30,10 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
     ownEntries ??= {}
     return change(ownEntries)
   }
-  /** Removes expired calls, then runs `change` on the rest, while no other process can change the file. */
+  /**
+   * Runs `change` on the unexpired calls in the file, while no other process can change the file. If the file cannot be
+   * used, runs `change` on the calls of this process.
+   */
   const changeEntries = async <T>(change: (sent: Sent) => T): Promise<T> => {
     if (ownEntries !== undefined) return changeOwnEntries(change)
     try {
@@ -73,7 +76,7 @@ export function fileMemory({ path, principal, system, log }: FileMemoryOptions):
   }
 }
 
-/** Reads the unexpired calls. A damaged file counts as empty: only the memory of recent calls is lost. */
+/** Reads the unexpired calls. A missing or damaged file counts as empty: it holds only the memory of recent calls. */
 async function read(path: string, nowMs: number): Promise<Sent> {
   try {
     const entries = Object.entries(JSON.parse(await readFile(path, 'utf8')) as Sent)
@@ -84,7 +87,7 @@ async function read(path: string, nowMs: number): Promise<Sent> {
   }
 }
 
-/** Writes the whole file or nothing, even if the process is killed meanwhile. */
+/** Replaces the whole file or leaves it unchanged, even if the process is killed during the write. */
 async function write(path: string, sent: Sent): Promise<void> {
   const next = `${path}.next`
   await writeFile(next, JSON.stringify(sent), { mode: 0o600 })

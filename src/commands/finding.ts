@@ -17,7 +17,7 @@ export const bad = (about: string, says: string, advice: string): Finding => ({ 
 /** The largest difference at which two clocks still count as equal. */
 const clockToleranceMs = 60_000
 
-/** Returns whether two clocks agree. `apartMs` is how far this machine's clock is ahead of the other one. */
+/** Reports whether two clocks agree. `apartMs` is their difference, positive if this machine's clock is ahead. */
 export function clockFinding(apartMs: number, other: string): Finding {
   const apart = Math.round(apartMs / 1000)
   if (Math.abs(apart) * 1000 <= clockToleranceMs) return ok('Clock', `this machine and ${other} agree`)

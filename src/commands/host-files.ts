@@ -5,11 +5,11 @@ import type { UserMachine } from '../config/load.ts'
 import type { HostName } from '../core/host-setups.ts'
 
 interface HostFile {
-  /** Returns the path of the user's file from which the host reads its MCP servers. */
+  /** Returns the path of the configuration file that lists the user's MCP servers for the host. */
   path(machine: UserMachine): string
-  /** How to make the host read the file again, as a sentence without its period. */
+  /** The instruction for making the host read the file again, as a sentence without its period. */
   reload: string
-  /** Returns the folder from which the host reads the user's skills; absent if it reads none. */
+  /** Returns the folder from which the host reads the user's skills. Absent if the host reads no such folder. */
   skills?(machine: UserMachine): string
 }
 
@@ -71,7 +71,7 @@ export const hostFiles: Readonly<Record<HostName, HostFile>> = {
   },
 }
 
-/** Returns whether the host was used on this machine. If so, its folder exists or, for Claude Code, its file. */
+/** Returns whether the host was used here. A host that was used has a configuration folder; Claude Code has a file. */
 export async function isFound(name: HostName, machine: UserMachine): Promise<boolean> {
   const path = hostFiles[name].path(machine)
   return name === 'claude-code' ? exists(path) : exists(join(machine, path, '..'))

@@ -15,7 +15,7 @@ interface HostedSandboxOptions extends Pick<McpOverHttp, 'offers'> {
   config: Config
   system: System
   log: Logger
-  /** The world to use instead of the file that the settings name. */
+  /** The world file to use instead of the configured one. */
   worldFile: ParsedFile<World> | undefined
   hasUpkeep?: boolean
 }
@@ -61,7 +61,7 @@ export async function openHostedSandbox({
         listener = await listen({ ...serveOptions, system, log })
       },
       close: async () => {
-        // First ends the requests that wait for a record to reach a status, so that they do not delay closing.
+        // Ends the requests that wait for a record to reach a status, because closing would otherwise wait for them.
         await service.readiness.end().catch(() => {})
         await Promise.all([opened.close(), listener?.close()])
         await closeAll()

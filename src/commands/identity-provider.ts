@@ -10,7 +10,7 @@ import { servedAddress } from './addresses.ts'
 import { listenOrExplain } from './process-lifecycle.ts'
 
 /**
- * Refuses to run the identity provider if other machines could use it, because it asks for no password.
+ * Refuses to run the identity provider if other machines could use it, because the provider asks for no password.
  * @throws ConfigError
  */
 export function refuseIdentityProvider(config: Config): void {
@@ -23,7 +23,8 @@ export function refuseIdentityProvider(config: Config): void {
 }
 
 /**
- * Starts the built-in identity provider on the port after the service's port. Only this machine can reach it.
+ * Starts the built-in identity provider if it is configured. It listens on the port after the service's port, and only
+ * this machine can reach it.
  * @throws ConfigError
  */
 export async function listenForSignIns(
@@ -50,7 +51,10 @@ export async function listenForSignIns(
   return listener
 }
 
-/** Returns a curl command that makes a party trust the identity provider, so that one person can act as the agent. */
+/**
+ * Returns a curl command that makes the party of `$PAYMENTS_KEY` trust the identity provider. The person with the email
+ * address `email` can then act as the agent.
+ */
 export function trustCommand(
   issuer: string,
   { publicUrl, email, agentId }: { publicUrl: string; email: string | null; agentId: string | null | undefined },

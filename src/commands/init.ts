@@ -15,7 +15,7 @@ import { withoutCredentials } from './welcome.ts'
 
 type InitFlags = Flags & { production?: boolean; email?: string; name?: string }
 
-/** Creates a world file for a sandbox, or a production database with its first party. */
+/** Writes a world file for a sandbox, or creates the first party of a production database. */
 export async function init(flags: InitFlags, file?: string): Promise<void> {
   await explainErrors(async () => {
     if (flags.production === true) return initProduction(flags, file)
@@ -31,7 +31,7 @@ function strayOption({ email, name }: InitFlags): string | undefined {
   return name === undefined ? undefined : '--name'
 }
 
-/** Writes a world file to start from. Refuses to overwrite an existing file. */
+/** Writes a template for a world file, or prints the template if `file` is `-`. Never overwrites an existing file. */
 async function initWorld(file: string): Promise<void> {
   if (file === '-') {
     process.stdout.write(schemaLine('world.yaml') + worldTemplate(file))
@@ -50,7 +50,7 @@ async function initWorld(file: string): Promise<void> {
   )
 }
 
-/** Returns the comment that tells editors the schema of a world file; an empty string if there is no schema. */
+/** Returns the comment that tells an editor the schema of a world file; an empty string if the schema is missing. */
 function schemaLine(file: string): string {
   const schema = packagePath('schemas/world.schema.json')
   if (schema === undefined) return ''
@@ -58,7 +58,7 @@ function schemaLine(file: string): string {
   return `# yaml-language-server: $schema=${path}\n`
 }
 
-/** Creates the first party of a production database with an owner, and prints how the owner signs in. */
+/** Creates the first party of a production database, and the owner of the party. Prints how the owner signs in. */
 async function initProduction(flags: InitFlags, file: string | undefined): Promise<void> {
   if (file !== undefined) throw new ConfigError(`init --production got ${show(file)}; it accepts no file name.`)
   const owner = ownerOf(flags)

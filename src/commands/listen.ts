@@ -18,7 +18,7 @@ import { withoutCredentials } from './welcome.ts'
 
 type ListenFlags = Flags & { forwardTo?: string; events?: string; since?: string; count?: string; json?: boolean }
 
-/** Follows the events that the credential may read. Prints each event and, if asked to, forwards it like a webhook. */
+/** Prints each event that the credential may read. With `--forward-to`, also forwards the event as a webhook would. */
 export async function listen(flags: ListenFlags): Promise<void> {
   await explainFailures(async () => {
     const config = commandConfig('listen', flags)
@@ -92,7 +92,7 @@ interface Outcome {
   text: string
 }
 
-/** Creates a sender for one receiver. It signs every event with the same new secret. */
+/** Creates a sender of events to one address, with a new secret that signs every event. */
 function createForwarder(url: string, system: System) {
   const remote = createRemoteFetch()
   const secret = `${secretPrefix}${system.randomBytes(32).toString('base64')}`
@@ -116,13 +116,13 @@ function createForwarder(url: string, system: System) {
     }
     return outcome
   }
-  // The query is not printed, because it often contains a secret.
+  // The query of the address is not printed, because it often contains a secret.
   const address = url.replace(/\?.*$/s, '')
   const described = `forwarding to ${address}, signed with the secret ${secret}`
   return { address, described, send, close: remote.close }
 }
 
-/** Returns the body with which a webhook sends the event. */
+/** Returns the body that a webhook would send for the event. */
 function webhookBody({ id, attributes }: EventResource): string {
   const { eventType: type, resourceId, resourceType, createdAt, payload } = attributes
   return JSON.stringify({ id, object: 'event', type, resourceId, resourceType, createdAt, data: payload })

@@ -10,9 +10,9 @@ import { type Limits, limitsOf } from '../service/rules/limits.ts'
 type Call = Client['call']
 
 /**
- * Reads the limits on a call that spends money, as far as the API shows them to an agent: the balance of the wallet,
- * and the limits that a customer set. The API shows an agent neither its own limits nor the amount already spent.
- * Limits that cannot be read are left out.
+ * Reads the facts that limit a call that spends money: the balance of the wallet, and the limits that a customer set
+ * for the agent. The API does not show an agent its own limits or the amount that it has already spent. Facts that
+ * cannot be read are left out.
  */
 export async function readLimitFacts(call: Call, { arguments: callArguments }: HeldCall): Promise<ContextFact[]> {
   const customerId = textOf(callArguments.customerPartyId) ?? textOf(callArguments.partyId)
@@ -62,7 +62,7 @@ const onlyOne = <T>(all: readonly T[]): T | undefined => (all.length === 1 ? all
 
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
-/** Reads a value. Returns undefined if that fails, because a person can decide even without the value. */
+/** Reads a value. Returns undefined if reading fails, because a person can decide without the value. */
 async function readOrUndefined<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read()

@@ -45,7 +45,7 @@ function applicationOf({ clientId, proofFile }: LoginFlags): ApplicationProof {
 }
 
 /**
- * Returns the application, and the identity provider that identifies the person.
+ * Returns the application to sign in as, and the identity provider that vouches for the person.
  * @throws ConfigError if a flag is missing
  */
 function enterpriseOf({
@@ -82,7 +82,7 @@ function allGiven<Name extends string>(options: Record<Name, string | undefined>
 
 function showAddress(address: URL): void {
   process.stdout.write(`Open this address in a browser on this machine to sign in:\n\n  ${address.href}\n\n`)
-  // Without a terminal, a script or a host runs this command, and expects no browser window.
+  // If stdout is not a terminal, a script or a host runs this command, and no browser window should open.
   if (!process.stdout.isTTY) return
   openBrowser(address, () => process.stderr.write('No browser could be opened here: open the address yourself.\n'))
 }

@@ -31,7 +31,7 @@ import { formPageHeaders as headers } from '../service/pages/frame/headers.ts'
 
 interface LoopbackOptions {
   environment: 'sandbox' | 'production'
-  /** Opens a page in the browser of the person at this machine. Resolves with false if that fails. */
+  /** Opens a page in the browser of the person at this machine. Resolves to false if no browser can be opened. */
   open(address: URL): Promise<boolean>
   /**
    * How a person can decide if this machine has no browser, such as `connect the host to https://api.example/mcp`.
@@ -48,18 +48,18 @@ interface LoopbackOptions {
 /** A pending or past decision, in this process's memory. */
 interface Entry extends StoredDecision {
   held: Omit<Held, 'state'>
-  /** Whether this process opened a window for the person. */
+  /** Whether this process has opened a window for the person. */
   isOpened: boolean
-  /** The session of each window, by the ticket in its address; undefined until a browser opens the window. */
+  /** The session of the browser in each window, keyed by ticket; undefined until a browser opens the window. */
   windows: Map<string, string | undefined>
   /** Resolves when the person has decided. */
   decided: PromiseWithResolvers<void>
 }
 
 /**
- * Lets a person decide about calls on pages that this process serves to its own machine. The address of a window
- * contains a ticket, which the model never sees. Each ticket admits one browser. Without a ticket, the page only shows
- * the question.
+ * Lets the person at this machine decide on calls, on pages that only this machine can reach. A window is such a page
+ * with a ticket in its address. The model never sees the ticket. Only the first browser that opens a window can answer
+ * there. Without a ticket, a page only shows the question.
  */
 export class LoopbackDecisions implements Decisions {
   readonly isLocal = true
@@ -83,7 +83,7 @@ export class LoopbackDecisions implements Decisions {
     const isNew = same === undefined
     const url = `${await this.#origin()}${decisionPath(id)}`
     const page = { id, url, address: url, endsAtMs: entry.endsAtMs, isNew }
-    // The person already got a window for this call, so no second one is opened.
+    // The person already has a window for this call, so no second window is opened.
     if (by === 'person' && entry.isOpened) return page
     const ticket = newSecret(system)
     entry.windows.set(ticket, undefined)
@@ -230,7 +230,7 @@ export class LoopbackDecisions implements Decisions {
     return decisionWords({ call: held.call, endsAtMs, state: this.#stateOf(entry) })
   }
 
-  /** Returns the facts that the page shows beside the question: the caller, its host, and the known limits. */
+  /** Returns the facts that the page shows beside the question: the requester, the host, and the known limits. */
   async #contextFacts(call: HeldCall, asks: boolean): Promise<ContextFact[]> {
     const host = hostWords(call.host)
     return [
@@ -258,8 +258,8 @@ const cookie = 'payments_decision'
 const sessionVariable = 'session'
 
 /**
- * Admits only the first browser that opens the address with the ticket. The cookie is limited to this path, because
- * browsers send a cookie to every port of a machine, and servers on other ports must not receive it.
+ * Admits only the first browser that opens the window. Browsers send a cookie to every port of a machine, so the
+ * session cookie is limited to the path of the window: servers on other ports must not receive the cookie.
  */
 function admitBrowser(c: Context, system: System, entry: Entry): void {
   const { windows } = entry
@@ -278,7 +278,7 @@ function ticketAt(c: Context, windows: Entry['windows']): string | undefined {
   return [...windows.keys()].find((ticket) => equalSecrets(ticket, sentTicket))
 }
 
-/** Returns the session if the request comes from the window of the admitted browser; otherwise undefined. */
+/** Returns the session if the request comes from the browser that was admitted to the window; otherwise undefined. */
 function sessionAt(c: Context, { windows }: Entry): string | undefined {
   const session = windows.get(ticketAt(c, windows) ?? '')
   const sentSession = c.get(sessionVariable) ?? getCookie(c, cookie) ?? ''

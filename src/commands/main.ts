@@ -88,7 +88,7 @@ function withSignIn(program: Command): void {
     .action(runAction(async () => (await import('./whoami.ts')).whoami))
 }
 
-/** Adds the commands for operators, which change the database. */
+/** Adds the commands with which operators change the database. */
 function withDatabaseCommands(program: Command): void {
   withSettings(program.command('rotate-keys'), 'rotate-keys')
     .description('Create new keys in the database. Everything made with older keys stays valid.')
@@ -183,8 +183,8 @@ function runAction<Given extends Flags>(load: () => Promise<(flags: Given, argum
 }
 
 /**
- * Adds a flag for every setting, even those that do not apply to the command, so that errors can explain them. The
- * command's help does not describe them; `help settings` does.
+ * Adds a flag for every setting, even for a setting that the command does not read, so that an error can explain the
+ * flag. The command's help does not describe these flags; `help settings` does.
  */
 function withSettings(command: Command, name: CommandName): Command {
   for (const { flag, placeholder } of settings) {
@@ -202,7 +202,7 @@ function oneLine(text: string): string {
     .trim()
 }
 
-/** Suggests a setting's flag for a misspelled one. Commander suggests none, because the help hides these flags. */
+/** Adds the most similar flag of a setting to the error for an unknown flag. Commander suggests no hidden flags. */
 function withNearest(line: string): string {
   const unknown = /^unknown option '(--[^']+)'$/.exec(line)?.[1]
   const flags = settings.map(({ flag }) => flag)

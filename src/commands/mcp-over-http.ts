@@ -39,9 +39,9 @@ export interface McpOverHttp {
   publicUrl: () => string
   system: System
   log: Logger
-  /** Signals between the processes that use the database; without signals, the processes poll its tables. */
+  /** Signals between the processes that use the database. Without signals, the processes poll the database. */
   signals?: Signals | undefined
-  /** Returns whether an operation may be offered as a tool; if undefined, every operation may be. */
+  /** Returns whether an operation may be offered as a tool. Without this function, every operation may be offered. */
   offers?: ToolChoice['allows']
 }
 
@@ -98,7 +98,7 @@ async function authorize(service: Service, credential: string, noteScopes: NoteS
   return { id, partyId, actor: actorType, scopes, clientId: grant?.clientId, credential, authority: actor }
 }
 
-/** Returns a function that calls `onChange` if a credential's scopes have changed since its last use. */
+/** Returns a function that calls `onChange` if a credential's scopes changed since the credential was last used. */
 function trackScopes(onChange: (id: string) => void): NoteScopes {
   const scopes = new Map<string, string>()
   return (id, now) => {
@@ -109,14 +109,14 @@ function trackScopes(onChange: (id: string) => void): NoteScopes {
   }
 }
 
-/** Returns a function that creates a client of the API in this process. The client uses a host's credential. */
+/** Returns a function that creates an API client for a host. The client calls the API in this process. */
 function clientsOf({ service, system, log }: McpOverHttp) {
-  // The rate limit already counted the host's request on arrival, so the API calls for it do not count.
+  // The rate limit counts a host's request once, on arrival. The API calls that the request causes are not counted.
   const fetch = (request: Request) => service.fetch(request, counted)
   const carry = service.carry(counted)
   const exchange = createTokenExchange({ fetch, baseUrl: embeddedAddress, system })
   return (caller: () => Caller, instanceId: string, program?: string) => {
-    // A host's OAuth token is exchanged for a token of the API, because MCP forbids token passthrough.
+    // The host's OAuth token is exchanged for an API token, because MCP forbids token passthrough.
     const credential = () => exchange(caller().credential)
     return createClient({ baseUrl: embeddedAddress, fetch, carry, credential, instanceId, program, system, log })
   }
@@ -125,8 +125,8 @@ function clientsOf({ service, system, log }: McpOverHttp) {
 type ClientFor = ReturnType<typeof clientsOf>
 
 /**
- * Returns a function that checks whether a principal can read the resource at an address. Hosts are notified only of
- * changes to resources that their principal can read.
+ * Returns a function that checks whether a principal can read the resource at an address. A host is notified only of
+ * changes to resources that its principal can read.
  */
 function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFor) {
   return (principal: Principal, address: string): Promise<boolean> => {
@@ -140,10 +140,13 @@ function readCheck({ config: { environment } }: McpOverHttp, clientFor: ClientFo
 
 type Permitted = Pick<OperationDefinition, 'permission'>
 
-/** The instance id of requests that check read permissions. They only read, so no activity appears under this id. */
+/** The instance id of requests that check read permissions. They change nothing, so this id has no activity. */
 const instanceId = 'changes of resources'
 
-/** Returns a function that creates the MCP server of a session or request. It calls the API as the host's principal. */
+/**
+ * Returns a function that creates the MCP server of a session or of a single request. The server calls the API as the
+ * host's principal.
+ */
 function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (context: HostContext) => Server {
   const { config, service, store, publicUrl, system, log, offers = () => true } = dependencies
   const { environment, toolsets, readOnly, confirm, confirmAbove, repeatWindow, cardDetails } = config
@@ -200,7 +203,7 @@ function serverFactory(dependencies: McpOverHttp, clientFor: ClientFor): (contex
           service.reportEntry({ ...runNote, partyId, agentId, actorType, keyId: id, instanceId })
         },
       },
-      // The endpoint announces changes instead, because it also sees the changes that other processes make.
+      // The endpoint announces changes for all servers, because it also sees the changes that other processes make.
       changes: { ...ownChanges, areAnnouncedElsewhere: true },
     })
   }
@@ -219,7 +222,7 @@ function personAdviceAt(publicUrl: string): PersonAdvice {
 /** The maximum number of credentials whose scopes are remembered. */
 const maxRemembered = 10_000
 
-/** Returns the OAuth scopes that a message requires; only tool calls require one. */
+/** Returns the OAuth scopes that a message requires. Only a tool call requires a scope. */
 function scopesFor(message: unknown): readonly string[] {
   const { method, params } = message as { method?: unknown; params?: { name?: unknown } }
   if (method !== 'tools/call' || typeof params?.name !== 'string') return []

@@ -10,7 +10,10 @@ interface McpLoad {
   streams: number
 }
 
-/** The limits of the histogram's buckets, from a response served from memory to one so slow that clients give up. */
+/**
+ * The upper limits of the histogram's buckets. The lowest limits suit responses from memory; the highest suit responses
+ * so slow that clients give up.
+ */
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
@@ -49,7 +52,7 @@ export function createMetrics() {
     })
   return {
     observe: ((operation, status, seconds) => requests.observe({ operation, status }, seconds)) satisfies Observe,
-    /** Adds metrics for the load of the store and the MCP endpoint. */
+    /** Adds the metrics that show the load of the store and the load of the MCP endpoint. */
     watch: (store: Pick<Store, 'load' | 'read'>, mcp: () => McpLoad) => {
       gauge('mcp_sessions', 'MCP sessions that this process serves.', () => mcp().sessions)
       gauge('mcp_streams', 'Event streams that MCP hosts read from this process.', () => mcp().streams)

@@ -3,8 +3,9 @@ export { refusalOfNode } from '../core/node-version.ts'
 // This file runs on any Node.js with ES modules, so it uses no syntax or function newer than Node.js 14.
 
 /**
- * Prints the refusal and sets exit code 1. AI hosts show the answers to their requests, but not stderr. So if a host
- * started the process as an MCP server, the process answers every request with the refusal until the host closes stdin.
+ * Prints `refusal`, which says that this Node.js is too old, and sets exit code 1. AI hosts show the answers to their
+ * requests, but not stderr. So if a host started the process as an MCP server, the process answers every request with
+ * `refusal` until the host closes stdin.
  */
 export function refuse(refusal: string, command: string | undefined): void {
   process.exitCode = 1
@@ -14,8 +15,8 @@ export function refuse(refusal: string, command: string | undefined): void {
 }
 
 /**
- * The maximum length of a line in characters, far above that of any `initialize` request. No host sends a longer line,
- * so reading stops there.
+ * The maximum length of an input line in characters, far above the length of any `initialize` request. No host sends a
+ * longer line, so the process stops reading if one arrives.
  */
 const longestLine = 1_000_000
 

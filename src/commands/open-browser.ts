@@ -7,7 +7,7 @@ const programs: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Opens a web page. Runs a fixed program without a shell, so that the address cannot contain shell commands. */
+/** Opens a web page. Runs a fixed program without a shell, which could run parts of the address as commands. */
 export function openBrowser(address: URL, onFailure: () => void): void {
   if (address.protocol !== 'https:' && address.protocol !== 'http:') {
     onFailure()
@@ -25,7 +25,7 @@ export function openBrowser(address: URL, onFailure: () => void): void {
 /** How long to wait for the program to report that it cannot open the address. */
 const failureTimeoutMs = 2_000
 
-/** Opens a web page. Resolves to false if the program reports a failure in time, otherwise to true. */
+/** Opens a web page. Resolves to false if the program fails within `failureTimeoutMs`, otherwise to true. */
 export async function tryOpenBrowser(address: URL): Promise<boolean> {
   const opened = Promise.withResolvers<boolean>()
   openBrowser(address, () => opened.resolve(false))

@@ -17,25 +17,27 @@ import { letYoungHeapGrow } from './start-memory.ts'
 import { program } from './version.ts'
 import { isWrongDatabase } from './wrong-database.ts'
 
-/** The settings of a client, with the rules from the faults file. */
+/** The settings of a client, with the rules from the configured fault file. */
 export type ClientConfig = Config & { rules?: FaultRules | undefined }
 
 export interface OpenClient {
   client: Client
   /** Opens the memory of the calls that were sent with this client's credential. */
   memory(): Promise<CallMemory>
-  /** Chooses the fault to inject into a call of the tool (docs/sandbox.md#faults); none with a deployed API. */
+  /**
+   * Returns the fault to inject into a call of the tool (docs/sandbox.md#faults). With a deployed API, there is none.
+   */
   plan(tool: string): Promise<Fault | undefined>
-  /** Calls `onChange` with the ids of the party's records that changed; never with a deployed API. */
+  /** Calls `onChange` with the ids of the party's changed records. With a deployed API, never calls `onChange`. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
-  /** Records an event of the run that involves no API request. With a deployed API, does nothing. */
+  /** Records, for the agent's run, an event that involves no API request. With a deployed API, does nothing. */
   note(runNote: RunNote): Promise<void>
   /** Resolves when the client can be used. @throws ConfigError if the sandbox cannot be opened. */
   ready(): Promise<void>
   close(): Promise<void>
 }
 
-/** Opens a client of the configured API: a deployed one, or the embedded sandbox, which opens in the background. */
+/** Opens a client of the configured API: a deployed API, or the embedded sandbox, which opens in the background. */
 export function openClient(config: ClientConfig, system: System, log: Logger): OpenClient {
   const instanceId = config.instanceId ?? `run_${newSecret(system, 16)}`
   return config.baseUrl === undefined
@@ -44,7 +46,8 @@ export function openClient(config: ClientConfig, system: System, log: Logger): O
 }
 
 /**
- * Opens a client of the embedded sandbox. Closing the client closes the sandbox, unless `open` returns a shared one.
+ * Opens a client of the embedded sandbox. Closing the client closes the sandbox that `open` returned. If clients share
+ * a sandbox, its `close` must do nothing.
  */
 export function openEmbeddedClient(
   config: ClientConfig,
@@ -73,7 +76,7 @@ export function openEmbeddedClient(
     }
   }
   openService().then(letYoungHeapGrow, (error: unknown) => {
-    // With a world file, startup waits for the sandbox, and reports a failure itself.
+    // With a world file, startup waits until the sandbox is open, and reports any failure itself.
     if (config.world === undefined && !isWrongDatabase(error))
       log.warn({ err: error }, 'the sandbox could not be opened')
   })
@@ -118,11 +121,11 @@ export function openEmbeddedClient(
   }
 }
 
-/** Opens the embedded sandbox, with the configured key or else the sandbox's own agent key as the credential. */
+/** Opens the embedded sandbox. The credential is the configured key, or by default the sandbox's own agent key. */
 export async function openSandbox(config: ClientConfig, system: System, log: Logger) {
   const { openEmbedded } = await import('./embedded-service.ts')
   const { service, store, close } = await openEmbedded(config, system, log)
-  // A configured key that comes from the world file exists only after the database is filled.
+  // If the world file defines the configured key, the key exists only after the database is filled.
   if (config.world !== undefined && config.key !== undefined) await service.seed(noSecrets)
   const credential = config.key ?? (await service.localAgentKey())
   if (config.rules !== undefined) await service.faults.load(config.rules)
@@ -144,14 +147,14 @@ export async function openSandbox(config: ClientConfig, system: System, log: Log
   return { service, close, carry: service.carry(), credential, actor, memory: memoryNow }
 }
 
-/** The methods that work only with the embedded sandbox. With a deployed API, they do nothing. */
+/** The methods that have an effect only with the embedded sandbox. For a deployed API, these versions do nothing. */
 const sandboxOnly = { note: async () => {}, follow: async () => {}, plan: async () => undefined, ready: async () => {} }
 
 const noHeaders = plainHeaders({})
 
 const noSecrets = { apiKey: undefined, agentKey: undefined }
 
-/** The ids to use if the key is unknown. The API refuses every call with such a key. */
+/** The ids to use if the sandbox does not know the key. The API refuses every call with an unknown key. */
 const unknownPrincipal = { keyId: '', partyId: '' }
 
 function openRemoteClient(
@@ -194,7 +197,7 @@ function openRemoteClient(
   return { client, memory, ...sandboxOnly, close }
 }
 
-/** Wraps `fetch` to report refused tokens, because a revoked token looks valid until the API refuses it. */
+/** Wraps `fetch` to report each token that the API refuses. A revoked token looks valid until the API refuses it. */
 function reportRefusals(fetch: Fetch, onRefusal: (accessToken: string) => void): Fetch {
   return async (request) => {
     const response = await fetch(request)

@@ -4,7 +4,7 @@ import { deadline } from '../core/system.ts'
 import { type Listener, type ListenOptions, listen } from '../service/listen.ts'
 import { healthAt, servedAddress } from './addresses.ts'
 
-/** Starts to listen. `settingNames` names the port and host settings in errors. @throws ConfigError */
+/** Starts to listen. If the address cannot be used, the error begins with `settingNames`. @throws ConfigError */
 export async function listenOrExplain(settingNames: string, options: ListenOptions): Promise<Listener> {
   try {
     return await listen(options)
@@ -25,10 +25,10 @@ export async function listenOrExplain(settingNames: string, options: ListenOptio
   }
 }
 
-/** The time limit for stopping. Supervisors often kill a process that takes longer. */
+/** The time limit for stopping. Supervisors often kill a process that takes longer than ten seconds. */
 const stopWithinMs = 9_500
 
-/** Calls `end` on SIGINT or SIGTERM. If `end` takes too long, exits with code 1. */
+/** Calls `end` on SIGINT or SIGTERM. If `end` takes longer than `stopWithinMs`, exits with code 1. */
 export function endOnSignal(log: Pick<Logger, 'error'>, end: () => Promise<unknown>): void {
   const stop = async () => {
     const late = deadline(stopWithinMs, () => {

@@ -16,7 +16,7 @@ export interface ModelFlags {
   price?: string
 }
 
-/** The options that apply only to a model, with their flags. */
+/** The flags that apply only to a model, each with the name of its property in `ModelFlags`. */
 const modelOptions = [
   ['--temperature', 'temperature'],
   ['--max-steps', 'maxSteps'],
@@ -24,7 +24,7 @@ const modelOptions = [
   ['--price', 'price'],
 ] as const
 
-/** Refuses options that have no effect without `--model`. @throws ConfigError */
+/** Refuses the flags that apply only to a model, for an agent that is not a model. @throws ConfigError */
 export function refuseModelOptions(flags: ModelFlags): void {
   const [flag] = modelOptions.find(([, name]) => flags[name] !== undefined) ?? []
   if (flag !== undefined) throw new ConfigError(`${flag} works only with --model.`)
@@ -45,7 +45,7 @@ export async function modelOf(modelName: string, flags: ModelFlags): Promise<Age
   return modelAgent(access, settings)
 }
 
-/** Prints each warning of the AI SDK only once, for example that a model ignores the temperature. */
+/** Prints each warning of the AI SDK only once, such as the warning that a model ignores the temperature. */
 function printWarningsOnce(): void {
   const printed = new Set<string>()
   globalThis.AI_SDK_LOG_WARNINGS = ({ warnings, model = 'model' }) => {

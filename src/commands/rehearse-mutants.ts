@@ -14,11 +14,13 @@ interface MutantFlags {
   scenarios: readonly Scenario[]
   seed: string
   concurrency: number
-  /** The minimum share of mutants that the scenarios must catch; undefined if none is required. */
+  /** The minimum share of mutants that the scenarios must catch; undefined if there is no minimum. */
   required: number | undefined
 }
 
-/** Runs mutants of the careful agent, each with one mistake, and prints how many of them the scenarios catch. */
+/**
+ * Runs mutants (copies of the careful agent that each make one mistake). Prints how many of them the scenarios catch.
+ */
 export async function rehearseMutants({ agent, required, ...options }: MutantFlags): Promise<void> {
   if (agent !== 'careful') {
     const got = agent === undefined ? 'is missing' : `got ${show(agent)}`

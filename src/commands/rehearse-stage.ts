@@ -19,7 +19,7 @@ export async function openRehearsalStage({ world, confirm, system }: StageSettin
 
 const configs = new Map<StageSetting['confirm'], Config>()
 
-/** Builds the settings of a trial: all toolsets and no effective rate limit. Ignores this process's environment. */
+/** Returns the settings of a trial: all toolsets, and a very high rate limit. Ignores this process's environment. */
 function configOf(confirm: StageSetting['confirm']): Config {
   const cached = configs.get(confirm)
   if (cached !== undefined) return cached

@@ -68,7 +68,7 @@ async function run(flags: RehearseFlags): Promise<void> {
     const { agent, seed } = flags
     return rehearseMutants({ agent, scenarios, seed, concurrency: concurrencyOf(flags), required })
   }
-  // Reads the older results first, because the new report may have the same path.
+  // Reads the older results first, because the new report may overwrite them.
   const older = flags.compare === undefined ? undefined : await olderResults(flags.compare)
   const reportOptions = { required, older, scenarios, isStrict: flags.strict === true, grader: flags.grader }
   if (flags.regrade !== undefined) return regradeFolder(flags, flags.regrade, reportOptions)
@@ -77,7 +77,7 @@ async function run(flags: RehearseFlags): Promise<void> {
   const concurrency = concurrencyOf(flags)
   const bounds = { ...defaultBounds, ms: 1_000 * integerOption('--max-seconds', flags.maxSeconds, 86_400) }
   const folder = flags.report ?? 'rehearsal'
-  // Handles interruptions before anything is created, so that an interruption can clean up everything.
+  // Handles Ctrl+C from here on, before anything is created that an interrupted command would have to remove.
   const interruption = interruptible()
   await openReportFolder('--report', folder)
   const bar = agent.byPerson === true ? undefined : await progressBar(scenarios.length * trials)
@@ -128,8 +128,9 @@ function concurrencyOf({ concurrency }: RehearseFlags): number {
 }
 
 /**
- * Returns the reason why no trial says anything about the agent; undefined if one does. A trial says nothing if the
- * model's provider failed, or if an agent's command made no call. Other agents may choose to make no call.
+ * Returns the reason why no trial says anything about the agent; undefined if at least one trial does. A trial says
+ * nothing if the model's provider failed, or if the agent is a command that made no call. Any other agent may choose to
+ * make no call.
  */
 function findTrouble({ scenarios }: Results, agent: Agent): string | undefined {
   const trials = scenarios.flatMap((scenario) => scenario.trials)
@@ -183,13 +184,13 @@ async function writeFiles(folder: string, results: Results): Promise<void> {
   if (summary !== undefined && summary !== '') await appendStepSummary(summary, results)
 }
 
-/** Returns whether enough trials passed. Trials that were not judged count as not passed. */
+/** Returns whether at least the required share of trials passed. Trials that were not judged count as not passed. */
 function isEnough({ summary: { passed, notJudged = 0 } }: Results, required: number): boolean {
   const of = passed.of + notJudged
   return of > 0 && passed.passed / of >= required
 }
 
-/** A hint after failed trials, for people who expect a failing exit code. */
+/** A hint after failed trials, for people who expect failed trials to change the exit code. */
 const exitCodeHint = 'Failed trials do not change the exit code, unless --require SHARE is given.\n'
 
 /** Adds the grader's opinions of the answers. After an interruption, the remaining answers are not graded. */
@@ -202,7 +203,7 @@ async function withOpinions(results: Results, grader: string): Promise<Results> 
   }
 }
 
-/** Adds a comparison with older results. Both are judged by the current scenarios. */
+/** Adds a comparison with older results, which are first judged again by the current scenarios. */
 function withComparison(results: Results, older: RecordedResults, { scenarios, isStrict }: ReportOptions): Results {
   const tasks = new Map(older.scenarios.map(({ scenario }) => [scenario.id, scenario.task]))
   return { ...results, comparison: compare(results, regrade(older, scenarios, { isStrict }), tasks) }
@@ -261,7 +262,7 @@ function scenarioList(scenarios: readonly Scenario[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Creates a temporary folder for one trial, and returns it with a function that removes it. */
+/** Creates a temporary folder for one trial. Returns its path, and a function that removes the folder. */
 async function openFolder() {
   const path = await mkdtemp(join(tmpdir(), 'payments-mcp-rehearse-'))
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }

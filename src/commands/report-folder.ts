@@ -14,11 +14,12 @@ import { summaryMarkdown } from '../rehearse/summary.ts'
 import { codeOf } from './explain.ts'
 
 export const resultsFile = 'results.json'
-/** The file with the trials of a rehearsal that is running or was killed. The report replaces this file. */
+/** The file with the finished trials of a running or killed rehearsal. Writing the report deletes this file. */
 const trialsFile = 'trials.jsonl'
 
 /**
- * Creates a report's folder if it does not exist. Call this before the rehearsal, to report an unusable path at once.
+ * Creates the folder of a report if the folder does not exist. Call this before the rehearsal, so that an unusable path
+ * is reported early.
  */
 export async function openReportFolder(flag: string, folder: string): Promise<void> {
   try {
@@ -29,7 +30,7 @@ export async function openReportFolder(flag: string, folder: string): Promise<vo
   }
 }
 
-/** Creates a folder and its missing parents. Below `/proc`, `mkdir` with `recursive` would hang instead of failing. */
+/** Creates a folder and its missing parents. Does not use `mkdir` with `recursive`, which hangs below `/proc`. */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder)
@@ -43,8 +44,8 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Creates the file to which each finished trial is added.
- * @returns a function that adds a trial
+ * Creates an empty file for finished trials.
+ * @returns a function that adds a trial to the file
  */
 export function trialsWriter(folder: string, header: Pick<Results, 'agent' | 'seed' | 'trials' | 'model'>) {
   const write = (flag: 'w' | 'a', text: string) => {
@@ -62,14 +63,14 @@ export function trialsWriter(folder: string, header: Pick<Results, 'agent' | 'se
 const writeError = (folder: string, error: unknown) =>
   new ConfigError(`The report could not be written to ${show(folder)} (${codeOf(error)}).`)
 
-/** Reads the trials of a rehearsal that was killed; undefined if there are none. */
+/** Reads the finished trials of a rehearsal that was killed. Returns undefined if there are none. */
 export async function readUnfinishedTrials(folder: string): Promise<RecordedResults | undefined> {
   const path = join(folder, trialsFile)
   const text = await readFile(path, 'utf8').catch(() => '')
   return readTrials(text, path)
 }
 
-/** Writes all files of a report. If one cannot be written, writes none, and the previous report stays. */
+/** Writes all files of a report, at first under temporary names. If a write fails, the previous report stays. */
 export async function writeReport(folder: string, results: Results): Promise<void> {
   // These are functions, so that only one file's text is in memory at a time.
   const files = {
@@ -108,7 +109,7 @@ export async function readReport(flag: string, folder: string): Promise<string> 
   return readResultsFile(flag, folder, join(folder, resultsFile), `a folder with a ${resultsFile}`)
 }
 
-/** Returns the path and content of a results file. `path` is the file or its folder. @throws ConfigError */
+/** Returns the path and content of a results file. `path` names the file or its folder. @throws ConfigError */
 export async function readOlderResults(flag: string, path: string): Promise<{ path: string; text: string }> {
   const isFolder = await stat(path).then(
     (found) => found.isDirectory(),

@@ -18,7 +18,7 @@ import { explainErrors } from './explain.ts'
 
 type ReportFlags = Flags & { run: string; format?: string; output?: string; party?: string }
 
-/** Writes the report of a run from the configured database, even while other processes use the database. */
+/** Writes the report of a run that is stored in the configured database. Other processes may be using the database. */
 export async function report(flags: ReportFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('report', flags)
@@ -39,7 +39,7 @@ export async function report(flags: ReportFlags): Promise<void> {
   })
 }
 
-/** Opens the configured database, which must exist. @throws ConfigError */
+/** Opens the configured database. Refuses to create a SQLite file that does not exist. @throws ConfigError */
 export async function openToRead(config: Config) {
   const path = /^sqlite:(.+)$/.exec(config.databaseUrl)?.[1]
   if (path !== undefined && !existsSync(path)) {
@@ -51,7 +51,7 @@ export async function openToRead(config: Config) {
   return openEmbedded(config, realSystem, log, undefined, { hasUpkeep: false })
 }
 
-/** Returns whether the report is printed on a terminal, for a person to read. */
+/** Returns whether the report is printed for a person: no format or file was chosen, and stdout is a terminal. */
 const isForTerminal = ({ format, output }: ReportFlags) =>
   format === undefined && output === undefined && process.stdout.isTTY === true
 

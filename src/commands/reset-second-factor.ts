@@ -7,7 +7,7 @@ import { explainErrors } from './explain.ts'
 
 type ResetFlags = Flags & { email: string }
 
-/** Removes a user's authenticator app from the configured database, even while other processes use the database. */
+/** Removes a user's authenticator app from the configured database. Other processes may be using the database. */
 export async function resetAuthenticator({ email, ...flags }: ResetFlags): Promise<void> {
   await explainErrors(async () => {
     const config = commandConfig('reset-second-factor', flags)

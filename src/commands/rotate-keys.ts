@@ -6,8 +6,8 @@ import { explainErrors } from './explain.ts'
 type RotateFlags = Flags & { retire?: boolean }
 
 /**
- * Creates new keys in the configured database. Running processes start to use them. With `retire`, also removes the
- * older root keys.
+ * Creates new keys in the configured database. Processes that are running start to use the new keys. With `retire`,
+ * also removes the older root keys.
  */
 export async function rotateKeys(flags: RotateFlags): Promise<void> {
   await explainErrors(async () => {

@@ -9,8 +9,8 @@ import { absoluteDatabase } from './welcome.ts'
 
 /** Returns the facts about this server that its pages and documents show. */
 export function serveInfo({ toolsets, readOnly, environment, databaseUrl, secret }: Config): About {
-  // Only a start command with a database file is shown. A database in memory cannot be shared, and the URL of any other
-  // database may contain a password.
+  // A start command is shown only if the database is a file. A second process cannot share a database in memory, and
+  // the URL of any other database may contain a password.
   const isFile = /^sqlite:(?!:memory:$)/.test(databaseUrl)
   const canStart = environment === 'sandbox' && secret === undefined && isFile
   return {

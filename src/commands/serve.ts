@@ -34,7 +34,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     })
     const credentials = await service.seed({ apiKey: config.sandboxApiKey, agentKey: config.sandboxAgentKey })
     if (config.environment === 'production' && !credentials.hasKeys) refuseKeys(config)
-    // Replaces the rules that an earlier start loaded from a file, even if this start has no rules.
+    // Replaces the fault rules that an earlier start loaded from a file, even if this start has no fault rules.
     if (config.environment === 'sandbox') await service.faults.load(faults ?? [])
     const isShown = flags.json !== true && process.stdout.isTTY === true
     const owner = await service.seedPassword(config.sandboxPassword, isShown)
@@ -50,7 +50,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
     letYoungHeapGrow()
     url = listener.url
     const start = { config, url, publicUrl: publicUrl(), credentials, owner }
-    // The link is printed only on a terminal, because a program that reads a pipe or a log could sign in with it.
+    // The link is printed only on a terminal: a program that reads a pipe or a log could use the link to sign in.
     const link = isShown && config.environment === 'sandbox' ? await service.signInLink('/console') : undefined
     const startText = flags.json === true ? readyLine : isShown ? welcomeText : shortText
     const { agentKey } = credentials
@@ -66,7 +66,7 @@ export async function serve(flags: ServeFlags): Promise<void> {
   })
 }
 
-/** Refuses keys in the settings, for a database whose first party was created without keys. @throws ConfigError */
+/** Refuses configured keys, because the first party of the database was created without keys. @throws ConfigError */
 function refuseKeys(config: Config): void {
   for (const setting of ['sandboxApiKey', 'sandboxAgentKey'] as const) {
     if (config[setting] === undefined) continue

@@ -10,14 +10,14 @@ interface ServedDecisions {
   store: Store
   system: System
   publicUrl: () => string
-  /** Wakes a waiting call when the person has decided, even if another process recorded the decision. */
+  /** Wakes a waiting call when the person has decided, whichever process recorded the decision. */
   waits: Service['waits']
   owner: DecisionOwner
-  /** The queues, one per decision, in which calls of this process wait. */
+  /** The queues of this process, one for each decision. Calls with the same decision run one after another. */
   turns: NamedTurns
 }
 
-/** Creates the `Decisions` of `serve`. People sign in and decide on its pages. */
+/** Creates the `Decisions` of `serve`. People sign in at `serve` and decide on its pages. */
 export function servedDecisions({ store, system, publicUrl, waits, owner, turns }: ServedDecisions): Decisions {
   const pending = createPendingDecisions(store, system, owner)
   return {
@@ -35,7 +35,7 @@ export function servedDecisions({ store, system, publicUrl, waits, owner, turns 
       if (wait === undefined) return
       const finished = new AbortController()
       try {
-        // Starts to wait before it reads the status, so that a decision in between is not missed.
+        // Starts to wait before reading the status, so that a decision between these two steps is not missed.
         const woken = wait.next()
         if (!(await pending.isPending(id))) return
         await Promise.race([woken, system.sleep(ms, AbortSignal.any([finished.signal, signal]))])

@@ -6,8 +6,8 @@ import type { ParsedFile } from '../worlds/parse-file.ts'
 import type { World } from '../worlds/schema.ts'
 
 /**
- * Reads the configured world file. Returns undefined if none is configured.
- * @throws ConfigError with a line for each mistake
+ * Reads the configured world file. Returns undefined if no world file is configured.
+ * @throws ConfigError with a line for each mistake in the file
  */
 export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Promise<ParsedFile<World> | undefined> {
   if (path === undefined) return undefined
@@ -16,8 +16,9 @@ export async function openWorldFile({ world: path }: Pick<Config, 'world'>): Pro
 }
 
 /**
- * Reads and parses the file of a setting. The modules for this are loaded only when a setting has a file.
- * @throws ConfigError with a line for each mistake in it.
+ * Reads and parses the file that a setting names. Imports the code for this only when called, because most starts read
+ * no file.
+ * @throws ConfigError with a line for each mistake in the file
  */
 export async function openSettingFile<Value>(
   setting: SettingKey,
@@ -43,7 +44,7 @@ export function refusedFile(setting: SettingKey, path: string, reason: string): 
   return new ConfigError(`${variable} (${flag}) got ${show(path)}, which ${reason}`)
 }
 
-/** Returns the advice for a start whose world differs from the world in the database. */
+/** Returns the advice for a start with a world that differs from the world in the database. */
 export function remedyFor(databaseUrl: string): string {
   const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
   const remove = path === undefined ? '' : `, or delete ${resolve(path)} and all its data while no process uses it`

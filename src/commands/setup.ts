@@ -55,7 +55,7 @@ function connectionOf(config: Config, flags: SetupFlags): ServerConnection {
   if ('PAYMENTS_DATABASE_URL' in env) env.PAYMENTS_DATABASE_URL = absoluteDatabase(config.databaseUrl)
   if (config.world !== undefined) env.PAYMENTS_WORLD = resolve(config.world)
   if (config.faults !== undefined) env.PAYMENTS_FAULTS = resolve(config.faults)
-  // A variable that is set in this shell does not reach a host that is started elsewhere.
+  // The entry passes XDG_DATA_HOME on, because a host that is started elsewhere does not get this shell's variables.
   const { XDG_DATA_HOME: folder } = userMachine().env
   if (folder !== undefined && isAbsolute(folder)) env.XDG_DATA_HOME = folder
   return { start: startCommand(env) }
@@ -69,7 +69,7 @@ function hostNamed(text: string): HostName {
   throw new ConfigError(`setup got the host ${JSON.stringify(text)}${advice}; it accepts ${hostNames.join(', ')}.`)
 }
 
-/** Lists the supported hosts, and asks for a choice if a person is at the terminal. */
+/** Lists the supported hosts. If a person is at the terminal, asks the person to choose one of them. */
 async function chooseHost(): Promise<HostName | undefined> {
   const machine = userMachine()
   const found = await Promise.all(hostNames.map((name) => isFound(name, machine)))
@@ -87,7 +87,7 @@ async function chooseHost(): Promise<HostName | undefined> {
   return answer === '' ? undefined : hostNamed(answer)
 }
 
-/** Adds the server to the host's file, and returns whether the file contains it afterwards. */
+/** Adds the server to the host's file if the person agrees. Returns whether the file contains the server afterwards. */
 async function setUp(name: HostName, connection: ServerConnection, isAgreed: boolean): Promise<boolean> {
   const host: HostSetup = hostSetups[name]
   const path = hostFiles[name].path(userMachine())
@@ -156,9 +156,7 @@ async function editHostFile(host: HostSetup, path: string, entry: Record<string,
   })
 }
 
-/**
- * Reports, with the path, why a file could not be read or changed. The file then stays as it was. @throws ConfigError
- */
+/** Runs `work`, which reads or writes files. If `work` fails, the error names `path`. @throws ConfigError */
 async function explainFileErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -183,8 +181,8 @@ function canAsk(): boolean {
 let terminal: { questions: Interface; answers: AsyncIterator<string> } | undefined
 
 /**
- * Asks the person a question. All questions use one reader, so that input typed ahead is not lost. The end of the input
- * counts as an empty answer.
+ * Asks the person a question. All questions use one reader, so that input typed before a question appears is not lost.
+ * The end of the input counts as an empty answer.
  */
 async function ask(question: string): Promise<string> {
   if (terminal === undefined) {

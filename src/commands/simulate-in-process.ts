@@ -9,8 +9,8 @@ import { type ClientConfig, type OpenClient, openClient, openEmbeddedClient, ope
 import { serveConnection } from './stdio.ts'
 
 /**
- * Opens a world in this process. Each agent has its own MCP server, which uses streams in memory instead of stdin and
- * stdout. All servers share one payments service.
+ * Opens a world for a simulation in this process. Each agent has its own MCP server, which uses streams in memory
+ * instead of stdin and stdout. All servers share one payments service.
  */
 export async function openInProcess(env: Record<string, string>, { isolated = false } = {}): Promise<World> {
   const config = loadConfig({ env })
@@ -34,8 +34,8 @@ export async function openInProcess(env: Record<string, string>, { isolated = fa
 }
 
 /**
- * Returns the instance id of an agent in an isolated world. It is the same in every simulation, so that injected faults
- * hit the same agent each time.
+ * Returns the instance id of an agent in an isolated world. The id is the same in every simulation, so that injected
+ * faults hit the same agent each time.
  */
 export const instanceIdOf = (agent: number) => `simulated-agent-${agent}`
 

@@ -11,7 +11,7 @@ import type { Target } from '../simulate/world.ts'
 import { openEmbedded } from './embedded-service.ts'
 import { instanceIdOf, openInProcess } from './simulate-in-process.ts'
 
-/** The world to simulate on, and its name in the report. */
+/** The target of a simulation, and the name of the target in the report. */
 export interface NamedTarget {
   target: Target
   where: string
@@ -20,8 +20,8 @@ export interface NamedTarget {
 const memoryUrl = 'sqlite::memory:'
 
 /**
- * Returns the configured world, or by default a world on a new database for this simulation. With `processes`, each
- * agent has its own server process.
+ * Returns the configured API or database as the target. By default, the target is a new database for this simulation.
+ * With `processes`, each agent has its own server process.
  */
 export function chooseTarget(config: Config, processes: boolean): NamedTarget {
   const { baseUrl, databaseUrl } = config
@@ -36,7 +36,7 @@ export function chooseTarget(config: Config, processes: boolean): NamedTarget {
       `${variable} (${flag}) got ${memoryUrl}; with --processes, it accepts a database that several processes can open.`,
     )
   }
-  // The default database is the sandbox of a person's AI host, which a simulation must not change.
+  // The default database holds the sandbox of a person's AI host. A simulation must not change that sandbox.
   if (databaseUrl === memoryUrl || isDefaultDatabase(config)) {
     return { target: processes ? ownFile(config) : ownMemory(config), where: 'a new SQLite database' }
   }
@@ -75,7 +75,7 @@ async function ownDirectory() {
   return { directory, remove }
 }
 
-/** Opens a world of one server process per agent. Refuses an unusable database before any process starts. */
+/** Opens a world with one server process for each agent. Refuses an unusable database before any process starts. */
 async function openProcessesOn(config: Config, settings: Record<string, string>) {
   if (config.baseUrl === undefined) {
     const log = createLogger({ level: 'error' })
@@ -108,20 +108,20 @@ function openProcesses(env: Record<string, string>, envOf: (agent: number) => Re
 }
 
 /**
- * Returns the environment variables for each MCP server, whether it runs in this process or in its own. Secrets are not
- * passed as arguments, because other users of the machine can read a process's arguments.
+ * Returns the environment variables for each MCP server, whether the server runs in this process or in a separate one.
+ * Secrets are not passed as arguments, because other users of the machine can read a process's arguments.
  */
 function serverSettings({ key, secret, world, logLevel }: Config): Record<string, string> {
   return {
     ...(key === undefined ? {} : { PAYMENTS_KEY: key }),
     ...(secret === undefined ? {} : { PAYMENTS_SECRET: secret.join(',') }),
     ...(world === undefined ? {} : { PAYMENTS_WORLD: world }),
-    // The agents also act as the card networks, and advance the sandbox clock.
+    // These toolsets let the agents also act as the card networks, and advance the sandbox clock.
     PAYMENTS_TOOLSETS: 'default,sandbox,payments',
-    // Thousands of refusals are intended here, and each would be logged at the level info.
+    // The agents cause thousands of refusals on purpose. At level info, each refusal would be logged.
     PAYMENTS_LOG_LEVEL: logLevel === 'info' ? 'error' : logLevel,
     PAYMENTS_RATE_LIMIT: '1000000000',
-    // The agents repeat identical calls on purpose, and each must be carried out.
+    // The agents repeat identical calls on purpose, and each call must be carried out.
     PAYMENTS_REPEAT_WINDOW: '0',
   }
 }

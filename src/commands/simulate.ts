@@ -37,7 +37,7 @@ export async function simulate(flags: SimulateFlags): Promise<void> {
     const purchases = integerOption('--purchases', flags.purchases, 100_000)
     await openWorldFile(config)
     const { target, where } = chooseTarget(config, flags.processes === true)
-    // Handles Ctrl+C from here on, before anything exists that would need to be cleaned up.
+    // Handles Ctrl+C from here on, before anything is created that an interrupted command would have to remove.
     const { signal } = interruptible()
     const logFile = flags.log === undefined ? undefined : await openLog(flags.log)
     const bar = await progressBar()
@@ -77,7 +77,7 @@ function asJson({ summary, exitCode, log }: SimulationResult, { verbose }: Simul
   return `${JSON.stringify({ exitCode, ...summary, ...(verbose === true ? { log } : {}) }, null, 2)}\n`
 }
 
-/** Opens the log file. This happens before the run, so that an unusable path is reported at once. */
+/** Opens the log file. Call this before the simulation, so that an unusable path is reported early. */
 async function openLog(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'w')
@@ -97,8 +97,8 @@ async function writeLog(file: FileHandle, log: string): Promise<void> {
 }
 
 /**
- * Returns how many agents may call at the same time: by default all, with `--turns` one. With `--clock-jumps` it is one
- * too, because a clock jump happens at a predictable time only if the agents take turns.
+ * Returns how many agents may call at the same time. By default, all of them may. With `--turns` or `--clock-jumps`,
+ * only one may. A clock jump happens at a predictable time only if the agents take turns.
  */
 function concurrencyOf({ turns, clockJumps, concurrency: requested }: SimulateFlags, agents: number): number {
   const concurrency = requested === undefined ? undefined : integerOption('--concurrency', requested, 64)

@@ -4,12 +4,12 @@ import { changesTopic } from '../service/store/engine/signals.ts'
 import { type McpOverHttp, mcpOverHttp } from './mcp-over-http.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Everything that `serve` offers: the API, its pages, sign-in, and MCP. */
+/** Everything that `serve` offers: the API, the pages, sign-in, and MCP. */
 export interface Site {
   fetch(request: Request, caller?: Caller): Promise<Response>
   /**
-   * Returns whether web pages of the allowed origins may use a path. On such a path, a token or a
-   * code identifies the caller, never a cookie.
+   * Returns whether web pages of the allowed origins may use a path. On such a path, a token or a code identifies the
+   * caller, never a cookie.
    */
   corsPaths(path: string): boolean
   /** Returns whether web pages of any origin may read a path. */
@@ -52,7 +52,7 @@ export async function createSite(options: McpOverHttp & { metrics?: Metrics | un
   }
 }
 
-/** Wraps the service so that `onChange` runs after each request that may have changed something, over REST or MCP. */
+/** Wraps the service so that `onChange` runs after each request, over REST or MCP, that may have changed something. */
 function reportChanges(service: Service, onChange: () => void): Service {
   return {
     ...service,
@@ -75,5 +75,5 @@ const mcpAddress = /^https?:\/\/[^/]+\/mcp(?:[/?#]|$)/
 const crossOriginPaths =
   /^\/(?:mcp(?:\/|$)|\.well-known\/|oauth\/(?:token|register|revoke|jwks|introspect|device\/authorize)$)/
 
-/** The paths of the documents that tell a host where to connect. They contain no secrets. */
+/** The paths of the documents that tell a host where to connect. The documents contain no secrets. */
 const publicDocumentPaths: ReadonlySet<string> = new Set(['/mcp/server-card', '/.well-known/ai-catalog.json'])

@@ -2,10 +2,10 @@ import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Start } from '../core/host-setups.ts'
 
-/** The path of the program file. Symbolic links in it are resolved, because a link may be removed later. */
+/** The path of the program file. Symbolic links in the path are resolved, because a link may be removed later. */
 const cli = realpathSync(process.argv[1] ?? fileURLToPath(import.meta.url))
 
-/** Returns the command with which an AI host starts this copy of the MCP server, with the current Node.js. */
+/** Returns the command with which an AI host starts this copy of the MCP server on the current Node.js. */
 export function startCommand(env: Start['env']): Start {
   return { command: process.execPath, args: [cli], env }
 }

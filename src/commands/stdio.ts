@@ -49,13 +49,13 @@ interface Connection {
   stdout: Writable
 }
 
-/** Serves an AI host on two streams, according to the settings. */
+/** Serves MCP to an AI host on `stdin` and `stdout`, with the settings in `config`. */
 export function serveConnection({ config, api, instanceId, log, stdin, stdout }: Connection) {
   const { environment, toolsets, baseUrl, key, readOnly, cardDetails } = config
   // A deployed API serves its pages at its own address.
   const publicUrl = config.publicUrl ?? baseUrl
   const confirm = { mode: config.confirm, aboveCents: config.confirmAbove }
-  // Without a key, calls to the embedded sandbox act as its seeded agent, and the actor at a deployed API is unknown.
+  // Without a key, the embedded sandbox uses its seeded agent as the actor. At a deployed API, the actor is unknown.
   const actor = key === undefined ? (baseUrl === undefined ? 'agent' : undefined) : actorOf(key)
   const client = async () => (await api.get()).client
   const note = (runNote: RunNote) =>
@@ -64,7 +64,7 @@ export function serveConnection({ config, api, instanceId, log, stdin, stdout }:
       .then((opened) => opened.note(runNote))
       .catch(() => {})
   const { decisions, close } = decideLazily(config, { client, note, log })
-  // Undefined for a generated id: a restarted server generates another id, but must still recognize repeated calls.
+  // Undefined if the id is generated: a restarted server gets a new id, but must still recognize repeated calls.
   const run = config.instanceId
   const memory = async () => (await api.get()).memory()
   const repeats = { windowMs: config.repeatWindow * 1000, run, memory }
@@ -106,7 +106,9 @@ function personAdviceOf({ environment, baseUrl, key }: Config): PersonAdvice {
   }
 }
 
-/** Returns a getter of the instance id. If none is configured, an id is generated on first use, to start faster. */
+/**
+ * Returns a getter of the instance id. If no id is configured, generates one on first use, so that startup is faster.
+ */
 function instanceIdOf({ instanceId }: Config): () => string {
   let currentId = instanceId
   return () => {
@@ -121,7 +123,7 @@ interface Deciding {
   log: Logger
 }
 
-/** Stores calls until a person decides on them on a local page. The code for this is loaded for the first such call. */
+/** Stores calls until a person decides about them on a local page. The code for this is loaded on first use. */
 function decideLazily({ environment, baseUrl }: Config, { client, note, log }: Deciding) {
   const elsewhere =
     baseUrl === undefined
@@ -183,10 +185,10 @@ function openLazily(config: ClientConfig, instanceId: () => string, log: Logger)
   }
 }
 
-/** Ends the process if the database is unsuitable. After any other error, each call tries again to open it. */
+/** Ends the process if the database is unsuitable. After any other error, each call retries opening the database. */
 function endIfWrongDatabase(error: unknown): void {
   if (!(error instanceof ConfigError) || !isWrongDatabase(error)) return
-  // Writes and exits synchronously, because calls that wait for the database would report the error again.
+  // Writes and exits synchronously, because otherwise the calls that wait for the database would report the same error.
   writeSync(process.stderr.fd, `payments-mcp: ${error.message}\n`)
   process.exit(2)
 }

@@ -10,14 +10,15 @@ interface TokenExchange {
   system: Pick<System, 'now'>
 }
 
-/** The maximum number of cached tokens; beyond it, the oldest is dropped. */
+/** The maximum number of cached tokens. If there are more, the oldest token is dropped. */
 const maxCached = 10_000
 /** How long before its expiry a token is renewed. No call takes that long, so no token expires during a call. */
 const renewedBeforeEndMs = 60_000
 
 /**
- * Returns a function that turns a host's credential into a credential for the API. It returns a key unchanged, and
- * exchanges an access token for an API token (RFC 8693). It throws `unauthenticated` if the API refuses the token.
+ * Returns a function that turns a host's credential into a credential for the API. The function returns a key
+ * unchanged, and exchanges an access token for an API token (RFC 8693). It throws `unauthenticated` if the API refuses
+ * the access token.
  */
 export function createTokenExchange({
   fetch,

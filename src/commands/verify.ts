@@ -13,8 +13,8 @@ import { openToRead } from './report.ts'
 type VerifyFlags = Flags & { againstDatabase?: boolean }
 
 /**
- * Verifies a report, optionally against the database. Exits with 1 if the report is broken or differs from the
- * database, and with 2 if the input is not a report.
+ * Verifies a report, optionally against the database. Exits with code 1 if the report is broken or differs from the
+ * database, and with code 2 if the input is not a report.
  */
 export async function verify(flags: VerifyFlags, path = '-'): Promise<void> {
   await explainErrors(async () => {
@@ -63,7 +63,7 @@ async function difference(store: Store, outcome: Verified & { result: 'verified'
   return head.sequence < last.sequence ? `the chain in the database ends before entry ${last.sequence}` : undefined
 }
 
-/** The maximum number of characters in a line, and of bytes in total. They ensure that reading ends. */
+/** The limits for one line (in characters) and for the whole report (in bytes), so that reading always ends. */
 const longestLine = 1024 * 1024
 const maxBytes = 2 * 1024 * 1024 * 1024
 

@@ -14,7 +14,7 @@ export interface Welcome {
   owner: { email: string | null; password: string | null }
   /** A one-time sign-in link, shown only on a terminal. */
   link: string | undefined
-  /** The address of the identity provider, and the command that makes a party trust it; undefined if none runs. */
+  /** The identity provider's address, and the command that makes a party trust it; undefined if no provider runs. */
   identityProvider: { url: string; trust: string } | undefined
 }
 
@@ -60,7 +60,7 @@ Stop with Ctrl+C.
 `
 }
 
-/** Returns the line for a program that started `serve`, with the known keys (docs/sandbox.md#programmatic-start). */
+/** Returns the line, with the known keys, for a program that started `serve` (docs/sandbox.md#programmatic-start). */
 export function readyLine({ url, credentials, identityProvider }: Welcome): string {
   const keys = { api: credentials.apiKey, agent: credentials.agentKey }
   return `${JSON.stringify({ url, mcpUrl: `${url}/mcp`, keys, idpUrl: identityProvider?.url })}\n`

@@ -62,7 +62,7 @@ const identitySources: Readonly<Record<string, string>> = {
   header: 'the request',
 }
 
-/** Lists the stored logins. A person who has just signed in may want to see that identity, not the sandbox's. */
+/** Lists the stored logins. A person who has just signed in may expect the login's identity, not the sandbox's. */
 async function printLogins(): Promise<void> {
   const { logins } = await createTokenStore({ directory: dataDirectory().path, system: realSystem }).read()
   for (const address of Object.keys(logins)) {

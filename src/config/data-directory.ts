@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path'
 
-/** Returns the folder for a user's payments-mcp data, and a function that returns the path of a file in it. */
+/** Returns the folder for a user's payments-mcp data, and a function that returns a file's path in that folder. */
 export function directoryOf(
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,

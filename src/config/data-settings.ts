@@ -33,7 +33,7 @@ export const dataSettings = {
     readBy: ['stdio', 'setup', 'serve'],
     parse: parsePath,
   },
-  /** A standby of the PostgreSQL database, from which lists are read; undefined if there is none. */
+  /** The address of a PostgreSQL standby from which lists are read; undefined if there is no standby. */
   databaseReadUrl: {
     placeholder: 'url',
     meaning: 'A standby of the PostgreSQL database, to read lists from',

@@ -8,7 +8,7 @@ import type { CommandName, Start } from './setting.ts'
 import { type Config, type KnownSetting, names, type SettingKey, settings } from './settings.ts'
 import { describeText, isPostgresUrl, keyPattern } from './values.ts'
 
-/** An error for the person who starts the program. The CLI prints its one-line message and exits with 2. */
+/** An error for the person who starts the program. The CLI prints its message and exits with code 2. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
@@ -38,7 +38,7 @@ export function loadConfig(sources: ConfigSources = {}): Config {
       command,
       dataFile,
     })
-  // Reads this setting first, because the parsers and defaults of other settings depend on it.
+  // Reads `environment` first, because the parsers and defaults of other settings depend on it.
   const environment = read(settingOf('environment'), 'sandbox') as Environment
   const values = Object.fromEntries(settings.map((setting) => [setting.key, read(setting, environment)]))
   const config = Object.freeze(values) as unknown as Config
@@ -49,7 +49,10 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   return config
 }
 
-/** Reads a command's settings. Warns about unused variables. @throws ConfigError for an unused flag or a bad value */
+/**
+ * Reads a command's settings. Warns about variables that the command does not read.
+ * @throws ConfigError if a flag is given that the command does not read, or if a value is invalid
+ */
 export function configFor(command: CommandName, sources: ConfigSources, warn: (line: string) => void): Config {
   const { env = process.env, flags = {} } = sources
   const unread = settings.find(({ key, readBy }) => flags[key] !== undefined && !readBy.includes(command))
@@ -62,7 +65,7 @@ export function configFor(command: CommandName, sources: ConfigSources, warn: (l
   return loadConfig({ ...sources, command })
 }
 
-/** Returns this process's environment for a child process, without the variables of this package. */
+/** Returns this process's environment for a child process, without the `PAYMENTS_…` variables of this package. */
 export function foreignEnvironment(env: ConfigSources['env'] = process.env): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PAYMENTS_')))
 }
@@ -102,7 +105,7 @@ export function isDefaultDatabase({ databaseUrl, environment }: Pick<Config, 'da
   )
 }
 
-/** Returns the folder for this user's payments-mcp data, and a function that returns the path of a file in it. */
+/** Returns the folder for this user's payments-mcp data, and a function that returns a file's path in that folder. */
 export function dataDirectory({
   env = process.env,
   platform = process.platform,
@@ -122,7 +125,7 @@ export function userMachine(): UserMachine {
   return { platform: process.platform, home: homedir(), env: process.env }
 }
 
-/** Returns the proxy through which this user's programs reach the internet. */
+/** Returns the proxy through which this user's programs reach the internet, and the hosts that need no proxy. */
 export function outgoingProxy({ env = process.env }: Pick<ConfigSources, 'env'> = {}) {
   const envValue = (name: string) => env[name] || env[name.toLowerCase()] || undefined
   return { httpsProxy: envValue('HTTPS_PROXY'), noProxy: envValue('NO_PROXY') }
@@ -161,7 +164,7 @@ function refuseStandbyOfSqlite({ databaseUrl, databaseReadUrl }: Config): void {
   throw refusal('databaseReadUrl', got, settingOf('databaseReadUrl').accepts)
 }
 
-/** Refuses a world file or a file with fault rules unless the embedded sandbox is used: nothing else reads them. */
+/** Refuses a world file or fault file if the embedded sandbox is not used, because only the sandbox reads them. */
 function refuseFileWithoutSandbox(key: 'world' | 'faults', { [key]: file, environment, baseUrl }: Config): void {
   if (file === undefined || (environment === 'sandbox' && baseUrl === undefined)) return
   const otherKey = environment === 'sandbox' ? 'baseUrl' : 'environment'

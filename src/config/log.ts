@@ -19,15 +19,16 @@ export interface ProcessLogger extends Logger {
 interface LoggerOptions {
   level: LogLevel
   /**
-   * Whether a person reads the log. Its lines are then plain text, and at level `info` every call gets a line.
-   * Otherwise, lines are JSON, and at that level only changes and refusals get a line.
+   * Whether a person reads the log. If so, lines are plain text, and at level `info` every call is logged. If not,
+   * lines are JSON, and at level `info` only changes and refusals are logged.
    */
   terminal?: boolean
 }
 
 /**
- * Creates a logger that masks secrets. It writes to stderr, because the MCP server over stdio uses stdout. It loads
- * pino when the first line is logged, so that startup does not wait. Until pino is loaded, lines are held in order.
+ * Creates a logger that masks secrets. It writes to stderr, because the MCP server over stdio uses stdout. The package
+ * pino is loaded when the first line is logged, so that startup does not wait for it. Until pino is loaded, lines are
+ * held in order.
  */
 export function createLogger({ level, terminal = false }: LoggerOptions): ProcessLogger {
   let pino: Pino | undefined
@@ -43,7 +44,7 @@ export function createLogger({ level, terminal = false }: LoggerOptions): Proces
   }
 
   function write(severity: Severity, fields: LogFields, message: string) {
-    // Copies and cleans the fields at once, because the objects in them may change before the line is written.
+    // Copies and cleans the fields immediately, because the objects in them may change before the line is written.
     const line = { severity, fields: cleanFields(fields), message: maskSecrets(message) }
     if (pino !== undefined) return pino[severity](line.fields, line.message)
     if (waiting.length < waitingLimit) waiting.push(line)
@@ -72,7 +73,8 @@ const ranks = { trace: 0, debug: 1, info: 2, warn: 3, error: 4, fatal: 5, silent
 >
 
 /**
- * The maximum number of lines that are held while pino loads (tens of milliseconds). Further lines are only counted.
+ * The maximum number of lines that are held while pino loads, which takes tens of milliseconds. Further lines are
+ * dropped and counted.
  */
 const waitingLimit = 1_000
 
@@ -94,7 +96,7 @@ async function openPino(level: LogLevel, terminal: boolean): Promise<Pino> {
   )
 }
 
-/** The limits of a logged value, which keep lines short: its nesting depth, and the entries of each object or array. */
+/** The maximum nesting of a logged value, and the maximum size of each object or array in it, to keep lines short. */
 const depthLimit = 6
 const entriesLimit = 100
 

@@ -33,12 +33,12 @@ export interface Setting {
   /** Completes "it accepts …". */
   accepts: string
   /**
-   * The default, either as `text`, which is parsed like a given value, or as the result of `value`. In the second case,
-   * `otherwise` describes the default in words; without `value`, the default is undefined.
+   * The default, in one of two forms. `text` is parsed like a given value. In the other form, `otherwise` describes the
+   * default in words, and `value` computes it. If there is no `value`, the default is undefined.
    */
   default: { text: string } | { otherwise: string; value?: (start: Start) => unknown }
   secret?: boolean
-  /** The commands that read the setting; other commands refuse its flag. */
+  /** The commands that read the setting. Other commands refuse the setting's flag. */
   readBy: readonly CommandName[]
   /** Parses a given value. Returns undefined if the setting does not accept it. */
   parse(text: string, environment: Environment): unknown

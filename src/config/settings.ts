@@ -18,7 +18,7 @@ import {
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** All settings, validated. The object is frozen, and created once, in the composition root. */
+/** All settings, validated, as a frozen object. */
 export type Config = { readonly [K in SettingKey]: Parsed<(typeof table)[K]> | Fallback<(typeof table)[K]> }
 
 export type SettingKey = keyof typeof table
@@ -172,7 +172,7 @@ const table = {
     readBy: ['serve'],
     parse: oneOf('auto', 'on', 'off'),
   },
-  /** Whether `serve` also runs a small identity provider, on the port after its own. */
+  /** Whether `serve` also runs a small identity provider, on the port after the port of `serve`. */
   withIdp: {
     placeholder: 'boolean',
     meaning: 'Also run a small identity provider for trying enterprise-managed sign-in, on the next port',
