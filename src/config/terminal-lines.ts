@@ -1,4 +1,7 @@
-/** Formats a log line for a person. For a call: the time, agent, operation, amount, outcome and duration. */
+/**
+ * Formats a JSON log line for a person. The line for a request shows the time, agent, operation or path, amount,
+ * outcome and duration.
+ */
 export function terminalLine(json: string): string {
   const { time, level, msg, operation, agentId, amount, status, code, ms, method, path, ...others } = JSON.parse(json)
   const clock = String(time).slice(11, 19)
@@ -19,7 +22,7 @@ function words(parts: readonly unknown[]): string {
   return parts.filter((part) => part !== '' && part !== undefined).join('  ')
 }
 
-/** Returns the fields that have no column, as JSON, followed by the stack or message of an error. */
+/** Renders the remaining fields as JSON, followed by the stack or message of the error in `err`, if there is one. */
 function unlistedFields({ err, ...fields }: Record<string, unknown>): string {
   const otherFields = Object.keys(fields).length === 0 ? '' : JSON.stringify(fields)
   const error = err as { stack?: string; message?: string } | undefined

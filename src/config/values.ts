@@ -5,8 +5,7 @@ import { type Environment, environmentSegments, type Toolset, toolsets } from '.
 
 export const keyPattern = /^(sk|ak)_ntl_(sandbox|prod)_[A-Za-z0-9_-]{16,}$/
 
-// The functions `parse…` parse the string that was given for a setting. They return undefined if the setting does not
-// accept it.
+// Each function `parse…` parses the string given for a setting. It returns undefined if the string is not valid.
 
 export function oneOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word | undefined {
   return (text) => words.find((word) => word === text)
@@ -20,7 +19,7 @@ export function parseBaseUrl(text: string): string | undefined {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Returns the address if it is only an origin, without a path; otherwise undefined. */
+/** Returns a URL if it is only an origin, without a path; otherwise undefined. */
 export function originOf(text: string | undefined): string | undefined {
   return text !== undefined && new URL(text).origin === text ? text : undefined
 }
@@ -68,8 +67,8 @@ export function parseHost(text: string): string | undefined {
 }
 
 /**
- * Returns the secret from a given secret or from a complete key of the given kind. Refuses a key of another kind,
- * even though its characters are valid in a secret.
+ * Parses a secret, or a complete key of the given kind and environment, and returns the secret. Returns undefined for a
+ * key of a different kind or environment, although a secret may contain the same characters.
  */
 export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Environment): string | undefined {
   const prefix = `${kind}_ntl_${environmentSegments[environment]}_`
@@ -77,7 +76,7 @@ export function parseSecret(text: string, kind: 'sk' | 'ak', environment: Enviro
   return /^[A-Za-z0-9_-]{24,128}$/.test(secret) && !/^[sa]k_ntl_/.test(secret) ? secret : undefined
 }
 
-/** Parses the current secret and, after a comma, the previous one. */
+/** Parses one or two secrets, separated by a comma: the current secret and the previous one. */
 export function parseSecrets(text: string): readonly string[] | undefined {
   const secrets = text.split(',')
   const good = secrets.length <= 2 && secrets.every((secret) => /^[\x21-\x7e]{32,256}$/.test(secret))
@@ -85,8 +84,8 @@ export function parseSecrets(text: string): readonly string[] | undefined {
 }
 
 /**
- * Describes the string that was given for a setting, safely for a terminal or a log. A secret is not shown at all, and
- * an address is shown without its credentials and query.
+ * Describes the string given for a setting, safely for a terminal or a log. Shows only the length of a secret, and
+ * masks the credentials and query of a URL.
  */
 export function describeText(text: string, secret: boolean): string {
   if (secret) return `a value of ${text.length} characters (not shown)`

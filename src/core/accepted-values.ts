@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { show } from './errors.ts'
 import { money } from './money.ts'
 
-/** The names of types in plain words, keyed by their names in zod and JSON Schema. */
+/** The types in plain words, keyed by their names in zod and JSON Schema. */
 export const typeNames: Readonly<Record<string, string>> = {
   int: 'a whole number',
   integer: 'a whole number',
@@ -15,8 +15,8 @@ export const typeNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the prefix of the ids that a pattern matches; undefined if it is not a pattern of ids. zod encloses a pattern
- * in slashes, and JSON Schema does not.
+ * Returns the prefix of the ids that a pattern matches; undefined for a pattern of anything else. Patterns from zod are
+ * enclosed in slashes, and patterns from JSON Schema are not.
  */
 export function idPrefixOf(pattern: unknown): string | undefined {
   return /^\/?\^([a-z]{3}_)/.exec(String(pattern))?.[1]
@@ -41,7 +41,9 @@ export function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? show(values[0]) : `one of ${values.map(show).join(', ')}`
 }
 
-/** Returns a rule's message without its first words “must be ”; undefined if it does not begin with them. */
+/**
+ * Removes the words “must be ” from the start of a rule's message. Returns undefined if the message starts differently.
+ */
 export function messageOfRule(message: unknown): string | undefined {
   return typeof message === 'string' && message.startsWith('must be ') ? message.slice('must be '.length) : undefined
 }
@@ -65,8 +67,8 @@ interface Field {
 }
 
 /**
- * Describes the values that a schema accepts, such as “a whole number from 1 to 9”. Returns undefined if no words for
- * them are found.
+ * Describes the values that a schema accepts, such as “a whole number from 1 to 9”. Returns undefined for a schema that
+ * it cannot describe.
  */
 export function describeAccepted(schema: z.ZodType, isAmount = false): string | undefined {
   if (schema.def.type === 'object' || schema.def.type === 'record') return typeNames.object
@@ -74,7 +76,10 @@ export function describeAccepted(schema: z.ZodType, isAmount = false): string | 
   return inWords(field, isAmount, wordsOfChecks(schema))
 }
 
-/** Describes the values in the words of the schema's custom checks; undefined if no check has a usable message. */
+/**
+ * Describes the accepted values in the words of the schema's first check whose message begins with “must be ”. Returns
+ * undefined if no check has such a message.
+ */
 function wordsOfChecks(schema: z.ZodType): string | undefined {
   const messages = (schema.def.checks ?? []).map(({ _zod: { def } }) => {
     const messageFor = def.error as ((issue: unknown) => unknown) | undefined
@@ -120,7 +125,10 @@ function rangeInWords(min: number | undefined, max: number | undefined): string 
   return min === undefined ? '' : `at least ${min}`
 }
 
-/** Returns whether a description states the bound. It omits the limits of the safe integers, which mean no bound. */
+/**
+ * Returns whether to state a bound. The limits of the safe integers are not stated, because they mean that the schema
+ * sets no bound.
+ */
 const isStated = (bound: number | undefined) => bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER
 
 function range({ type, minimum, maximum, exclusiveMinimum: above }: Field, isAmount: boolean): string {

@@ -1,6 +1,9 @@
 import type { Fault } from './faults.ts'
 
-/** An API request before it is encoded as HTTP. The receiver need not parse the operation and ids from the path. */
+/**
+ * An API request before it is encoded as HTTP. It also contains the operation and the ids, so that a service in this
+ * process need not parse them from the path.
+ */
 export interface ApiRequest {
   /** The operation's name. */
   operation: string
@@ -11,7 +14,10 @@ export interface ApiRequest {
   params: Readonly<Record<string, string>>
   headers: Readonly<Record<string, string>>
   body: string | undefined
-  /** The fault that the caller's process chose for this request. It is never sent over HTTP. */
+  /**
+   * The fault to inject into this request. It reaches only a service in this process, because it is never sent over
+   * HTTP.
+   */
   fault?: Fault | undefined
 }
 
@@ -20,14 +26,14 @@ export interface ApiAnswer {
   headers: Pick<Headers, 'get'>
   body: string
   /**
-   * Whether the wallet's balance covers the issued card's maximum. Only a service in this process reports it; it is
-   * never sent over HTTP.
+   * Whether the wallet's balance covers the maximum of the card that the request issued. Only a service in this process
+   * reports this; it is never sent over HTTP.
    */
   isCovered?: boolean | undefined
 }
 
 /**
- * Sends a request to the API, over HTTP or within the process, and resolves with its answer. Rejects if there is no
- * answer.
+ * Sends a request to the API, over HTTP or within the process, and resolves with the answer. Rejects if no answer
+ * arrives.
  */
 export type ApiTransport = (request: ApiRequest, signal: AbortSignal) => Promise<ApiAnswer>

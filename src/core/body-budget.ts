@@ -3,41 +3,47 @@ import { Failure } from './errors.ts'
 
 const mib = 1024 * 1024
 
-/** The maximum numbers of request body bytes that one process reads at the same time. */
+/** Limits on the bytes of request bodies that one process may be reading at the same time. */
 export interface BodyBounds {
-  /** The bytes from one credential, or from one address while the credential is unknown. */
+  /** The limit for one credential that was looked up, or for one IP address. */
   each: number
-  /** The bytes from all senders whose credential is being looked up. One credential may use half of them. */
+  /**
+   * The limit for all bodies whose credential is being looked up. A single credential may use at most half of this
+   * limit.
+   */
   lookedUp: number
-  /** The bytes from all senders without a known credential. The rest of `all` is for other senders. */
+  /** The limit for all bodies that count against an IP address. The rest of `all` stays free for the other bodies. */
   unknownSenders: number
   all: number
 }
 
 const defaultBounds: BodyBounds = { each: 16 * mib, lookedUp: 8 * mib, unknownSenders: 64 * mib, all: 128 * mib }
 
-/** The body bytes that Node reads before the program asks for them. */
+/** How many bytes of a body Node.js may read before the program asks for them. */
 const readAhead = 64 * 1024
-/** The longest body that is read before its sender is known. */
+/** The maximum length of a small body, which may be read before its sender is known. */
 export const smallBodyBytes = 32 * 1024
 
-/** One body while it is being read. */
+/** Counts the bytes of one body while it is being read. */
 export interface BodyCount {
   /** Returns the parts of the body as they arrive. The caller may free their memory. */
   readonly parts: () => AsyncIterable<Uint8Array>
-  /** Counts bytes that arrived, or that the sender announced. @throws Failure 429 or 503 if there are too many. */
+  /**
+   * Counts bytes that arrived, or that the sender announced.
+   * @throws Failure 429 or 503 if a limit is exceeded.
+   */
   add(bytes: number): void
-  /** Releases all bytes that were counted. */
+  /** Subtracts the bytes of this body from all counters. */
   end(): void
 }
 
 /** A request body that has begun to arrive over the network. */
 export interface ArrivingBody {
-  /** Whether the body counts against the client's address. Such a body may be read before its sender is known. */
+  /** Whether the body counts against the client's IP address. Such a body may be read before its sender is known. */
   readonly countsAgainstAddress: boolean
-  /** Begins to read the body, counted against the address. The sender is unknown. */
+  /** Begins to count the body against the client's IP address, for a sender who is not known. */
   byAddress(): BodyCount
-  /** Begins to read the body, counted against the key of the credential, which was looked up. */
+  /** Begins to count the body against the key that was found for its credential. */
   byKey(keyId: string): BodyCount
   end(): void
 }
@@ -46,12 +52,15 @@ interface Arrival {
   address: string
   /** The length that the sender announced; infinite for a chunked body. */
   announced: number
-  /** The hash of the request's credential, which is not yet checked; undefined if the request has none. */
+  /** The hash of the request's credential, before the credential is checked; undefined if the request has none. */
   credential: string | undefined
   parts: () => AsyncIterable<Uint8Array>
 }
 
-/** The maximum number of remembered credentials. Any other credential is looked up before its request is refused. */
+/**
+ * The maximum number of credentials whose key ids are remembered. For any other credential, the share of the key is
+ * checked only after a look-up.
+ */
 const maxCredentials = 10_000
 
 /** A counter of bytes: its name and its limit. */
@@ -59,29 +68,31 @@ type Counter = [name: string, max: number]
 
 /**
  * Counts and limits the bytes of arriving request bodies in a process, for all endpoints together
- * (docs/service.md#limits-of-request-bodies). A body of announced length is counted completely before it is read. So
- * when many bodies begin at once, some arrive completely, and the others are refused before they take much memory.
+ * (docs/service.md#limits-of-request-bodies). A body with an announced length is counted in full before it is read. So
+ * if many bodies begin to arrive at the same time, some are read to the end. The others are refused before they take
+ * much memory.
  */
 export class BodyBudget {
   readonly #bounds: BodyBounds
   readonly #held = new Map<string, number>()
-  /** The key id of each credential that sent a body, by the hash of the credential. */
+  /** Maps the hash of each remembered credential to its key id. */
   readonly #keys = new Map<string, string>()
 
   constructor(bounds: BodyBounds = defaultBounds) {
     this.#bounds = bounds
   }
 
-  /** The number of bytes that are held now. */
+  /** The number of bytes that are counted now, for all bodies together. */
   get held(): number {
     return this.#countOf('all')
   }
 
   /**
-   * Admits a request with a body. A body that is small or has no credential counts against the client's address. If a
-   * body with a credential is large, or the address has used up its share, the body counts against the credential,
-   * which is looked up before the body is read. So clients without a credential cannot lock out others at their
-   * address. A credential that sent a body before and has used up its share is refused without another look-up.
+   * Admits a request with a body. A body counts against the client's IP address if it is small or has no credential. A
+   * large body with a credential counts against the credential, which is looked up before the body is read. A small
+   * body with a credential also counts against the credential if the address has used up its share, so that clients
+   * without a credential cannot lock out others at the same address. If the credential of a large body is remembered,
+   * and its key has used up its share, the request is refused without a look-up.
    * @throws Failure 429 or 503
    */
   arrive({ address, announced, credential, parts }: Arrival): ArrivingBody {
@@ -120,14 +131,16 @@ export class BodyBudget {
   #requireShare(credential: string, announced: number): void {
     const { each } = this.#bounds
     const holder = `key ${this.#keys.get(credential)}`
-    // The endpoint itself refuses a body longer than the share, so only the part that Node reads ahead counts.
+    // A body longer than the share is refused by its endpoint, and the length of a chunked body is unknown. In both
+    // cases, only the bytes that Node.js reads ahead count here.
     const bytes = announced > each ? readAhead : announced
     if (this.#countOf(holder) + bytes > each) throw tooManyOf(holder, each)
   }
 
   /**
-   * Counts the bytes of a body in several counters.
-   * @param own The counter of the sender. The shared counters also count the bytes of other senders.
+   * Creates a count that adds the bytes of a body to several counters.
+   * @param own The sender's counter.
+   * @param shared Counters that also count the bytes of other senders.
    */
   #bodyCount(parts: BodyCount['parts'], own: Counter, ...shared: Counter[]): BodyCount {
     const counters: Counter[] = [own, ...shared, ['all', this.#bounds.all]]

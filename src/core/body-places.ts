@@ -6,8 +6,8 @@ const relationshipIds = new WeakSet<z.core.$ZodType>()
 const withSiblingParty = new WeakSet<z.core.$ZodType>()
 
 /**
- * Marks an id that belongs in a body's relationships, not in its attributes: `agentId` is sent as
- * `data.relationships.agent` (docs/service.md#bodies). Mark the final schema, because a schema derived from it is not
+ * Marks the schema of an id that is sent in a body's relationships, not in its attributes: `agentId` is sent as
+ * `data.relationships.agent` (docs/service.md#bodies). Mark the final schema: a schema derived from a marked one is not
  * marked.
  */
 export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
@@ -15,13 +15,13 @@ export function asRelationship<Schema extends z.ZodType>(id: Schema): Schema {
   return id
 }
 
-/** Marks attributes whose `partyId` may also be sent next to `data`, because the published client does so. */
+/** Marks attributes whose `partyId` may also be sent next to `data`, where the published client sends it. */
 export function withPartyNextToData<Schema extends z.ZodObject>(attributes: Schema): Schema {
   withSiblingParty.add(attributes)
   return attributes
 }
 
-/** Returns whether a body may have `partyId` next to `data`. */
+/** Returns whether the body of an operation may have `partyId` next to `data`. */
 export function acceptsPartyNextToData({ attributes }: Pick<OperationDefinition, 'attributes'>): boolean {
   return attributes !== undefined && withSiblingParty.has(attributes)
 }
@@ -30,7 +30,7 @@ export function acceptsPartyNextToData({ attributes }: Pick<OperationDefinition,
 interface BodyPlaces {
   /** The fields of `data.attributes`. */
   attributes: z.ZodObject
-  /** The fields of `data.relationships`; undefined for most operations, whose bodies have none. */
+  /** The fields of `data.relationships`; undefined if the body has no relationships, as in most operations. */
   relationships: z.ZodObject | undefined
 }
 

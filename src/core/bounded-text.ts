@@ -1,10 +1,10 @@
 import { type BodyCount, smallBodyBytes } from './body-budget.ts'
 
 /**
- * Returns the body of a request as text. If it is longer than `maxBytes`, stops reading and returns undefined.
+ * Returns the body of a request as text. If the body is longer than `maxBytes`, stops reading and returns undefined.
  * @param count Counts the bytes while they arrive; undefined if the body is already in this process's memory.
- * @throws an error if the client disconnected before the end; a Failure if the process is already reading too many
- * bytes.
+ * @throws an error if the client disconnects before the end of the body; a Failure from `count` if too many bytes are
+ * being read.
  */
 export async function boundedText(request: Request, maxBytes: number, count?: BodyCount): Promise<string | undefined> {
   const { headers } = request
@@ -24,9 +24,9 @@ export async function boundedText(request: Request, maxBytes: number, count?: Bo
 }
 
 /**
- * Reads a body in parts and decodes it. Returns undefined if it is longer than `maxBytes`.
+ * Reads a body in parts and decodes it. Returns undefined if the body is longer than `maxBytes`.
  * @param body The parts from the network, whose memory is freed afterwards. If undefined, reads the request's own body
- * and frees none of its parts.
+ * and does not free the memory.
  */
 async function readParts(
   request: Request,
@@ -53,8 +53,9 @@ async function readParts(
 }
 
 /**
- * Frees the memory of bytes that are no longer needed. The garbage collector would free it much later, because it runs
- * only when JavaScript allocates a lot. Until then, the bodies from hundreds of clients could fill a hundred megabytes.
+ * Frees the memory of bytes that are no longer needed, unless the bytes are only a part of a larger buffer. The garbage
+ * collector runs only when JavaScript allocates a lot. Until it runs, the bodies from hundreds of clients could fill a
+ * hundred megabytes.
  */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

@@ -1,6 +1,6 @@
 /**
- * Returns the value of a decimal digit. In Unicode, the digits 0 to 9 of a script are consecutive code points, and
- * several such sequences may follow each other without a gap.
+ * Returns the value of a decimal digit of any script. In Unicode, the digits 0 to 9 of a script are ten consecutive
+ * code points. Several such sequences may follow each other without a gap, so the loop may run back past several zeros.
  */
 export function digitValue(digit: string): number {
   const code = digit.codePointAt(0) ?? 0
@@ -11,18 +11,21 @@ export function digitValue(digit: string): number {
 }
 
 /**
- * Returns whether the digits of a string pass the Luhn check. Every card number passes it (ISO/IEC 7812-1), but only
- * one in ten other numbers does.
+ * Returns whether the digits of a string pass the Luhn check. Every card number passes (ISO/IEC 7812-1). Only one in
+ * ten of all other numbers does.
  */
 export function isCardNumber(text: string): boolean {
   const digits = text.replace(/\D/g, '')
   return luhnChecker(digits)(0, digits.length)
 }
 
-/** Returns a function that tells in constant time whether a span of these digits passes the Luhn check. */
+/**
+ * Returns a function that checks in constant time whether the digits from index `from` up to, but not including, `to`
+ * pass the Luhn check.
+ */
 export function luhnChecker(digits: string): (from: number, to: number) => boolean {
-  // Running Luhn sums: entry n covers the first n digits. `even` doubles the digits at even positions, and `odd`
-  // doubles the digits at odd positions.
+  // Running Luhn sums: entry n is the sum of the first n digits. The digits at even indexes are doubled in `even`, and
+  // the digits at odd indexes are doubled in `odd`.
   const [even, odd] = [new Uint32Array(digits.length + 1), new Uint32Array(digits.length + 1)]
   for (let at = 0; at < digits.length; at++) {
     const once = digits.charCodeAt(at) - 48
@@ -31,17 +34,14 @@ export function luhnChecker(digits: string): (from: number, to: number) => boole
     odd[at + 1] = (odd[at] ?? 0) + (at % 2 === 0 ? once : twice)
   }
   return (from, to) => {
-    // Counted from the end of the span, the Luhn check doubles the second digit, the fourth, and so on.
+    // The Luhn check doubles every second digit, counted from the end. The first doubled digit is at index `to - 2`.
     const sums = to % 2 === 0 ? even : odd
     const sum = (sums[to] ?? 0) - (sums[from] ?? 0)
     return sum > 0 && sum % 10 === 0
   }
 }
 
-/**
- * Matches the escapes of control and other characters in a JSON string, such as `\n`, and the escapes of tildes and
- * slashes in a JSON Pointer (RFC 6901).
- */
+/** Matches escape sequences of a JSON string, such as `\n`, and of a JSON Pointer (`~0` and `~1`, RFC 6901). */
 const escapePattern = String.raw`\\(?:[bfnrt]|u[0-9a-f]{4})|~[01]`
 const escapes = new RegExp(escapePattern, 'g')
 
@@ -51,8 +51,9 @@ const separatorPattern = (separators: string) => `(?:${escapePattern}|~(?![01])|
 const separatedDigits = (separator: string) => String.raw`\p{Nd}(?:${separator}\p{Nd}){12,}`
 
 /**
- * Builds a pattern that matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most 15 digits), so that they
- * are not masked. It also matches and captures digits that may contain a card number, even directly after a letter.
+ * Builds a pattern with two kinds of matches. It matches ids, hashes, dates and telephone numbers (ITU-T E.164: at most
+ * 15 digits) so that they are not masked. It also matches and captures digits that may contain a card number, even if
+ * the digits directly follow a letter.
  */
 const idOrDigits = (separator: string) =>
   new RegExp(
@@ -73,11 +74,14 @@ export const maskedNumber = '[masked number]'
 
 interface CardMask {
   mask?: string
-  /** Whether to find card numbers also within longer groups of digits, and with underscores between the digits. */
+  /**
+   * Whether to also find card numbers that are only a part of a group of digits, or that have underscores between their
+   * digits.
+   */
   isStrict?: boolean
 }
 
-/** Masks card numbers in digits of any script, with or without separators. */
+/** Masks card numbers that are written in the digits of any script, with or without separators. */
 export function withoutCardNumbers(text: string, { mask = maskedNumber, isStrict = false }: CardMask = {}): string {
   return withoutIssuedNumbers(text, mask).replace(isStrict ? strict : usual, (found, digits?: string) =>
     digits !== undefined && hasCardEitherWay(digits, isStrict) ? mask : found,
@@ -85,8 +89,8 @@ export function withoutCardNumbers(text: string, { mask = maskedNumber, isStrict
 }
 
 /**
- * Returns whether the digits contain a card number, with or without the digits of escapes. In `~1`, for example, the
- * digit may belong to a card number or to an escape.
+ * Returns whether the text contains a card number, either with or without the digits of its escape sequences. In `~1`,
+ * for example, the digit may belong to a card number or to an escape sequence.
  */
 function hasCardEitherWay(found: string, isStrict: boolean): boolean {
   const unquoted = found.replace(escapes, ' ')
@@ -94,8 +98,9 @@ function hasCardEitherWay(found: string, isStrict: boolean): boolean {
 }
 
 /**
- * Returns whether a string contains a card number that begins and ends at a separator (if `isStrict`, at any digit). An
- * expiry date or a security code may come before or after it.
+ * Returns whether a string contains an issued card number (`holdsCard`), or 13 to 19 digits that pass the Luhn check.
+ * Unless `isStrict` is set, these digits must be whole groups. Other groups, such as an expiry date, may come before or
+ * after them.
  */
 function hasCardNumber(text: string, isStrict: boolean): boolean {
   const groups = (text.match(/\p{Nd}+/gu) ?? []).map((group) => [...group].map(digitValue).join(''))
@@ -126,8 +131,9 @@ const issued: readonly (readonly [range: RegExp, lengths: readonly number[]])[] 
 ]
 
 /**
- * Returns whether a string contains, in ASCII digits, a number that a card network could issue. The number may be part
- * of one group of digits, or consist of several groups as card numbers are printed, with anything between the groups.
+ * Returns whether a string contains, in ASCII digits, a number that a card network could issue. The number may be a
+ * part of one group of digits. It may also consist of several groups of the sizes printed on cards, with anything
+ * between them.
  */
 export function holdsCard(text: string): boolean {
   const groups = text.match(/\d+/g) ?? []
@@ -161,8 +167,9 @@ function hasCardInGroup(length: number, from: number, isCard: IsCard): boolean {
 }
 
 /**
- * Returns whether several groups, from the one at index `at`, form a card number. All groups must have the same length
- * of at least four (the last may be shorter), or the lengths that American Express and Diners Club use.
+ * Returns whether the group at index `at` and one or more groups after it form a card number. The groups must have the
+ * same length, at least four digits; only the last group may be shorter. The group lengths on cards of American Express
+ * and Diners Club are also accepted.
  */
 function isCardAcrossGroups(groups: readonly string[], starts: readonly number[], at: number, isCard: IsCard): boolean {
   const first = groups[at]?.length ?? 0
@@ -180,17 +187,21 @@ function isCardAcrossGroups(groups: readonly string[], starts: readonly number[]
   return false
 }
 
-/** The base64 form of three digits. */
+/** Matches the base64 form of three ASCII digits. */
 const encodedDigits = /[MNO][DTjz][AEIMQUYcgk][w-z0-5]/
 const encoded = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,16384}={0,2}/g
-/** Matches groups of digits with no letters between them. Digits next to a letter belong to an id and do not match. */
+/**
+ * Matches groups of digits with no letters between them. Digits next to a letter do not match, because they belong to
+ * an id.
+ */
 const digitGroups = /(?<![\p{L}\p{N}_])\d+(?:[^\p{L}\p{N}\n]{1,6}\d+)*(?![\p{L}\p{N}_])/gu
 
 /** Masks numbers that a card network could issue, whether in one group, in several groups or in base64. */
 export function withoutIssuedNumbers(text: string, mask = maskedNumber): string {
   const plain = text.replace(digitGroups, (found) => (holdsCard(found) ? mask : found))
   if (!encodedDigits.test(plain)) return plain
-  // A slash belongs to the base64 alphabet, but also separates the parts of a path, so each part is tried too.
+  // A slash belongs to the base64 alphabet, but also separates the parts of a path. So the whole text is decoded, and
+  // then each part between slashes.
   const isCard = (part: string) =>
     encodedDigits.test(part) && holdsCardIn(Buffer.from(part, 'base64').toString('latin1'))
   return plain.replace(encoded, (found) => (isCard(found) || found.split('/').some(isCard) ? mask : found))

@@ -1,17 +1,17 @@
 import { deadline, type System } from './system.ts'
 
-/** A source of the stored changes to parties, made by any process. */
+/** A source of the stored changes to parties, no matter which process made them. */
 export interface Feed<Change> {
   /** Returns the sequence number of each party's last change. */
   lastSequences(partyIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /**
-   * Returns the party's changes after `sequence`, up to `upTo`, in order, and the sequence number of the last change
-   * read.
+   * Returns the party's changes with numbers above `sequence` and at most `upTo`, in order. May return only a part of
+   * them; `last` is the number up to which changes were read.
    */
   after(partyId: string, sequence: number, upTo: number): Promise<{ changes: readonly Change[]; last: number }>
   /**
-   * Calls `changed` when another process may have changed something, and returns a function that unsubscribes. The feed
-   * is also polled, because a notification may be lost.
+   * Calls `changed` when another process may have changed something, and returns a function that unsubscribes. A
+   * notification may be lost, so the watcher also polls the feed.
    */
   onChange(changed: () => void): () => void
 }
@@ -20,7 +20,7 @@ export interface Feed<Change> {
 export interface Follower<Change> {
   /** Returns the parties whose changes the follower wants. */
   watched(): Iterable<string>
-  /** Receives changes. Must return at once, so that other followers do not wait. */
+  /** Receives the changes to all watched parties. Must return immediately, so that other followers do not wait. */
   onChanges(changes: readonly Change[]): void
 }
 
@@ -34,7 +34,7 @@ export interface Following {
 
 interface WatchDependencies<Change> {
   feed: Feed<Change>
-  /** Returns the parties with followers in this process. */
+  /** Returns the parties whose changes are still needed in this process. */
   watched(): ReadonlySet<string>
   onChanges(changes: readonly Change[]): Promise<void>
   system: Pick<System, 'elapsed'>
@@ -43,20 +43,20 @@ interface WatchDependencies<Change> {
 }
 
 interface WatchLimits {
-  /** How often to poll for changes that no notification announced. */
+  /** How long to wait between regular checks, which find the changes that no notification announced. */
   watchMs: number
   /** How long to wait after a notification, so that changes in quick succession are reported together. */
   gatherMs: number
 }
 
-/** How long a party without followers stays watched after `begin`. */
+/** How long a party stays watched after `begin`, even if its changes are not needed. */
 const graceMs = 10_000
 
-/** Checks for changes while this process has followers: soon after a notification, and at regular intervals. */
+/** Checks watched parties for changes, soon after a notification and at regular intervals, and reports the changes. */
 export class ChangeWatcher<Change> {
   readonly #dependencies: WatchDependencies<Change>
   readonly #unsubscribe: () => void
-  /** The number of each watched party's last reported change, and when `begin` was last called for the party. */
+  /** For each watched party, the number of the last reported change, and the time of the last call of `begin`. */
   readonly #reported = new Map<string, { upTo: number; openedAtMs: number }>()
   #timer: ReturnType<typeof deadline> | undefined
   #dueAtMs = Number.POSITIVE_INFINITY
@@ -69,8 +69,8 @@ export class ChangeWatcher<Change> {
   }
 
   /**
-   * Starts watching a party. Await this before reading the party's state, so that followers get every change after the
-   * read.
+   * Starts watching a party. Await this before reading the party's state. Then every change after that read is
+   * reported.
    */
   async begin(partyId: string): Promise<void> {
     const { feed, system, limits } = this.#dependencies
@@ -92,7 +92,7 @@ export class ChangeWatcher<Change> {
     return this.#reported.has(partyId)
   }
 
-  /** Schedules a check for changes soon. */
+  /** Schedules a check for changes after a short delay (`gatherMs`). */
   wake(): void {
     if (this.#reported.size > 0) this.#checkIn(this.#dependencies.limits.gatherMs)
   }

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorTable } from './errors.ts'
 import type { OperationDefinition } from './operation.ts'
 
-/** Lists the error codes that an operation may answer with, by HTTP status in ascending order. */
+/** Lists the error codes that an operation may answer with, grouped by HTTP status in ascending order. */
 export function errorsByStatus(operation: OperationDefinition): ReadonlyMap<number, readonly ErrorCode[]> {
   const codes: ErrorCode[] = ['invalid_value', 'unauthenticated', 'forbidden', 'rate_limited', 'server_error']
   codes.push('service_unavailable', ...operation.errors)

@@ -2,7 +2,7 @@ import { maskSecrets } from './masking.ts'
 
 /**
  * The only table of public errors (docs/service.md#error-codes). `detail` is the default message. `next` says what the
- * caller should do; agents get it together with the message.
+ * caller should do; agents get `next` together with the message.
  */
 export const errorTable = {
   invalid_value: {
@@ -95,15 +95,18 @@ export interface FailureOptions {
   /** The accepted bounds, for programs that do not read the detail. */
   accepts?: Bounds
   /**
-   * Whether the caller should repeat the request with the same key, because the outcome is not known yet or the first
-   * request is still running (docs/service.md#unresolved-authorizations).
+   * Whether the caller should repeat the request with the same idempotency key. This is so if the outcome is not known
+   * yet, or if the first request is still running (docs/service.md#unresolved-authorizations).
    */
   retryable?: true
   /** The value of the Retry-After header, in seconds. */
   retryAfterSeconds?: number
-  /** The state of a linked bank account's connection, if linking the account again repairs it. */
+  /** The state of the connection to a linked bank account; set if linking the account again repairs the connection. */
   connectionStatus?: 'login_required' | 'disconnected'
-  /** The OAuth scopes that would allow the request, if the caller's token lacks some (RFC 6750 section 3.1). */
+  /**
+   * The OAuth scopes with which the request would be allowed; set if the caller's token lacks one (RFC 6750 section
+   * 3.1).
+   */
   scopes?: readonly string[]
 }
 
@@ -114,8 +117,8 @@ export interface Bounds {
 }
 
 /**
- * An expected error with a public code, such as a refused request or a call that was not sent. `message` gives the
- * reason. Any other thrown error is a bug, and the service answers it with 500.
+ * An expected error with a public code: for example, a request was refused, or a call was not sent. `message` gives the
+ * reason. If any other error is thrown, the service answers with 500, or with 503 if the database is busy.
  */
 export class Failure extends Error {
   readonly code: ErrorCode
@@ -151,7 +154,10 @@ export function failAttribute(path: string, detail: string, accepts?: Bounds): n
   throw new Failure('invalid_value', { status: 422, detail, source, ...(accepts === undefined ? {} : { accepts }) })
 }
 
-/** Renders a value for an error message: short, on one line, and with possible card numbers and keys masked. */
+/**
+ * Renders a value for an error message: short, on one line, and with everything masked that may be a card number or a
+ * key.
+ */
 export function show(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)

@@ -22,10 +22,10 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number]
 
-/** The longest duration that can be set for `slow` and `hang`. */
+/** The longest duration that can be set for the faults `slow` and `hang`, in milliseconds. */
 export const longestFaultMs = 120_000
 
-/** The default durations of the faults. */
+/** The default durations of the faults that take time, in milliseconds. */
 export const defaultFaultMs: { readonly [Kind in FaultKind]?: number } = { slow: 2_000, hang: 60_000 }
 
 /** A fault to inject into a request. */

@@ -15,8 +15,8 @@ export function foreignText(text: string): string {
 }
 
 /**
- * Makes an untrusted name safe to show, with a hint if it may be mistaken for another name. Returns `otherwise` if
- * no character of the name is visible.
+ * Makes an untrusted name safe to show. If the name mixes alphabets, adds a hint, because it may imitate another name.
+ * Returns `otherwise` if no character of the name is visible.
  */
 export function foreignName(text: string, otherwise: string, maxLength = maxNameLength): string {
   const name = shortForeignText(text, maxLength)
@@ -25,15 +25,15 @@ export function foreignName(text: string, otherwise: string, maxLength = maxName
   return name.endsWith(mixedHint) ? name : `${name}${hintOf(text)}`
 }
 
-/** Returns a hint if a text mixes alphabets as `mixesAlphabets` defines it; otherwise an empty string. */
+/** Returns a hint if the text mixes alphabets (`mixesAlphabets`); otherwise an empty string. */
 export function hintOf(text: string): string {
   return mixesAlphabets(text.slice(0, maxCheckedLength)) ? mixedHint : ''
 }
 
 /**
  * Returns whether a text mixes more alphabets than any language does (the level "Moderately Restrictive" of UTS #39).
- * Latin may be mixed with the scripts of Chinese, Japanese or Korean, or with one other script. That script must not be
- * Cyrillic or Greek, whose letters look like Latin ones.
+ * Latin may be mixed with the scripts of Chinese, Japanese or Korean. It may also be mixed with one other script,
+ * except scripts such as Cyrillic and Greek, whose letters look like Latin letters.
  */
 export function mixesAlphabets(text: string): boolean {
   const found = new Set<string>()
@@ -52,13 +52,13 @@ export function shortForeignText(text: string, maxLength = maxNameLength): strin
   return shortened(foreignText(text.slice(0, maxLength * 8)), maxLength)
 }
 
-/** Cuts a string to at most `maxLength` characters, the last of which is then an ellipsis. Splits no surrogate pair. */
+/** Shortens a string to at most `maxLength` characters, including an ellipsis at its end. Splits no surrogate pair. */
 export function shortened(text: string, maxLength: number): string {
   const characters = [...text]
   return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`
 }
 
-/** The longest name that fits a heading. */
+/** The maximum number of characters in a name, so that it fits in a heading. */
 const maxNameLength = 80
 
 /** How many characters are checked for mixed alphabets. No name is longer. */
@@ -74,7 +74,7 @@ const scripts = (
   .split(' ')
   .map((script) => [script, new RegExp(`\\p{Script=${script}}`, 'u')] as const)
 
-/** The sets of scripts that Japanese, Chinese and Korean each mix. */
+/** For Japanese, Chinese and Korean, in this order: the set of scripts that the language mixes. */
 const eastAsian = [
   ['Han', 'Hiragana', 'Katakana'],
   ['Han', 'Bopomofo'],
@@ -82,8 +82,8 @@ const eastAsian = [
 ].map((together) => new Set(together))
 
 /**
- * The scripts with letters that look like Latin letters. `another` is any script that UAX #31 does not recommend, such
- * as Cherokee or Coptic.
+ * The scripts with letters that look like Latin letters. `another` stands for every script that UAX #31 does not
+ * recommend, such as Cherokee or Coptic.
  */
 const likeLatin = ['Cyrillic', 'Greek', 'another']
 

@@ -1,27 +1,27 @@
-/** A tool call as it was when a person was asked about it. */
+/** A tool call that needs a person's decision, as it was when the person was asked. */
 export interface HeldCall {
   tool: string
   /** The arguments as the host sent them. */
   arguments: Record<string, unknown>
-  /** The idempotency key with which the call is carried out; undefined if the operation takes none. */
+  /** The idempotency key with which the call is carried out; undefined if the operation takes no key. */
   key?: string | undefined
   /** The fingerprint of the call and of the facts that the person sees. */
   fingerprint: string
   /** The facts that the person sees. */
   facts: readonly string[]
-  /** The sentence about the effect of approving. */
+  /** The sentence that tells the person what approving the call does. */
   effect: string
   /** The label of the button or checkbox that approves. */
   approveLabel: string
-  /** Whether the call spends money, so that limits apply. */
+  /** Whether the call spends money, so that spending limits apply. */
   spends: boolean
   /** The host's self-reported name. */
   host?: string | undefined
-  /** The run that the call belongs to. */
+  /** The id of the agent's run that the call belongs to. */
   instanceId?: string | undefined
 }
 
-/** How long a person has to decide, and how long an approval then stays valid. */
+/** How long a person has to decide. After the decision, an approval stays valid for the same time. */
 export const heldMs = 10 * 60_000
 
 /** How many calls of one connection may be pending at the same time. */
@@ -33,8 +33,8 @@ export const tooManyHeld =
 export type Answer = 'yes' | 'no'
 
 /**
- * A stored decision. `endsAtMs` is the time until which the person can answer or, after an approval, the time when it
- * expires.
+ * A stored decision. While it is pending, `endsAtMs` is the time until which the person can answer. After an approval,
+ * `endsAtMs` is the time when the approval expires.
  */
 export interface StoredDecision {
   status: 'pending' | Answer
@@ -50,8 +50,8 @@ export function heldState({ status, endsAtMs }: StoredDecision, nowMs: number): 
 }
 
 /**
- * Returns the decision with a person's answer; undefined if the decision is no longer pending, because the answer then
- * changes nothing.
+ * Returns the decision after a person's answer. Returns undefined if the decision is no longer pending, because the
+ * answer then changes nothing.
  */
 export function withAnswer(decision: StoredDecision, answer: Answer, nowMs: number): StoredDecision | undefined {
   return heldState(decision, nowMs) === 'pending' ? { status: answer, endsAtMs: nowMs + heldMs } : undefined
@@ -62,13 +62,13 @@ export function isSameCall(one: HeldCall, other: HeldCall): boolean {
   return one.fingerprint === other.fingerprint && one.tool === other.tool
 }
 
-/** Returns the value of a form's field `decision`; undefined if it is neither yes nor no. */
+/** Returns the value of a form's field `decision`; undefined if the value is neither yes nor no. */
 export function answerIn(sent: URLSearchParams | undefined): Answer | undefined {
   const text = sent?.get('decision')
   return text === 'yes' || text === 'no' ? text : undefined
 }
 
-/** Returns the path of the page where a person decides. Opening the address alone decides nothing. */
+/** Returns the path of the page where a person decides. Opening the page does not decide anything. */
 export const decisionPath = (id: string) => `/decide/${id}`
 
 export const decisionIdPattern = /^dcn_[0-9a-f]{32}$/

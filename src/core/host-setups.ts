@@ -5,7 +5,7 @@ export interface Start {
   env: Readonly<Record<string, string>>
 }
 
-/** How an AI host reaches the MCP server: it starts the server (stdio), or calls a URL (Streamable HTTP). */
+/** How an AI host reaches the MCP server. The host starts the server (stdio), or calls a URL (Streamable HTTP). */
 export type ServerConnection = { start: Start } | { url: string }
 
 /** The settings of one server in a host's configuration. */
@@ -18,18 +18,25 @@ export interface HostSetup {
   file: string
   format: 'json' | 'toml' | 'yaml'
   /**
-   * The key under which the file lists its servers: as an object or table keyed by server name, or in YAML as a list.
+   * The key under which the file lists servers: in YAML as a list, in other formats as an object or table keyed by
+   * server name.
    */
   servers: 'mcpServers' | 'servers' | 'mcp_servers' | 'mcp'
-  /** Returns the entry of a server; null if the file accepts no server at a URL. */
+  /** Returns the server's entry. Returns null for a URL if the file accepts only servers that the host starts. */
   entry(connection: ServerConnection): ServerEntry | null
-  /** Instructions for a server at a URL. They follow the entry, or replace it if there is none. */
+  /**
+   * Instructions for the user of a server at a URL. They are shown below the entry, or instead of it if `entry` returns
+   * null.
+   */
   remoteTip?: string
   /** Fields that a new file must have, because the host rejects a file without them. */
   needs?: Readonly<Record<string, string>>
-  /** Builds a link that adds the server with one click. The host opens, shows the entry and asks for confirmation. */
+  /** Builds a link for adding the server. The link opens the host, which shows the entry and asks for confirmation. */
   link?(entry: ServerEntry): string
-  /** Describes a limitation of the host that affects this entry, and the workaround; undefined if none is known. */
+  /**
+   * Describes a limitation of the host that affects this entry, and how to work around it; undefined if there is no
+   * known limitation.
+   */
   limitation?(entry: ServerEntry): string | undefined
 }
 
@@ -37,8 +44,8 @@ export interface HostSetup {
 export const serverName = 'payments'
 
 /**
- * The AI hosts with a known configuration. The page at `/` and the command `setup` take their configuration blocks from
- * here. docs/hosts.md repeats them, and test/core/host-setups.test.ts compares the two.
+ * The AI hosts whose configuration files are known. The page at `/` and the command `setup` use these entries.
+ * docs/hosts.md repeats the entries, and test/core/host-setups.test.ts checks that they are the same.
  */
 export const hostSetups = {
   'claude-code': {
@@ -46,8 +53,8 @@ export const hostSetups = {
     file: '~/.claude.json, or .mcp.json in a project',
     format: 'json',
     servers: 'mcpServers',
-    // With `alwaysLoad`, the first turn of a session waits for the server's tools. It must not wait for a remote
-    // server, which may be unreachable.
+    // With `alwaysLoad`, the first turn of a session waits for the server's tools. A remote server may be unreachable,
+    // so the first turn must not wait for it.
     entry: (connection) =>
       'url' in connection
         ? { type: 'http', url: connection.url }
@@ -152,7 +159,7 @@ export type HostName = keyof typeof hostSetups
 
 export const hostNames = Object.keys(hostSetups) as HostName[]
 
-/** Renders the block to paste into the host's file; null if the file accepts no server at a URL. */
+/** Renders the block to paste into the host's file. Returns null for a URL if the file accepts no server at a URL. */
 export function hostBlock(name: HostName, connection: ServerConnection): string | null {
   const { format, servers, entry }: HostSetup = hostSetups[name]
   const hostEntry = entry(connection)
@@ -162,7 +169,7 @@ export function hostBlock(name: HostName, connection: ServerConnection): string 
   return JSON.stringify({ [servers]: { [serverName]: hostEntry } }, null, 2)
 }
 
-/** Returns the link that adds the server to the host with one click; null if the host supports no such link. */
+/** Returns a link for adding the server to the host; null if the host has no such link. */
 export function hostLink(name: HostName, connection: ServerConnection): string | null {
   const { entry, link }: HostSetup = hostSetups[name]
   const hostEntry = entry(connection)
@@ -179,7 +186,7 @@ function yamlItem(entry: ServerEntry): string {
   return `  - ${lines.join('\n    ')}`
 }
 
-/** Renders a TOML table of strings, booleans, lists of strings and one level of tables. Values are written as JSON. */
+/** Renders a TOML table with strings, booleans, lists and inner tables. Strings and booleans are written as JSON. */
 function tomlTables(table: string, entry: ServerEntry): string {
   const isTable = (value: unknown) => typeof value === 'object' && !Array.isArray(value)
   const rows = Object.entries(entry)

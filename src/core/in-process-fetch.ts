@@ -1,17 +1,20 @@
 import { ConnectionCutError } from './faults.ts'
 
-/** A function like the global `fetch` that also accepts paths. */
+/** A function like the global `fetch`, except that it also accepts paths. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 interface InProcess {
   serve(request: Request): Promise<Response>
-  /** The base URL, without a trailing slash. Requests to any other host also go to this server. */
+  /** The server's base URL, without a trailing slash. Requests to any other host also go to this server. */
   base: string
   /** Aborts when the server has stopped; requests then reject with the signal's reason. */
   ended: AbortSignal
 }
 
-/** Returns a `fetch` that calls a server in this process. It rejects if the request is aborted or cut off. */
+/**
+ * Returns a `fetch` that calls a server in this process. The `fetch` rejects if the request is aborted, the server has
+ * stopped, or a fault cuts the connection.
+ */
 export function inProcessFetch({ serve, base, ended }: InProcess): Fetch {
   return async (input, init) => {
     const request = requestTo(base, input, init)

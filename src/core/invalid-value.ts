@@ -14,12 +14,12 @@ export interface InvalidValue {
   /** The kind of mistake: an unknown field, a missing value or a wrong value. */
   kind: 'unknown' | 'missing' | 'wrong'
   accepts: Bounds | undefined
-  /** The prefix of this field's ids; undefined if the field is not an id. */
+  /** The prefix of the ids that the field accepts. It is set only if the value violates the pattern of an id. */
   idPrefix: string | undefined
   got: unknown
 }
 
-/** Describes everything that zod found wrong with `input`; unknown properties come before wrong values. */
+/** Describes everything that zod found wrong with `input`. Unknown properties come first. */
 export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodType): [InvalidValue, ...InvalidValue[]] {
   const amounts = amountNames(schema)
   const found = error.issues
@@ -32,7 +32,9 @@ export function invalidValues(error: z.ZodError, input: unknown, schema: z.ZodTy
   return [first, ...rest]
 }
 
-/** Replaces a union's issue with the issues of the member that fits the value's type, if exactly one member does. */
+/**
+ * Returns the issues of a union's member instead of the union's own issue, if exactly one member fits the value's type.
+ */
 export function withinUnion(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union') return [issue]
   const isOtherType = ({ code, path }: Issue) => ['invalid_type', 'invalid_value'].includes(code) && path.length === 0
@@ -75,15 +77,17 @@ function wrongValue(issue: Issue, input: unknown, amounts: ReadonlySet<string>):
 }
 
 /**
- * Returns the words after the accepted values of an amount: the upper bound in dollars, or the unit. The lower bound
- * only requires a positive amount, so it is not repeated in dollars.
+ * Returns the words to append to the accepted values of an amount: the upper bound in dollars, or the unit. The lower
+ * bound only requires a positive amount, so it is not repeated in dollars.
  */
 function amountSuffix(issue: Issue): string {
   if (issue.code === 'too_big') return ` (${money(Number(issue.maximum))})`
   return issue.code === 'invalid_type' ? ' of cents' : ''
 }
 
-/** Returns the bound that a number violates; undefined for any other issue, such as a string that is too long. */
+/**
+ * Returns the inclusive bound that a number violates; undefined for any other issue, such as a string that is too long.
+ */
 function boundsOf(issue: Issue): Bounds | undefined {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return undefined
   if ((issue.origin !== 'number' && issue.origin !== 'int') || issue.inclusive === false) return undefined

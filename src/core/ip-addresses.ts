@@ -5,8 +5,8 @@ const net = builtin<typeof import('node:net')>('node:net')
 const isIP = (text: string) => net().isIP(text)
 
 /**
- * Returns an address in the form used to compare and count addresses; undefined if the string is not an address. An
- * IPv6 address gets its canonical form (RFC 5952), without a zone. An IPv4 address that is mapped into IPv6
+ * Returns an IP address in the form in which addresses are compared and counted; undefined if the string is not an IP
+ * address. An IPv6 address gets its canonical form (RFC 5952), without a zone. An IPv4 address that is mapped into IPv6
  * (`::ffff:192.0.2.1`) becomes the IPv4 address.
  */
 export function canonicalAddress(text: string): string | undefined {
@@ -22,9 +22,9 @@ export function canonicalAddress(text: string): string | undefined {
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 
 /**
- * Returns whether an address is on the public internet. Addresses of this machine, of private networks and for special
- * purposes are not (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is mapped into IPv6
- * counts as the IPv4 address.
+ * Returns whether an address is on the public internet. Addresses of this machine, of private networks, and for special
+ * purposes do not count as public (IANA: IPv4 and IPv6 Special-Purpose Address Registries). An IPv4 address that is
+ * mapped into IPv6 counts as the IPv4 address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
@@ -37,7 +37,7 @@ const nearbyName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /**
  * Returns whether the host of a URL can be on the public internet, judged by the name alone, without a DNS lookup. A
- * name without a dot is completed by the machine's DNS search list, so it never counts as public.
+ * name without a dot never counts as public, because the machine may complete it from its DNS search list.
  */
 export function mayBePublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
@@ -46,8 +46,8 @@ export function mayBePublicHost(hostname: string): boolean {
 }
 
 /**
- * Returns the address or network that identifies a client in rate limits. For IPv6, it is the /64 network, because one
- * subscriber has at least 2^64 addresses (RFC 6177). Takes a canonical address.
+ * Returns the address or network that identifies a client in rate limits. An IPv6 client is identified by its /64
+ * network, because one subscriber has at least 2^64 addresses (RFC 6177). Takes a canonical address.
  */
 export function countedAddress(canonical: string): string {
   if (isIP(canonical) === 4) return canonical

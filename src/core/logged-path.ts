@@ -1,6 +1,6 @@
 /**
- * Returns a path that is safe to log. It keeps the words of routes, the ids of records and short numbers. Any other
- * segment becomes `…`, because it may be a secret, such as the token that opens a page.
+ * Makes a path safe to log. Keeps the words of routes, the ids of records, and short numbers. Every other segment
+ * becomes `…`, because it may be a secret, such as a token that opens a page.
  */
 export function loggedPath(path: string): string {
   const segments = path.split('/').map((segment) => (loggedSegment.test(segment) ? segment : '…'))

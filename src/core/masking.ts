@@ -10,13 +10,13 @@ export interface MaskWords {
 
 const usualWords: MaskWords = { number: maskedNumber, code: '[masked]', token: '[masked token]' }
 
-/** A JSON Web Token, such as an access token. */
+/** Matches JSON Web Tokens, such as access tokens. */
 export const signedTokens = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g
 
 /** The pattern and mask of each kind of secret, except card numbers and assigned values, which other functions mask. */
 const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((...found: string[]) => string) }[] = [
   { pattern: signedTokens, mask: ({ token }) => token },
-  // Our own keys and webhook secrets.
+  // This service's own keys and webhook secrets.
   { pattern: /(?<![a-z0-9])([a-z]{2}_ntl_[a-z]+_)[\w-]+/gi, mask: () => '$1[masked]' },
   { pattern: /\bwhsec_[\w+/=-]+/gi, mask: () => 'whsec_[masked]' },
   // Credentials in HTTP headers, and passwords in URLs.
@@ -39,9 +39,9 @@ const kinds: readonly { pattern: RegExp; mask: (words: MaskWords) => string | ((
 ]
 
 /**
- * Masks the secrets in any text, in linear time. It masks card numbers, even within longer runs of digits, in groups
- * or in base64. It also masks card security codes, keys, tokens, passwords in URLs, and values assigned to a secret's
- * name, as in `password=…`.
+ * Masks the secrets in any text, in linear time. Masks card numbers, even within longer runs of digits, in several
+ * groups or in base64. Also masks card security codes, keys, tokens, passwords in URLs, and values assigned to a
+ * secret's name, as in `password=…`.
  */
 export function maskSecretTexts(text: string, words: MaskWords = usualWords): string {
   let masked = text
@@ -49,7 +49,10 @@ export function maskSecretTexts(text: string, words: MaskWords = usualWords): st
   return withoutIssuedNumbers(withoutAssigned(masked), words.number)
 }
 
-/** Matches the part of `name=value` and `"name": "value"` that precedes the value, even inside a JSON string. */
+/**
+ * Matches the part before the value in `name=value` or `"name": "value"`, even if the quotes are escaped in a JSON
+ * string.
+ */
 const assignments = /(?<![\w-])([A-Za-z][\w-]{1,80})(?:=["']?|\\{0,4}["']\s{0,4}:\s{0,4}\\{0,4}["'])(?![<$[{])/g
 const assignedValue = /[^\s"'\\&;,<>]{3,2000}/y
 
@@ -69,8 +72,8 @@ function withoutAssigned(text: string): string {
 }
 
 /**
- * Masks secrets in text that this program wrote, including every number of 13 to 19 digits, spaced or not. Amounts,
- * which have fewer digits, and placeholders such as `Bearer <API key>` stay readable.
+ * Masks secrets in text that this program wrote, including every number of 13 to 19 digits, with or without spaces or
+ * hyphens. Amounts, which have fewer digits, and placeholders such as `Bearer <API key>` stay readable.
  */
 export function maskSecrets(text: string): string {
   return maskSecretTexts(text.replace(/\b(?:\d[ -]?){12,18}\d\b/g, maskedNumber))
@@ -91,8 +94,8 @@ const createdSecrets = /(?<![\w-])(?:(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}|[\
 export const longNumbers = /(?<![\w.])\d(?:[ \u00a0.-]?\d){12,18}(?!\w)/g
 
 /**
- * Masks text before it is stored. Unlike the other functions, this one also masks the secrets in links. The others
- * leave links unchanged, because the links in the service's own messages must work.
+ * Masks text before it is stored. Unlike the other functions in this file, this one also masks the secrets in links.
+ * The others leave links unchanged, because the links in the service's own messages must work.
  */
 export function maskKeptText(text: string): string {
   return maskForeignText(text).replace(longNumbers, maskedNumber).replace(createdSecrets, '[masked]')
@@ -101,7 +104,7 @@ export function maskKeptText(text: string): string {
 /** Matches an id of this service, as a whole JSON string or as a segment of a path. Ids are never masked. */
 const ids = /(?<=["/])[a-z]{3}_[0-9a-f]{32}(?=["/]|$)/g
 
-/** Matches backslashes, anything that looks like a secret, and parts of a secret's name before a value. */
+/** Matches backslashes, anything that looks like a secret, and any part of a secret's name that precedes a value. */
 const suspicious = new RegExp(
   [
     String.raw`\\|\d(?:[^A-Za-z\d]{0,8}\d){11}|_ntl_|whsec_|bearer|basic\s|eyJ|:\/\/[^\s/]{0,701}@|(?<![\w-])[\w-]{40}`,
@@ -112,9 +115,10 @@ const suspicious = new RegExp(
 )
 
 /**
- * Returns whether `maskKeptText` may change the text or, if it is JSON, the name of a field suggests a secret. Most
- * answers contain no secret. For a typical answer, this check takes 10 µs, but masking takes 200 µs. It returns true
- * for all text with non-ASCII characters, because any of them may be a digit or a separator.
+ * Returns whether `maskKeptText` may change the text, or whether the text is JSON with a field name that suggests a
+ * secret. This check saves time, because most answers contain no secret: for a typical answer, the check takes 10 µs,
+ * and masking takes 200 µs. If the text has a non-ASCII character, the result is always true, because the character may
+ * be a digit or a separator.
  */
 export function mayHoldSecret(text: string): boolean {
   const rest = text.replace(ids, '')

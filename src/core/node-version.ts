@@ -11,8 +11,8 @@ export function refusalOfNode(version: string): string | undefined {
 }
 
 /**
- * Throws an error if Node.js is too old. Otherwise the program would fail later, with a message that states neither the
- * cause nor the remedy. The message starts with the name of the caller.
+ * Throws an error if Node.js is too old. Without this check, the program would fail later, with a message that states
+ * neither the cause nor the remedy. The error's message starts with the name of the caller.
  */
 export function requireNode(caller: string, version: string = process.versions.node): void {
   const refusal = refusalOfNode(version)

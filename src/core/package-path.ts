@@ -5,9 +5,9 @@ import { builtin } from './builtin.ts'
 const files = builtin<typeof import('node:fs')>('node:fs')
 
 /**
- * Finds a file or folder of the package; returns undefined if there is none. Searches the folder of this code, then its
- * parent folders, because source, compiled and bundled code are at different depths. A bundle contains only the files
- * that a host needs.
+ * Returns the path of a file or folder of the package. Returns undefined if there is no such file or folder: a bundle
+ * contains only the files that a host needs. Searches the folder of this code and then each parent folder, because
+ * source, compiled and bundled code are at different depths.
  */
 export function packagePath(path: 'skills' | `schemas/${string}`): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url))

@@ -1,23 +1,24 @@
 /**
  * The permissions that operations require, and the conditions under which each kind of credential has them
- * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means without a condition, and `null`
- * means never.
- * - An API key needs a scope.
- * - An agent needs the permission in the fixed agent policy. To act for a customer, it also needs the permission in the
- *   customer's grant. For its own party's cards and subscriptions, it also needs the permission on the wallet. It may
- *   always read its party's wallets.
- * - An OAuth grant needs a scope. It never allows anything that would outlive the grant.
+ * (docs/service.md#credential-modes, #agent-policy, #who-may-simulate). `any` means that there is no condition, and
+ * `null` means that the credential never has the permission.
+ * - An API key needs the scope in `apiKey`.
+ * - An agent needs the permission in `agent`. To act for a customer, it needs this permission in the customer's grant.
+ *   For its own party's payments, transfers, cards and subscriptions, it needs this permission on the wallet. It may
+ *   always read its own party's wallets.
+ * - An OAuth grant needs the scope in `oauth`. No scope allows an application to create agents or keys, because these
+ *   would outlive the grant.
  * - A user may do everything except what only agents may do.
  */
 export const permissions = {
   'identity.read': { apiKey: 'any', agent: 'any', oauth: 'any' },
   'wallets.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // An agent never controls the lifecycle of wallets or who may use them (docs/service.md#agent-policy).
+  // An agent never creates or changes wallets, or decides who may use them (docs/service.md#agent-policy).
   'wallets.create': { apiKey: 'wallets.create', agent: null, oauth: null },
   'wallets.update': { apiKey: 'wallets.update', agent: null, oauth: null },
   'wallet_agents.read': { apiKey: 'wallets.read', agent: null, oauth: 'account:read' },
-  // Permission to rename a wallet must not include deciding which agents may spend from it, so this needs permission
-  // to manage agents.
+  // To decide which agents may spend from a wallet, a caller needs the permission to manage agents. The permission to
+  // rename a wallet must not be enough.
   'wallet_agents.manage': { apiKey: 'agents.update', agent: null, oauth: null },
   'wallets.transfer': { apiKey: 'wallets.transfer', agent: 'wallets.transfer', oauth: 'payments:write' },
   'customers.read': { apiKey: 'delegations.read', agent: 'any', oauth: 'customers:read' },
@@ -25,7 +26,8 @@ export const permissions = {
   'customers.remove': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
   'customers.simulate': { apiKey: 'delegations.create', agent: 'any', oauth: 'customers:write' },
   'invitations.revoke': { apiKey: 'delegations.delete', agent: 'any', oauth: 'customers:write' },
-  // Anyone who opens a link becomes a customer, and an agent must not give others access to itself.
+  // Anyone who opens an invitation link can become a customer of the link's agents. An agent must not open itself to
+  // everyone, so it gets no access to these links.
   'invitation_links.read': { apiKey: 'delegations.read', agent: null, oauth: 'customers:read' },
   'invitation_links.create': { apiKey: 'delegations.create', agent: null, oauth: 'customers:write' },
   'invitation_links.revoke': { apiKey: 'delegations.delete', agent: null, oauth: 'customers:write' },
@@ -40,7 +42,8 @@ export const permissions = {
   'deposits.create': { apiKey: 'wallets.deposit', agent: 'wallets.deposit', oauth: 'payments:write' },
   'withdrawals.create': { apiKey: 'wallets.withdraw', agent: 'wallets.withdraw', oauth: 'payments:write' },
   'external_accounts.read': { apiKey: 'wallets.read', agent: 'wallets.read', oauth: 'payments:read' },
-  // A linked account is a place that money may go to, so an application may link one only if a person granted that.
+  // Money can be sent to a linked account. So an application may link accounts only with a scope that a person granted
+  // for this.
   'external_accounts.create': {
     apiKey: 'external_accounts.create',
     agent: 'external_accounts.create',
@@ -52,16 +55,17 @@ export const permissions = {
   // Compliance reviews can suspend a party, and an agent must not lift its own party's suspension.
   'compliance.simulate': { apiKey: 'party.update', agent: null, oauth: null },
   'party.read': { apiKey: 'party.read', agent: 'party.read', oauth: 'payments:read' },
-  // Only a person changes the profile and the limits, because an agent must not raise its own spending limits.
+  // Agents and applications may not change the profile and the limits, because an agent must not raise its own spending
+  // limits.
   'party.update': { apiKey: 'party.update', agent: null, oauth: null },
   'members.read': { apiKey: 'membership.read', agent: null, oauth: 'account:read' },
   'members.remove': { apiKey: 'membership.delete', agent: null, oauth: null },
   'party_invitations.read': { apiKey: 'invite.read', agent: null, oauth: 'account:read' },
   'party_invitations.create': { apiKey: 'invite.create', agent: null, oauth: null },
   'party_invitations.revoke': { apiKey: 'invite.delete', agent: null, oauth: null },
-  // The events that a credential sees depend on what it may read (src/service/operations/events.ts).
+  // A credential gets only events about records that it may read (src/service/operations/events.ts).
   'events.read': { apiKey: 'any', agent: 'any', oauth: 'payments:read' },
-  // A webhook sends everything that happens to the party to another machine.
+  // A webhook sends the party's events to another machine, so an agent may neither read nor manage webhooks.
   'webhooks.read': { apiKey: 'party.read', agent: null, oauth: 'account:read' },
   'webhooks.manage': { apiKey: 'party.update', agent: null, oauth: null },
   'wallets.fund': { apiKey: 'wallets.fund', agent: 'any', oauth: 'payments:write' },
@@ -71,13 +75,12 @@ export const permissions = {
   'agents.create': { apiKey: 'agents.create', agent: null, oauth: null },
   'agents.update': { apiKey: 'agents.update', agent: null, oauth: null },
   'agents.delete': { apiKey: 'agents.delete', agent: null, oauth: null },
-  // These permissions also cover agents' keys, because permission to rename an agent must not be enough to create a
+  // These permissions also cover the keys of agents. The permission to rename an agent must not be enough to create a
   // credential that moves money.
   'api_keys.read': { apiKey: 'api_keys.read', agent: null, oauth: 'account:read' },
   'api_keys.create': { apiKey: 'api_keys.create', agent: null, oauth: null },
   'api_keys.delete': { apiKey: 'api_keys.delete', agent: null, oauth: null },
-  // Only the party's owners decide which applications act for it, and until when. An application may not create
-  // another application.
+  // Agents and applications may not decide which applications act for the party, and until when.
   'applications.read': { apiKey: 'applications.read', agent: null, oauth: null },
   'applications.manage': { apiKey: 'applications.manage', agent: null, oauth: null },
   'activity.read': { apiKey: 'agents.read', agent: 'any', oauth: 'payments:read' },
@@ -97,13 +100,16 @@ interface PermissionRule {
 
 export type Permission = keyof typeof permissions
 
-/** Returns the permission that an agent must hold on a wallet or in a grant to have `permission`; null if none. */
+/**
+ * Returns the permission that an agent must have on a wallet, or in a customer's grant, for operations that require
+ * `permission`; null if the agent needs no such permission.
+ */
 export function agentMustHold(permission: Permission): Delegable | null {
   const { agent }: PermissionRule = permissions[permission]
   return agent === 'any' ? null : agent
 }
 
-/** The permissions that a customer can grant an agent and that an API key can be limited to. */
+/** The names that are both a permission of agents (`delegable`) and a scope of API keys (`scopes`). */
 const common = [
   'payments.read',
   'payments.create',
@@ -130,7 +136,7 @@ export const delegable = [...common, 'payment_intents.create'] as const
 
 export type Delegable = (typeof delegable)[number]
 
-/** The scopes an API key can be limited to. */
+/** The scopes that an API key can be limited to. */
 export const scopes = [
   ...common,
   'invite.read',
@@ -175,16 +181,20 @@ export const oauthScopes = {
   'external-accounts:link': { words: 'Link bank accounts that money is drawn from and paid to', includes: [] },
   'customers:read': { words: 'See your customers and invitations', includes: [] },
   'customers:write': { words: 'Invite customers and end their connections', includes: ['customers:read'] },
-  // The agent policy forbids everything that this scope allows, so a connection that acts as an agent never gets it.
+  // The agent policy forbids everything that this scope allows, so a connection that acts as an agent never gets this
+  // scope.
   'account:read': { words: 'See your agents and keys', includes: [] },
 } as const satisfies Record<string, { words: string; includes: readonly string[] }>
 
 export type OAuthScope = keyof typeof oauthScopes
 
-/** The scopes for a connection that requests none. */
+/** The scopes of a connection that requests no scopes. */
 export const defaultOAuthScopes = ['payments:read', 'payments:write', 'cards:agent', 'customers:read'] as const
 
-/** The scopes of an application that acts as an agent. The agent policy forbids all that `account:read` allows. */
+/**
+ * The scopes that a registered application can have. It acts as an agent, and the agent policy forbids all that
+ * `account:read` allows.
+ */
 export const applicationScopes = (Object.keys(oauthScopes) as OAuthScope[]).filter((scope) => scope !== 'account:read')
 
 /** Returns the given scopes, and the scopes that they include. */
@@ -210,14 +220,15 @@ export interface Authority {
   grant: { scopes: readonly string[] } | null
 }
 
-/** Returns whether the credential has the permission. A particular wallet or customer may require more. */
+/** Returns whether the credential has the permission. Access to a particular wallet or customer may require more. */
 export function allows(authority: Authority, permission: Permission): boolean {
   return refusalOf(authority, permission) === undefined
 }
 
 /**
- * Returns why the credential may not use the permission; undefined if it may. The reason is a missing scope of its
- * grant or of its key, the agent policy, or that the permission is for agents only.
+ * Returns why the credential does not have the permission; undefined if it does. For `grant` and `scope`, the scope is
+ * missing in the OAuth grant or in the API key. For `policy`, the agent policy forbids the action. For `agentsOnly`,
+ * only agents may act.
  */
 export function refusalOf({ actorType, scopes, grant }: Authority, permission: Permission) {
   const { agent, apiKey }: PermissionRule = permissions[permission]
