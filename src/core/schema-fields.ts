@@ -2,7 +2,10 @@ import { z } from 'zod'
 
 const amounts = z.registry<{ isAmount: true }>()
 
-/** Marks a number as an amount in cents. A schema derived from it, with bounds or a description, keeps the mark. */
+/**
+ * Marks the schema of a number as an amount in cents. Schemas derived from the marked schema, such as one with bounds
+ * or a description, keep the mark.
+ */
 export function amountInCents<Schema extends z.ZodType>(schema: Schema): Schema {
   amounts.add(schema, { isAmount: true })
   return schema
@@ -12,12 +15,12 @@ export function isAmount(schema: z.ZodType): boolean {
   return amounts.get(schema) !== undefined
 }
 
-/** Returns the names of all fields of a schema that contain an amount in cents, including nested fields. */
+/** Returns the names of the fields, including nested ones, that contain an amount in cents. */
 export function amountNames(schema: z.ZodType): ReadonlySet<string> {
   return namesOf(schema, isAmount)
 }
 
-/** Returns the names of all fields of a schema that pass the test, including nested fields. */
+/** Returns the names of the fields, including nested ones, whose schemas pass the test. */
 export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean): ReadonlySet<string> {
   const names = new Set<string>()
   visit(schema, undefined, (name, field) => {
@@ -26,18 +29,21 @@ export function namesOf(schema: z.ZodType, passes: (field: z.ZodType) => boolean
   return names
 }
 
-/** The parts of zod's description of a schema that contain other schemas. */
+/** The properties of a zod schema's definition that contain other schemas. */
 interface Definition {
   innerType?: z.ZodType
   element?: z.ZodType
   options?: readonly z.ZodType[]
   shape?: Readonly<Record<string, z.ZodType>>
   valueType?: z.ZodType
-  /** The schema of a preprocessed value. */
+  /** The schema that checks a value after preprocessing. */
   out?: z.ZodType
 }
 
-/** Visits all fields. The items of a list have the name of the list. An object with arbitrary keys has no fields. */
+/**
+ * Calls `each` for every field, including nested fields. The items of a list are visited under the name of the list.
+ * The arbitrary keys of a record are not visited.
+ */
 function visit(schema: z.ZodType, name: string | undefined, each: (name: string, field: z.ZodType) => void): void {
   const { innerType, element, options = [], shape = {}, out } = schema.def as Definition
   const inside = [innerType, element, out, ...options].filter((inner) => inner !== undefined)
@@ -47,8 +53,8 @@ function visit(schema: z.ZodType, name: string | undefined, each: (name: string,
 }
 
 /**
- * Returns the layers of a schema: the schemas that a value may have to pass, from the outermost to the innermost. A
- * union contributes each of its members.
+ * Returns the layers of a schema: the schema itself and all schemas that it wraps, outermost first. A union wraps all
+ * of its members.
  */
 export function layersOf(schema: z.ZodType): z.ZodType[] {
   const { innerType, options = [], out } = schema.def as Definition
@@ -67,7 +73,7 @@ export function layersUnder(layers: readonly z.ZodType[], key: PropertyKey): z.Z
     .flatMap(layersOf)
 }
 
-/** Returns the names of the fields that any of the layers has. */
+/** Returns the names of the fields of all layers, each name once. */
 export function fieldsOf(layers: readonly z.ZodType[]): string[] {
   return [...new Set(layers.flatMap((layer) => Object.keys((layer.def as Definition).shape ?? {})))]
 }

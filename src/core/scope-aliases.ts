@@ -1,8 +1,8 @@
 import type { OAuthScope } from './permissions.ts'
 
 /**
- * Other names of scopes that a connection may request. The service's own connector uses them, so clients that are
- * configured for that connector work here unchanged. Grants use our names.
+ * Other names for our scopes, which a connection may also request. The hosted connector of the API uses these names, so
+ * a client that is configured for that connector works here unchanged. Grants contain only our names.
  */
 export const scopeAliases: Readonly<Record<string, OAuthScope>> = {
   'payments:move': 'payments:write',

@@ -2,26 +2,26 @@ import { holdsCard } from './card-numbers.ts'
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
 
-/** The words and names that mark a value as secret. All are in lower case and have no separators. */
+/** The words and names that show whether a value is a secret. All are in lower case, without separators. */
 const names = {
   /** Words that make a name secret in any notation, such as `cardCvv`, `API_SECRET` and `x-api-key`. */
   secretWords: words(
     'cvv cvc cvn cid csc pin pan otp totp secret password passphrase token key credential credentials authorization',
   ),
   codeWords: words('cvv cvc cvn cid csc'),
-  /** Words that make a name harmless if they follow a secret word, such as `id` in `keyId`. */
+  /** Words that make the secret word before them harmless, such as `id` in `keyId`. */
   harmlessSuffixes: words('id ids prefix type types count counts'),
-  /** Secret names that contain no secret word, or that are often written without marking where a word begins. */
+  /** Secret names that contain no secret word, or that are often written in lower case without separators. */
   secretNames: words(
     'number cardnumber accountnumber securitycode verificationcode verificationvalue cardverificationvalue cardverificationcode claimlink checkouturl paymentlinkurl cookie setcookie codeverifier apikey agentkey sandboxapikey sandboxagentkey clientsecret signingsecret accesstoken refreshtoken idtoken subjecttoken registrationaccesstoken managetoken proxyauthorization',
   ),
   harmlessNames: words('idempotencykey publickey formtoken'),
 } as const
 
-/** A pattern that matches some part of every name that `isCodeName` accepts. */
+/** A pattern that occurs in every name that `isCodeName` accepts, and in some other names. */
 export const partsOfCodeNames = 'c[vs][vcn]|cid|(?:security|verification)[^A-Za-z"]*(?:code|value)'
 
-/** A pattern that matches some part of every name that `isSecretName` accepts. */
+/** A pattern that occurs in every name that `isSecretName` accepts, and in some other names. */
 export const partsOfSecretNames = `${partsOfCodeNames}|pin|pan|otp|pass|token|secret|credential|authorization|key|number|link|url|cookie|verifier`
 
 /**
@@ -54,7 +54,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Returns whether an object's field of this name holds a secret. In `{ key, value }`, the field `key` holds a name, not
+ * Returns whether the field `name` of an object holds a secret. In `{ key, value }`, the field `key` holds a name, not
  * a secret.
  */
 export function isSecretField(name: string, object: object): boolean {

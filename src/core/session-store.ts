@@ -5,8 +5,8 @@
  */
 export interface SessionStore {
   /**
-   * Stores a new session. Deletes expired sessions and, if there are too many, the least recently used ones, with all
-   * their data. Returns the hashed ids of the deleted sessions.
+   * Stores a new session. Deletes expired sessions. If there are still too many sessions, also deletes the least
+   * recently used ones. The data of a session is deleted with it. Returns the hashed ids of the deleted sessions.
    */
   create(session: SessionRecord, bounds: SessionBounds): Promise<string[]>
   find(idHash: string): Promise<SessionRecord | undefined>
@@ -17,25 +17,28 @@ export interface SessionStore {
   subscribe(idHash: string, change: (subscribed: readonly string[]) => readonly string[]): Promise<void>
   /** Returns the resource addresses that each session subscribed to. Leaves out sessions without subscriptions. */
   subscriptions(idHashes: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Stores an event. Then deletes the oldest events of the stream or session if it exceeds its bounds. */
+  /**
+   * Stores an event, then deletes the oldest events of its stream if the stream has more than `bounds` allows. Does the
+   * same for the session, but not after every event.
+   */
   appendEvent(event: StoredEvent, bounds: EventBounds): Promise<void>
-  /** Deletes the events of a stream up to and including `upToSequence`, which the host has received. */
+  /** Deletes a stream's events up to and including `upToSequence`. The host has received these events. */
   forgetEvents(idHash: string, streamId: string, upToSequence: number): Promise<void>
   /** Returns the events of a stream after `afterSequence`, oldest first. */
   readEvents(idHash: string, streamId: string, afterSequence: number): Promise<StoredEvent[]>
   /**
-   * Stores a message for other processes that serve the session. Ignores a message whose id is already stored, and any
-   * message beyond `maxUnread` unread ones.
+   * Stores a message for other processes that serve the session. Ignores the message if its id is already stored, or if
+   * `maxUnread` messages for the session are already stored.
    */
   deliver(mail: SessionMail, maxUnread: number): Promise<void>
   /** Removes and returns the mail for `addressee`. Also returns broadcast messages, which stay until they expire. */
   takeMail(idHash: string, addressee: string): Promise<SessionMail[]>
   /**
-   * Calls `delivered` when mail for the session is stored, unless the notification from the storing process is lost.
-   * Returns a function that unsubscribes.
+   * Calls `delivered` when a process stores mail for the session. Misses the mail if the notification from that process
+   * is lost. Returns a function that unsubscribes.
    */
   onMail(idHash: string, delivered: () => void): () => void
-  /** Deletes all data from before the cutoff times. */
+  /** Deletes all data that is older than the cutoff time for its kind. */
   sweep(cutoffs: Cutoffs): Promise<void>
 }
 
@@ -65,7 +68,7 @@ export interface EventBounds {
   characters: number
 }
 
-/** The times before which data has expired. */
+/** The cutoff times for each kind of data. Older data has expired. */
 export interface Cutoffs {
   /** Sessions last used before this time are deleted with all their data. */
   usedSinceMs: number
@@ -83,11 +86,11 @@ export interface StoredEvent {
   sentAtMs: number
 }
 
-/** A message from one process to another that serves the same session, or to all of them. */
+/** A message between processes that serve the same session. It is for one process, or for all of them. */
 export interface SessionMail {
   id: string
   idHash: string
-  /** The process that the message is for; empty for all processes. */
+  /** The id of the process that the message is for. An empty string means all processes. */
   addressee: string
   /** A JSON-RPC message as JSON. */
   message: string

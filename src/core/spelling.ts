@@ -5,7 +5,10 @@ export function closestWords(text: string, words: readonly string[], count: numb
     .map(({ word }) => word)
 }
 
-/** Returns the closest word; undefined if more than one letter and more than a third of `text` would have to change. */
+/**
+ * Returns the closest word if it is at most one change away, or at most one change for every three letters of `text`.
+ * Otherwise returns undefined.
+ */
 export function nearestWord(text: string, words: readonly string[]): string | undefined {
   const [first] = rankWords(text, words)
   return first !== undefined && first.distance <= Math.max(1, normalizedWord(text).length / 3) ? first.word : undefined
@@ -18,7 +21,7 @@ function rankWords(text: string, words: readonly string[]) {
     .sort((one, other) => one.distance - other.distance)
 }
 
-/** The number of characters that are compared. It is more than any word has, and keeps the comparison fast. */
+/** The maximum number of characters to compare. No known word is longer. The limit keeps comparisons fast. */
 const maxLength = 80
 
 const normalizedWord = (text: string) => text.slice(0, maxLength).replace(/[-_ ]/g, '').toLowerCase()

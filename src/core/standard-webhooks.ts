@@ -5,14 +5,14 @@ export const secretPrefix = 'whsec_'
 
 /** A message to send. */
 export interface Message {
-  /** The id. It is the same in all deliveries, so that a receiver can skip a message that it has already handled. */
+  /** The same in all deliveries of the message, so that a receiver can skip a message that it has already handled. */
   id: string
   body: string
 }
 
 /**
  * Returns the headers that prove to the receiver who sent a message and when (Standard Webhooks 1.0.0). They contain a
- * signature for each secret, so that receivers can use either the old or the new secret during a rotation.
+ * signature for each secret. While a secret is being replaced, a receiver can verify with the old or the new one.
  * @param nowMs The real time, not the time of the sandbox clock.
  */
 export function signedHeaders(

@@ -21,11 +21,11 @@ export interface System {
    * sleeps.
    */
   elapsed(): number
-  /** Returns the milliseconds since the machine booted, including sleep. Setting the clock does not change them. */
+  /** Returns the milliseconds since the machine booted, including sleep. Setting the system clock has no effect. */
   uptime(): number
   /**
-   * Returns the time to use when a shared database reports `reportedMs`. The real system returns `reportedMs`; a fake
-   * system can return its own time.
+   * Returns the current time, given `reportedMs`, the time that a shared database reports. The real system returns
+   * `reportedMs`; a fake system can return its own time.
    */
   databaseNow(reportedMs: number): number
   /** The cost of hashing a user's password. */
@@ -54,8 +54,8 @@ export const realSystem: System = {
 }
 
 /**
- * Returns a source of random bytes that gets many bytes at a time from the operating system. Separate requests for each
- * id would take longer than all other steps of creating the id.
+ * Returns a source of random bytes that requests many bytes at a time from the operating system. A separate request for
+ * each id would take longer than all other steps of creating the id.
  */
 function pooledRandomBytes(): System['randomBytes'] {
   const poolLength = 8192
@@ -90,7 +90,10 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** The latest permitted time: the end of the year 9995. RFC 3339 allows years up to 9999, so expiries may be later. */
+/**
+ * The latest time that a sandbox clock can reach: the end of the year 9995. This leaves four years for later expiries,
+ * because RFC 3339 allows years only up to 9999.
+ */
 export const lastMomentMs = 253_276_070_399_999
 
 /** Converts an RFC 3339 timestamp to milliseconds since the Unix epoch. Returns NaN if the timestamp is invalid. */
@@ -109,7 +112,7 @@ export function sha256(text: string): string {
   return crypto().hash('sha256', text, 'hex')
 }
 
-/** Returns the SHA-256 hash in base64, as a Content-Security-Policy lists allowed inline content. */
+/** Returns the SHA-256 hash in base64, the format that a Content-Security-Policy uses to allow inline content. */
 export function sha256Base64(text: string): string {
   return crypto().hash('sha256', text, 'base64')
 }
@@ -189,7 +192,7 @@ export function nextTurn(): Promise<void> {
   return timers().setImmediate()
 }
 
-/** Calls `expired` after `ms` milliseconds by the real clock, unless cleared first. Does not keep the process alive. */
+/** Calls `expired` after `ms` milliseconds, unless `clear` is called first. Does not keep the process alive. */
 export function deadline(ms: number, expired: () => void): { clear(): void } {
   const timer = setTimeout(expired, ms).unref()
   return { clear: () => clearTimeout(timer) }

@@ -1,7 +1,7 @@
 import { keepNewest } from './bounded-map.ts'
 import type { System } from './system.ts'
 
-/** The maximum number of keys. If there are more, the key whose last try is the oldest is forgotten. */
+/** The maximum number of keys. If there are more, the key that has gone longest without a try is forgotten. */
 const maxKeys = 10_000
 
 interface Window {
@@ -10,7 +10,10 @@ interface Window {
   endsAtMs: number
 }
 
-/** The number of tries for each key, in this process's memory. A key's first try begins a time window for the count. */
+/**
+ * Counts tries for each key, in this process's memory. A key's first try begins a time window. The first try after a
+ * window has ended begins a new window, and the count starts again.
+ */
 export class Tries {
   readonly #system: Pick<System, 'elapsed'>
   readonly #windowMs: number
@@ -42,7 +45,10 @@ export class Tries {
 export interface AddressBound {
   /** The maximum number of tries from one IP address. */
   each: number
-  /** The maximum number of tries by all clients together. It exceeds `each`, so that no single client can use it up. */
+  /**
+   * The maximum number of tries by all clients together. It is greater than `each`, so that no single client can use up
+   * all tries.
+   */
   all: number
   seconds: number
 }
@@ -51,8 +57,9 @@ export interface AddressBound {
 export type AddressLimit = (address: string | undefined) => boolean
 
 /**
- * Creates a rate limit for actions that are open to anyone. The limit of an address is checked first, so that tries
- * beyond it do not count toward the total. Calls within this process have no address, and only the total limits them.
+ * Creates a rate limit for actions that are open to anyone. The address's own limit is checked first, so that tries
+ * beyond that limit do not count toward the total. A call from within this process has no address, so only the total
+ * limit applies to it.
  */
 export function limitByAddress(system: Pick<System, 'elapsed'>, { each, all, seconds }: AddressBound): AddressLimit {
   const [perAddress, total] = [new Tries(system, seconds * 1000), new Tries(system, seconds * 1000)]

@@ -9,7 +9,7 @@ export class Turns {
   }
 }
 
-/** A separate queue for each name: jobs of the same name run one after another. */
+/** A separate queue for each name. Jobs with the same name run one after another. */
 export class NamedTurns {
   readonly #named = new Map<string, { turns: Turns; jobCount: number }>()
 

@@ -1,10 +1,10 @@
 import { markColor } from './tokens.ts'
 
-/** The logo: a card with a stripe on a 16 × 16 grid. Each shape lists its left, top, right and bottom edges. */
+/** The logo, on a 16 × 16 grid: a card with a stripe. Each shape lists its left, top, right and bottom edges. */
 export const card = [1, 3, 15, 13] as const
 export const stripe = [1, 5, 15, 7] as const
 
-/** The outlines of the card and the stripe as one SVG path. Filled with the `evenodd` rule, the stripe is a hole. */
+/** The outlines of the card and the stripe as one SVG path. With the fill rule `evenodd`, the stripe is a hole. */
 export const markPath = [card, stripe]
   .map(([left, top, right, bottom]) => `M${left} ${top}H${right}V${bottom}H${left}z`)
   .join('')

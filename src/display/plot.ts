@@ -11,7 +11,7 @@ export interface Line<Point> {
   cents: (point: Point) => number
 }
 
-/** A time to mark in the plot, with the numbers of the timeline steps at that time. */
+/** A time to mark in the plot. `steps` contains the number of each timeline step at that time. */
 export interface Mark {
   atMs: number
   steps: number[]
@@ -31,14 +31,17 @@ interface Plot<Point> {
   marks?: readonly Mark[]
 }
 
-/** Vertical positions in pixels. Horizontal positions are percentages, so that text keeps its size on a phone. */
+/**
+ * Vertical positions in pixels. Horizontal positions are percentages, so that a phone can show a narrower plot without
+ * shrinking the text.
+ */
 const top = 28
 const bottom = 188
 const height = 216
-/** The width and height of the lines' viewBox, which the browser stretches to fit. */
+/** The width and height of the viewBox that contains the lines. The browser stretches it to the size of the plot. */
 const viewBoxSide = 1000
 
-/** Plots amounts over time. Balances change at discrete moments, so the lines are steps, not slopes. */
+/** Plots amounts over time. An amount changes at discrete moments, so its line has steps, not slopes. */
 export function plot<Point extends { atMs: number }>(plotted: Plot<Point>): Html {
   const { id, title, description, caption, points, lines, x, marks = [] } = plotted
   const y = amountScale(points.flatMap((point) => lines.map(({ cents }) => cents(point))))

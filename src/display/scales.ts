@@ -39,7 +39,7 @@ export function evenTimeScale(fromMs: number, toMs: number, labels: readonly [st
   return { shareOf: (atMs) => (atMs - sinceMs) / (toMs - sinceMs), ticks }
 }
 
-/** The position of the last moment. To the right of it, the lines continue at their last values. */
+/** The position of the last moment on a `timeScale`. To the right of it, the lines continue at their last values. */
 const lastShare = 0.95
 
 /** Returns the first and last ticks, and those ticks between them whose labels have room. */
@@ -75,7 +75,7 @@ export function amountScale(cents: readonly number[]): Scale {
   return { shareOf, ticks }
 }
 
-/** Rounds a step between ticks up to 1, 2 or 5 times a power of ten, in cents. */
+/** Rounds the distance between two ticks, in cents, up to the next 1, 2 or 5 times a power of ten. */
 function roundStep(minStep: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, minStep)))
   return ([1, 2, 5].find((factor) => factor * power >= minStep) ?? 10) * power

@@ -3,7 +3,7 @@ import { baseStyle } from './style.ts'
 
 interface SmallPage {
   heading: string
-  /** The page's sentences as HTML. Text from outside the program must already be escaped in them. */
+  /** The page's paragraphs, as HTML. The caller must escape text that comes from outside the program. */
   lines: readonly string[]
 }
 

@@ -40,7 +40,7 @@ ${script === undefined ? '' : `<script>${script}</script>\n`}</body>
 `
 }
 
-/** Returns a Content-Security-Policy that allows only this style, this script and images in `data:` URLs. */
+/** Returns a Content-Security-Policy that allows only the given style, the given script and images in `data:` URLs. */
 export function standalonePolicy(style: string, script?: string): string {
   return [
     "default-src 'none'",

@@ -8,7 +8,7 @@ export function baseStyle(): string {
   return `${tokensByBrowser}${file('base.css')}`
 }
 
-/** Returns the style of the parts of pages, reports and views. It must come after the base style. */
+/** Returns the style of the parts that make up pages, reports and views. It must come after the base style. */
 export function partsStyle(): string {
   return file('parts.css')
 }

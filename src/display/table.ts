@@ -14,7 +14,7 @@ export interface Column<Row> {
 /**
  * Renders a table. The cells of the first column are the row headers. On a phone, each row becomes a block: the row
  * header, followed by the other cells with their column names.
- * @param caption A string is for screen readers only; HTML is visible.
+ * @param caption A caption in HTML is visible. A string is for screen readers only.
  * @param idOf Returns a row's element id. Needed only if something links to the rows.
  */
 export function table<Row>(

@@ -30,7 +30,9 @@ export const tokensByPage = root((light, dark) => `light-dark(${light}, ${dark})
 /** The color of the logo. It is between the two accent colors, so that it stands out in both schemes. */
 export const markColor = '#6b7cff'
 
-/** The design tokens for other pages. They follow the browser's color scheme, even without support for `light-dark`. */
+/**
+ * The design tokens for other pages. They follow the browser's color scheme, even in browsers without `light-dark()`.
+ */
 export const tokensByBrowser = `${root((light) => light)}
 @media (prefers-color-scheme: dark) {
 ${root((_, dark) => dark)}}

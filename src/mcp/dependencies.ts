@@ -48,7 +48,7 @@ export interface ToolChoice {
 }
 
 export interface OfferedChoice extends ToolChoice {
-  /** Whether a call can be stored until a person decides, and then be repeated with the id of the decision. */
+  /** Whether a call can be stored until a person decides. The model then repeats the call with the decision's id. */
   offersDecisions: boolean
 }
 
@@ -74,11 +74,11 @@ export interface Api {
 /** The settings and services for asking people to decide on calls. */
 export interface People {
   confirm: ConfirmSettings
-  /** Stores calls until a person decides, if the host cannot ask the person. If undefined, these calls are refused. */
+  /** Stores the calls that the host cannot ask a person about. If undefined, those calls are refused. */
   decisions: Decisions | undefined
   /** The address of the hosted pages and the dashboard, if known. */
   publicUrl: string | undefined
-  /** Seals the state of a pending question, which the host receives and sends back with the answer. */
+  /** Seals the state of a pending question. The host receives the sealed state, and sends it back with the answer. */
   states: RequestStates
 }
 
@@ -91,9 +91,9 @@ export const noPeople: People = {
   states: { mint: noQuestion, verify: noQuestion },
 }
 
-/** The run that the connection's calls belong to. */
+/** The run that the connection's calls belong to. A run consists of a party's calls with the same `X-Instance-ID`. */
 export interface Run {
-  /** Returns the run's id (X-Instance-ID). The run's activity is listed as a resource, unless the id is undefined. */
+  /** Returns the run's id (X-Instance-ID). If the id is undefined, the run's activity is not listed as a resource. */
   id(): string | undefined
   /** Records an event that involves no request to the API. Returns without waiting until the event is stored. */
   note(note: RunNote): void
@@ -103,7 +103,7 @@ export const unknownRun: Run = { id: () => undefined, note: () => {} }
 
 /** The source of change notifications for the host. */
 export interface Changes {
-  /** Calls `onChange` with the ids of records that anyone changes. Misses no change after the promise resolves. */
+  /** Calls `onChange` with the ids of records that anyone changes. After the promise resolves, no change is missed. */
   follow(onChange: (resourceIds: readonly string[]) => void): Promise<void>
   /** Whether another component, such as the HTTP endpoint, notifies the host of changes. */
   areAnnouncedElsewhere: boolean
@@ -122,12 +122,12 @@ export interface RunNote {
   host?: string | undefined
   /** The id of the tool call that this note belongs to. */
   toolCall?: string
-  /** A unique name for the event. Only the first note with that name is recorded. */
+  /** A unique name for the event. If several notes have the same name, only the first is recorded. */
   once?: string
   arguments?: Record<string, unknown>
   /** The reason for a refusal or failure. */
   error?: { code: string; status?: number | undefined; detail: string; next?: string | undefined }
-  /** The question to the person, one fact per line. */
+  /** The lines of the question to the person. Each line states one fact. */
   facts?: readonly string[]
   amountCents?: number | undefined
   /** How the person was asked, who answered, or another remark. */
@@ -148,7 +148,7 @@ export interface Held {
   id: string
   call: HeldCall
   state: HeldState
-  /** How often the call was refused because the person must verify first. Each retry has its own idempotency key. */
+  /** How often the call was refused because it required a second factor. Each retry has its own idempotency key. */
   tries: number
   /** The API's answer to the call; undefined until an answer is recorded. */
   answer?: { data: unknown; meta?: Record<string, unknown> | undefined } | undefined
@@ -171,17 +171,17 @@ export interface Decisions {
   /** Whether this process itself serves the page, to a person at this machine. */
   readonly isLocal: boolean
   /**
-   * Stores a call until the person decides, unless the same call is already pending. `by` is who opens the page: the
-   * host, or the person with a link. If storing or showing the call fails, `refused` is the reason and the remedy.
+   * Stores a call until the person decides, unless the same call is already pending. `by` says who opens the page: the
+   * host, or the person without the host. If the call cannot be stored or shown, `refused` gives the reason and remedy.
    */
   keep(call: HeldCall, by: 'host' | 'person'): Promise<PendingPage | { refused: string }>
   find(id: string): Promise<Held | undefined>
   /** Resolves when the person may have decided, or after `ms` milliseconds. Rejects if the signal aborts. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<void>
-  /** Counts a try that was refused because the person must verify first, unless this try is already counted. */
+  /** Counts a try that was refused because it required a second factor, unless this try is already counted. */
   countTry(held: Pick<Held, 'id' | 'tries'>): Promise<void>
   finish(id: string, answer: NonNullable<Held['answer']>): Promise<void>
-  /** Runs calls with the same decision one after another, so that each sees the outcome of the previous call. */
+  /** Runs a call after all earlier calls with the same decision have finished, so that it sees their outcomes. */
   inTurn<T>(id: string, call: () => Promise<T>): Promise<T>
 }
 
@@ -192,7 +192,7 @@ export interface CallFaults {
    * the HTTP request.
    */
   plan(tool: string, headers: Pick<Headers, 'get'> | undefined): Promise<Fault | undefined>
-  /** Cuts the connection of a request, which then gets no answer. Over stdio, only the answer is suppressed. */
+  /** Cuts a request's connection before the request is answered. Over stdio, only suppresses the answer. */
   cut(id: RequestId): void
 }
 
@@ -202,7 +202,7 @@ export const noFaults: CallFaults = { plan: async () => undefined, cut: () => {}
 export interface RepeatSettings {
   /** How long a call is remembered, by the real clock; 0 means that nothing is remembered. */
   windowMs: number
-  /** The run whose calls are compared; if undefined, all of the credential's calls are compared. */
+  /** The run whose calls are compared with a new call. If undefined, all of the credential's calls are compared. */
   run: string | undefined
   /** Returns the memory. An implementation can open it on first use. */
   memory: () => Promise<CallMemory>
@@ -215,22 +215,22 @@ export const nothingRemembered: RepeatSettings = {
 }
 
 /**
- * The memory of the calls sent with one credential. All processes that use the credential share it. Arguments are not
- * stored. Answers are stored (sealed) only for operations for which the API takes no idempotency key.
+ * The memory of the calls sent with one credential. All processes that use the credential share this memory. Arguments
+ * are not stored. An answer is stored, sealed, only if the API takes no idempotency key for the operation.
  */
 export interface CallMemory {
-  /** The answers, if only this process remembers them. If undefined, each answer is stored with its call. */
+  /** The answers, if each process keeps its own in memory. If undefined, each answer is stored with its call. */
   answers?: Map<string, string>
   /** The secret that the ids and seals of this credential's calls are derived from. */
   secret: string
-  /** Returns the call with the given id if it was sent within the window. */
+  /** Returns the call with the given id if it was sent within the last `windowMs` milliseconds. */
   find(id: string, windowMs: number): Promise<KeptCall | undefined>
   /**
-   * Stores a call, unless an equal call was sent within the window. If `windowMs` is 0, always stores it. Returns the
-   * stored call: the new one or the earlier one.
+   * Stores a call, unless a call with the same id was sent within the last `windowMs` milliseconds. If `windowMs` is 0,
+   * always stores the new call. Returns the stored call: the new one or the earlier one.
    */
   claim(id: string, sealed: string, windowMs: number): Promise<KeptCall>
-  /** Deletes a call, unless another call with the same id has been sent since then. */
+  /** Deletes a call, unless a newer call with the same id has replaced it. */
   forget(id: string, sealed: string): Promise<void>
 }
 
@@ -244,15 +244,15 @@ export interface KeptCall {
 export interface PersonAdvice {
   /** Advice for a missing or refused credential. */
   signIn: string
-  /** Advice for when the API does not answer, or some other server answers at its address. */
+  /** Advice for when the API does not answer, or a different server answers at the API's address. */
   reach: string
-  /** Returns the setting or the address with which these toolsets would be offered. */
+  /** Returns the setting or the address that would make the server offer these toolsets. */
   offer(toolsets: readonly Toolset[]): string
 }
 
 /** The views that a host may show next to results (MCP Apps). */
 interface AppViews {
-  /** Returns the `_meta` of a tool; undefined if it has no view. */
+  /** Returns the `_meta` of a tool; undefined if the tool has no view. */
   toolMeta(name: string): Record<string, unknown> | undefined
   resources: readonly (Resource & { read(): Promise<string> })[]
 }
@@ -276,7 +276,7 @@ export function mayCall(
   return operation.environments.includes(environment) && mayEver(operation, actor) && allows(operation)
 }
 
-/** Returns whether the operation is in one of the chosen toolsets and, for `readOnly`, changes nothing. */
+/** Returns whether the operation is in one of the chosen toolsets and, if `readOnly` is true, changes nothing. */
 export function isChosen(
   { toolsets, readOnly }: Pick<ToolChoice, 'toolsets' | 'readOnly'>,
   operation: Offerable,
@@ -284,9 +284,7 @@ export function isChosen(
   return toolsets.some((toolset) => operation.toolsets.includes(toolset)) && (!readOnly || onlyReads(operation))
 }
 
-/**
- * Returns whether any credential of this role could have the permission. The scopes of an API key are unknown here.
- */
+/** Returns whether any credential of this role could have the permission. Does not know the credential's scopes. */
 function mayEver({ permission }: Offerable, actor: ToolChoice['actor']): boolean {
   return actor === undefined || isAllowed({ actorType: actor, scopes: undefined, grant: null }, permission)
 }

@@ -1,6 +1,6 @@
 /**
- * The main fields of each resource type, in order. They form the first line of a single record, and the columns of a
- * list. Each field is an attribute, a dotted path to an inner attribute, or a relationship.
+ * The main fields of each resource type, in order. They form the first line of a single record's text, and the columns
+ * of a list. Each field is an attribute, a dotted path to an inner attribute, or a relationship.
  */
 export const columns: Readonly<Record<string, readonly string[]>> = {
   activity: ['createdAt', 'operation', 'result', 'resourceIds', 'actorType', 'agentId'],

@@ -22,13 +22,13 @@ export interface Resource {
   relationships?: unknown
 }
 
-/** The names of an answer's fields, grouped by kind as the operation's schemas define them. */
+/** The names of the fields in an operation's answers that need special treatment, grouped by kind. */
 interface Kinds {
   /** Fields that hold cents. */
   amounts: ReadonlySet<string>
   /**
-   * Fields whose strings the service itself writes: words of a fixed list, ids, times, addresses. The strings of
-   * other fields are quoted unless they are ids.
+   * Fields whose strings the service itself writes: words of a fixed list, ids, times, addresses. In all other fields,
+   * strings are quoted, except ids and secrets.
    */
   serviceFields: ReadonlySet<string>
   secrets: ReadonlySet<string>
@@ -40,11 +40,14 @@ interface Scope {
   path: string
   kinds: Kinds
   form: Form
-  /** The currency of the surrounding amounts. */
+  /** The currency that the nearest enclosing object states. */
   currency: unknown
 }
 
-/** Returns a record's fields, without the type, the id, and fields that are null or empty. */
+/**
+ * Returns a record's fields. Leaves out the type, the id, and fields that are null or empty. Leaves out hashes too,
+ * unless `withHashes` is true.
+ */
 export function fieldsOf(operation: OperationDefinition, record: Resource, form: Form, withHashes = false): Fields {
   const { type: _, id: __, attributes, relationships, ...others } = record
   const scope = { path: '', kinds: kindsOf(operation), form, currency: undefined }
@@ -118,7 +121,7 @@ const longestInRow = 60
 /** Quotes a free-form key, unless it is a plain word. */
 const nameInWords = (name: string) => (/^\w{1,60}$/.test(name) ? name : quoted(name))
 
-/** A string that needs no quotation marks: it contains no spaces and no `|`, which separates columns. */
+/** Matches a string that needs no quotation marks: ASCII without spaces and without `|`, which separates columns. */
 const plainForm = /^[\x21-\x7b}~]{1,2000}$/
 const idForm = /^[a-z]{3}_[\w-]{1,140}$/
 /** An ISO timestamp. The group captures everything before the seconds. */

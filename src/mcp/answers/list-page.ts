@@ -1,12 +1,14 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { show } from '../../core/errors.ts'
 
-/** The maximum number of items on a page, more than any list has today: some hosts never request a second page. */
+/**
+ * The maximum number of items on a page. Some hosts never request a second page, so every list of today fits on one.
+ */
 const longestPage = 200
 
 /**
  * Returns one page of a list with a stable order. The cursor contains the name of the last item on the previous page,
- * so no item appears twice if other items are added or removed between two requests.
+ * so no item appears twice, even if other items are added or removed between two requests.
  */
 export function pageOf<T>(
   items: readonly T[],

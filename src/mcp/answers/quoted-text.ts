@@ -10,7 +10,9 @@ export function quoted(text: unknown, longest = 80): string {
   return `“${shortened(maskSecrets(visibleText(String(text))), longest)}”${hintOf(String(text))}`
 }
 
-/** Quotes a string, such as a payee's name, in full: a shortened or masked name could be mistaken for another one. */
+/**
+ * Quotes a string, such as a payee's name, in full. A shortened or masked name could be mistaken for a different name.
+ */
 export function quotedWhole(text: unknown): string {
   return `“${visibleText(String(text))}”${hintOf(String(text))}`
 }

@@ -8,9 +8,9 @@ interface Answer {
   meta: Record<string, unknown> | undefined
 }
 
-/** Additions to the service's answer in a tool's result, and options for its text. */
+/** Additions to the service's answer in a tool's result, and options for the text of the result. */
 interface Notes extends Partial<Pick<TextOptions, 'withHashes' | 'reader'>> {
-  /** Whether this is the recorded answer to an earlier call with the same key. */
+  /** Whether this is the recorded answer to an earlier call with the same idempotency key. */
   replayed?: boolean
   /** Set if this is the answer to an earlier call with the same arguments. */
   repeated?: Repeated | undefined
@@ -23,7 +23,7 @@ interface Notes extends Partial<Pick<TextOptions, 'withHashes' | 'reader'>> {
   remark?: string | undefined
 }
 
-/** The time of an identical earlier call, and advice on how to repeat it on purpose. */
+/** The time of an earlier call with the same arguments, and advice on how to make the call once more on purpose. */
 export interface Repeated {
   at: string
   next: string
@@ -66,8 +66,9 @@ export function success(operation: OperationDefinition, { data, meta }: Answer, 
 
 /**
  * Returns an error as a tool's result: a sentence, and on the next line the error's fields as JSON. Hosts check
- * structured content, and text that is JSON, against the output schema. If an error had either, they would report a
- * mismatch with the schema instead of the error. So it has no structured content, and its text as a whole is not JSON.
+ * structured content, and text that is JSON, against the output schema. An error does not match that schema, and hosts
+ * would report the mismatch instead of the error. So the result has no structured content, and its text as a whole is
+ * not JSON.
  */
 export function failedResult(
   error: { code: string; detail: string; next: string } & Record<string, unknown>,

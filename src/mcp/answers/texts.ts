@@ -8,7 +8,7 @@ export interface TextOptions {
   operation: OperationDefinition
   /** Whether to include hashes, which a model cannot use. */
   withHashes: boolean
-  /** The tool that reads one record of the list. If the connection has none, the list shows all fields. */
+  /** The tool that reads one record of the list. If the connection has no such tool, the list shows all fields. */
   reader: string | undefined
 }
 
@@ -53,7 +53,10 @@ function linesOfRecord(record: Resource, { operation, withHashes }: TextOptions)
     .filter(Boolean)
 }
 
-/** Renders a table. If all records share an id, or the value of a field that is not a main one, it is shown once, above. */
+/**
+ * Renders a table. A field with the same value in all records is shown once, above the table. A main field stays a
+ * column unless the shared value is an id.
+ */
 function linesOfList(records: readonly Resource[], { operation, withHashes, reader }: TextOptions): string[] {
   const [first] = records
   if (first === undefined) return ['Nothing found.']

@@ -7,7 +7,7 @@ export function shownToModels(data: unknown): unknown {
   return Array.isArray(data) ? data.map(withoutWithheldAttributes) : withoutWithheldAttributes(data)
 }
 
-/** Returns the schema of a resource without the withheld attributes. */
+/** Returns a resource's schema without the withheld attributes. */
 export function shownSchema(output: OperationDefinition['output']): OperationDefinition['output'] {
   const { shape = {} } = (output.shape.attributes ?? {}) as Partial<z.ZodObject>
   const visible = Object.entries(shape).filter(([name]) => !withheldFromModels.includes(name))

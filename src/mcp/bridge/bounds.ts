@@ -1,10 +1,10 @@
 /**
- * The size limit for each event of a stream, and for an answer that is not a stream. The events and answers of our own
- * endpoint are far smaller.
+ * The maximum size in bytes of each event of a stream, and of an answer that is not a stream. The events and answers of
+ * our own endpoint are far smaller.
  */
 export const largestBytes = 8 * 1024 * 1024
 
-/** How many bytes of an error response's body are read. Real error messages are far shorter. */
+/** The maximum number of bytes to read of an error response's body. Real error messages are far shorter. */
 const largestRefusalBytes = 256 * 1024
 
 const lineFeed = 0x0a
@@ -13,7 +13,7 @@ const carriageReturn = 0x0d
 interface HostReader {
   /** Resolves once the host has taken all earlier messages. */
   ready(): Promise<void>
-  /** Receives the reason, once, if the answer is too large. */
+  /** Receives the reason if the answer or one of its events is too large. Called once. */
   exceeded(reason: string): void
 }
 
@@ -25,8 +25,9 @@ export function isEventStream(response: Response): boolean {
 }
 
 /**
- * Returns the response with a limit on its body, which is read no faster than the host reads. The limit applies to each
- * event of a stream, and to any other body as a whole. The body of an error response is cut off at a lower limit.
+ * Returns the response with a size limit on its body. The body is read no faster than the host takes messages. The
+ * limit applies to each event of a stream, and to any other body as a whole. The body of an error response is cut off
+ * at a lower limit.
  */
 export function boundedResponse(response: Response, { ready, exceeded }: HostReader): Response {
   if (response.body === null) return response

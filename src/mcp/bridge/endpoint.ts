@@ -26,7 +26,7 @@ interface Exchange {
   ending: AbortController
   /** The HTTP status of the response; undefined if there is no response. */
   status: number | undefined
-  /** Whether the response is an event stream. The transport reports its end by calling `onRequestStreamEnd`. */
+  /** Whether the response is an event stream. When the stream ends, the transport calls `onRequestStreamEnd`. */
   isStream: boolean
   resumptions: number
 }
@@ -36,12 +36,15 @@ type Cause = Pick<MissingAnswer, 'reason' | 'isTooLarge' | 'error'>
 
 const undeliverable = 'the bridge could not pass the answer on'
 
-/** The limits of the pause before a stream is resumed. They override the pause that the endpoint requests. */
+/**
+ * The shortest and longest pause before a stream is resumed. If the endpoint requests a pause outside these limits, the
+ * nearer limit is used.
+ */
 const shortestPauseMs = 1_000
 const longestPauseMs = 30_000
-/** The maximum number of resumptions of one stream. Even with the shortest pauses, they take over 16 minutes. */
+/** The maximum number of resumptions of one stream. Even with the shortest pauses, this many take over 16 minutes. */
 const maxResumptions = 1_000
-/** How many connections may stay open although the host no longer waits for their answers. */
+/** The maximum number of connections that stay open although the host no longer waits for an answer on them. */
 const maxIdle = 32
 
 /** The endpoint's side of the bridge. If the endpoint does not answer a request, the bridge answers with an error. */
@@ -53,10 +56,10 @@ export class Endpoint {
   readonly #open = new Map<unknown, Exchange>()
   /** Requests that the host no longer waits for, but whose connection may still be open, oldest first. */
   readonly #idle = new Set<Exchange>()
-  /** The request that the transport is working on, even while it resumes a stream. */
+  /** The request that the transport is working on. It is also set while the transport resumes the request's stream. */
   readonly #current = new AsyncLocalStorage<Exchange>()
   readonly #closing = new AbortController()
-  /** Resolves once the host has taken the last message, and so all earlier ones: it takes messages in order. */
+  /** Resolves once the host has taken the latest message. By then, it has taken all earlier messages too, in order. */
   #lastTaken: Promise<void> = Promise.resolve()
 
   constructor(options: EndpointOptions) {
@@ -81,7 +84,7 @@ export class Endpoint {
   async pass(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) return this.#ask(message)
     if (this.#handleCancellation(message)) return
-    // The host expects no answer to a notification, so a failure is ignored.
+    // The host expects no answer to this message, so a failure to send it is ignored.
     await this.#transport.send(message).catch(() => {})
   }
 
@@ -104,7 +107,7 @@ export class Endpoint {
 
   async #fetch(url: string | URL, init: RequestInit | undefined): Promise<Response> {
     const exchange = this.#current.getStore()
-    // Only the response to the POST shows whether the request was accepted, not the responses that resume its stream.
+    // Only the response to the POST shows whether the request was accepted. Responses that resume its stream do not.
     const posted = init?.method === 'POST' ? exchange : undefined
     if (posted !== undefined) posted.status = undefined
     const response = await fetch(url, init)
@@ -123,7 +126,7 @@ export class Endpoint {
     })
   }
 
-  /** Resumes a stream that ended before the answer came, unless the host no longer waits for the answer. */
+  /** Resumes a stream after a pause, unless the host no longer waits for the answer in that stream. */
   #resume(reconnect: () => void, delayMs: number): void {
     const exchange = this.#current.getStore()
     if (exchange !== undefined) {
@@ -139,8 +142,8 @@ export class Endpoint {
   }
 
   /**
-   * Handles the message if it is a cancellation. Returns true if the message need not be sent: the request is over, or
-   * it uses MCP 2026, in which closing the connection cancels a request.
+   * Handles a cancellation, and ignores other messages. Returns true for a cancellation that need not be sent: the
+   * canceled request is over, or it uses MCP 2026, in which closing the connection cancels a request.
    */
   #handleCancellation(message: JSONRPCMessage): boolean {
     if (!('method' in message) || message.method !== 'notifications/cancelled') return false
@@ -158,18 +161,22 @@ export class Endpoint {
       return
     }
     const exchange = this.#open.get(message.id)
-    // The request was canceled, or never existed.
+    // The request is already over, or never existed.
     if (exchange === undefined) return
     this.#setIdle(exchange)
     const { protocolVersion } = ('result' in message ? message.result : {}) as { protocolVersion?: unknown }
-    // The version is sent as a header of every later request. With other characters in it, these requests would fail.
+    // The version is sent in a header of every later request. Characters that a header cannot contain would make those
+    // requests fail.
     if (exchange.request.method === 'initialize' && /^[\w.-]{1,64}$/.test(String(protocolVersion))) {
       this.#transport.setProtocolVersion(String(protocolVersion))
     }
     this.#passOn(isJSONRPCErrorResponse(message) ? { ...message, error: shownError(message.error) } : message, exchange)
   }
 
-  /** Marks a request as over for the host. Its connection stays open until it ends, or too many are open. */
+  /**
+   * Marks a request as one that the host no longer waits for. The connection stays open until the response ends, or
+   * until too many such connections are open.
+   */
   #setIdle(exchange: Exchange): void {
     this.#open.delete(exchange.request.id)
     this.#idle.add(exchange)

@@ -14,9 +14,9 @@ interface RpcError {
 export interface MissingAnswer {
   request: JSONRPCRequest
   url: URL
-  /** The HTTP status of the last response; undefined if there was no response. */
+  /** The HTTP status of the response to the request; undefined if there was no response. */
   status: number | undefined
-  /** The reason why the bridge itself gave up; undefined if it did not. */
+  /** The reason why the bridge itself gave up; undefined if it did not give up. */
   reason?: string | undefined
   /** Whether the bridge gave up because the answer is too large. */
   isTooLarge?: boolean
@@ -24,7 +24,7 @@ export interface MissingAnswer {
   error?: unknown
 }
 
-/** An error code that JSON-RPC 2.0 leaves to implementations. The endpoint uses it too. */
+/** An error code that JSON-RPC 2.0 leaves to implementations. Our own endpoint uses this code too. */
 const missingAnswerCode = -32_000
 
 /** The maximum length of an error message in characters. No message of our own endpoint is longer. */
@@ -41,8 +41,9 @@ const refusalStatuses: ReadonlySet<number> = new Set([
 const readOnlyMethods = /^(initialize|ping|server\/discover|completion\/complete|.+\/(list|read|get))$/
 
 /**
- * Returns the error that the host gets instead of an answer. The message says why there is no answer, whether the
- * request was carried out, and what to do next. If the endpoint refused with a JSON-RPC error, that error is returned.
+ * Returns the error that the host gets instead of an answer. If the endpoint refused the request with a JSON-RPC error,
+ * returns that error. Otherwise the message says why there is no answer, whether the request was carried out, and what
+ * to do next.
  */
 export function missingAnswerError(missing: MissingAnswer): RpcError {
   const refusal = missing.reason === undefined ? refusalIn(missing.error) : undefined
@@ -51,7 +52,10 @@ export function missingAnswerError(missing: MissingAnswer): RpcError {
   return { code: missingAnswerCode, message: `${outcomeText(missing)} ${effectText(missing)} ${next(missing)}` }
 }
 
-/** Makes an error of the endpoint safe to show to a host: a short message on one line, without secrets. */
+/**
+ * Makes an error of the endpoint safe to show to a host. Masks secrets in the message, shortens the message, and puts
+ * it on one line. Leaves out large data.
+ */
 export function shownError({ code, message, data }: RpcError): RpcError {
   const line = foreignText(message.slice(0, longestMessage * 8))
   const safeError = { code, message: shortened(maskForeignText(line), longestMessage) }
