@@ -22,7 +22,7 @@ interface HostInfo {
   version?: string | undefined
 }
 
-/** Returns the dependencies for one request. Its calls to the API report the host's name and version. */
+/** Returns the dependencies for one request. The API calls of this request report the host's name and version. */
 export function forRequest(dependencies: Dependencies, context: ServerContext): Dependencies {
   const { server, api } = dependencies
   const host = hostOf(server, context)
@@ -31,7 +31,10 @@ export function forRequest(dependencies: Dependencies, context: ServerContext): 
     : { ...dependencies, api: { ...api, client: async () => withOptions(await api.client(), { host }) } }
 }
 
-/** Returns the dependencies for one tool call. All API requests and notes of the call contain the same call id. */
+/**
+ * Returns the dependencies for one tool call, with a new id for the call. All API requests and run notes of the call
+ * contain this id.
+ */
 export function forToolCall(dependencies: Dependencies, context: ServerContext): Dependencies {
   const own = forRequest(dependencies, context)
   const toolCall = Buffer.from(own.system.randomBytes(8)).toString('hex')

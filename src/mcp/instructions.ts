@@ -1,8 +1,8 @@
 import { isChosen, mayCall, type Offerable, type ToolChoice } from './dependencies.ts'
 
 /**
- * Returns the instructions for the model. The text contains no stored data, and mentions only tools that the
- * connection offers.
+ * Returns the instructions for the model. They contain no stored data, and mention only tools that the connection
+ * offers.
  */
 export function instructionsFor(choice: ToolChoice, asksPerson: boolean): string {
   const offered = new Set(
@@ -29,8 +29,9 @@ export function instructionsFor(choice: ToolChoice, asksPerson: boolean): string
 const cache = new Map<string, string>()
 
 /**
- * The tools that the instructions mention, with the facts that decide whether a connection offers them. The facts are
- * copied from the catalogue, which is not loaded before the answer to `initialize`. A test compares the two.
+ * The tools that the instructions mention, with the facts that decide whether a connection offers each tool. The facts
+ * are copied from the catalogue, because the catalogue is not loaded before the answer to `initialize`. A test checks
+ * that the copies agree with the catalogue.
  */
 export const mentionedTools: readonly Offerable[] = [
   entry('list_wallets', 'wallets.read', 'read', ['default', 'payments']),

@@ -6,7 +6,10 @@ interface LineHandlers {
 
 const newline = 0x0a
 
-/** Returns a function that splits chunks into lines, with their line feeds, and drops lines over `longestBytes`. */
+/**
+ * Returns a function that splits chunks into lines. Each line keeps its line feed. A line over `longestBytes` is
+ * dropped.
+ */
 export function createLineReader(longestBytes: number, { received, tooLong }: LineHandlers): (chunk: Buffer) => void {
   let parts: Buffer[] = []
   let length = 0

@@ -1,6 +1,9 @@
 import type { JSONRPCMessage, Server } from '@modelcontextprotocol/server'
 
-/** A server with a callback for `subscriptions/listen` requests of MCP 2026, which the SDK answers by itself. */
+/**
+ * A server with a callback that receives the addresses in `subscriptions/listen` requests of MCP 2026. The SDK answers
+ * these requests itself.
+ */
 export interface ListenAwareServer extends Server {
   onListen?(addresses: readonly string[]): void
 }

@@ -21,7 +21,7 @@ interface AnnouncerDependencies {
   log: Log
 }
 
-/** Notifies hosts of changes that any process makes, both in MCP 2025 and in MCP 2026. */
+/** Notifies hosts of MCP 2025 and MCP 2026 of changes, no matter which process made the changes. */
 export class Announcer {
   readonly #dependencies: AnnouncerDependencies
   /** Watches the activity log for changes made with credentials, and for changes to credentials. */
@@ -45,7 +45,7 @@ export class Announcer {
     await Promise.all([this.#watch.begin(partyId), this.#following.begin(partyId)])
   }
 
-  /** Looks for changes soon, because something may have changed. */
+  /** Schedules a check for changes soon, because something may have changed. */
   wake(): void {
     this.#watch.wake()
   }
@@ -55,13 +55,15 @@ export class Announcer {
     this.#announce([event], principalId)
   }
 
-  /** Closes the MCP 2025 streams whose credentials are no longer valid. Without `principals`, checks all streams. */
+  /**
+   * Closes the MCP 2025 streams whose credentials are no longer valid. With `principals`, checks only their streams.
+   */
   recheck(principals?: ReadonlySet<string>): void {
     const { sessions, modern, authorize, log } = this.#dependencies
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined
     const rechecked = async () => {
       await sessions.recheck(isValid, principals)
-      // For MCP 2026, calling `authorize` suffices: it notices and announces changed scopes.
+      // Subscriptions of MCP 2026 stay open. Calling `authorize` suffices, because it also announces changed scopes.
       for (const { id, credential } of modern.listening()) if (principals?.has(id)) await isValid(credential)
     }
     rechecked().catch((error: unknown) => log.warn({ err: error }, 'the credentials of sessions were not checked'))
@@ -78,7 +80,10 @@ export class Announcer {
     return new Set([...listeningOf(sessions), ...modern.listening()].map(({ partyId }) => partyId))
   }
 
-  /** Notifies each subscriber that can still read the record. A failed check for one does not affect the others. */
+  /**
+   * Notifies each subscriber that can still read the record. If this check fails for one subscriber, still notifies the
+   * others.
+   */
   #announceRecordChanges(recordChanges: readonly RecordChange[], { mayRead }: Changes): void {
     const { sessions, modern, store, log } = this.#dependencies
     const byParty = Map.groupBy(recordChanges, ({ partyId }) => partyId)
@@ -129,7 +134,7 @@ export class Announcer {
         principalId,
       )
     }
-    // The changed records may be credentials that are no longer valid or have other scopes.
+    // If the changed records are credentials, these may have become invalid or have other scopes now.
     this.recheck(changedIds)
     await this.#announcing
   }
@@ -167,7 +172,10 @@ function listeningOf(sessions: Sessions): Session[] {
   return [...sessions.local()].filter(({ streams }) => streams.generalStream(false) !== undefined)
 }
 
-/** Notifies an MCP 2025 host of a change, if the session's server declared this kind of notification. */
+/**
+ * Notifies an MCP 2025 host of a change, if the session's server declared this kind of notification. If a resource was
+ * changed, the host must also have subscribed to the resource.
+ */
 function notifySession({ server }: Session, event: ServerEvent, subscribed: readonly string[], log: Log): void {
   const { tools, prompts, resources } = server.getCapabilities()
   const logFailure = (error: unknown) => log.warn({ err: error }, 'a change was not announced')

@@ -7,7 +7,10 @@ export interface Challenge {
   scope: string
 }
 
-/** Returns a 401 response. It says how to sign in, and whether a sent credential was invalid (RFC 6750, section 3). */
+/**
+ * Returns a 401 response that says how to sign in. If a credential was sent, the response also says that the credential
+ * is invalid (RFC 6750, section 3).
+ */
 export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: boolean): Response {
   const words = wasSent
     ? 'The access token or key is not valid: it is unknown, expired or revoked. Sign in again or use another key.'
@@ -17,12 +20,14 @@ export function unauthorized({ resourceMetadata, scope }: Challenge, wasSent: bo
   return challengeResponse(401, error, words, parameters)
 }
 
-/** Returns whether the principal's token lacks any of the scopes. A key never lacks a scope. */
+/** Returns whether the principal's token lacks at least one of the scopes. A key never lacks a scope. */
 export function lacksScopes({ scopes }: Principal, needed: readonly string[]): boolean {
   return scopes !== undefined && needed.some((scope) => !scopes.includes(scope))
 }
 
-/** Returns a 403 response with all scopes that a new token needs: the missing ones and those of the present token. */
+/**
+ * Returns a 403 response. It lists all scopes that a new token needs: the present token's scopes and the missing ones.
+ */
 export function insufficientScope({ resourceMetadata }: Challenge, held: readonly string[], needed: readonly string[]) {
   const scope = [...new Set([...held, ...needed])].join(' ')
   const missing = needed.filter((name) => !held.includes(name)).join(' ')

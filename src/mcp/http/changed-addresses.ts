@@ -22,13 +22,16 @@ export interface Changes {
   activity: Feed<Change>
   /** Follows the changes to parties' records, no matter who makes them. */
   follow(follower: Follower<RecordChange>): Following
-  /** Returns whether the principal can now read the resource at the address. If not, the principal is not notified. */
+  /**
+   * Returns whether the principal can now read the resource at the address. Only principals that can read a changed
+   * resource are notified.
+   */
   mayRead(principal: Principal, address: string): Promise<boolean>
 }
 
 /**
- * Returns the addresses of the changed resources that the party's own outbox does not report: the run's activity, and
- * the customer's resources that a host can watch.
+ * Returns the addresses of the changed resources that are missing from the party's own outbox: the activity of the run
+ * `instanceId`, and the watchable resources of the customer for whom the party acted.
  */
 export function addressesOf({ resourceIds, instanceId, customerPartyId }: Change): string[] {
   const addresses = customerPartyId === null ? [] : resourceIds.flatMap((id) => watchable(id, customerPartyId))

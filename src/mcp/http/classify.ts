@@ -13,9 +13,9 @@ type Route =
   | Extract<InboundClassificationOutcome, { kind: 'reject' }>
 
 /**
- * Classifies a message. The SDK begins with a slow test: whether the message is an answer. To avoid it, this function
- * first recognizes the most common kind, a request whose header states the protocol version. The MCP 2026 handler
- * classifies its messages again.
+ * Classifies a message. The SDK begins with a slow test of whether the message is an answer. To avoid this test, this
+ * function first recognizes the most common message: a request whose header states the protocol version. The handler of
+ * MCP 2026 requests classifies each request again.
  */
 export function classify({ headers }: Request, body: unknown): Route {
   const protocolVersionHeader = headers.get('mcp-protocol-version')

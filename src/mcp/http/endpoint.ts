@@ -41,7 +41,7 @@ export interface EndpointDependencies {
   sessions: SessionStore
   /** The feeds of changes, including changes made by other processes. */
   changes: Changes
-  /** Returns the data that a host needs to sign in at the address that it requested. */
+  /** Returns the data that a host needs to sign in at the address to which it sent the request. */
   challenge(request: Request): Challenge
   /** Returns the OAuth scopes that a JSON-RPC message needs, if any. */
   scopesFor(message: unknown): readonly string[]
@@ -53,8 +53,8 @@ export interface EndpointDependencies {
   /** The secret that signs the ids of requests to hosts. All processes that share a store need the same secret. */
   sealKey: string
   /**
-   * Returns whether pages from the origin may read the responses. The listener has already refused requests from
-   * origins that may not send any.
+   * Returns whether pages from the origin may read the responses. The listener refuses requests from forbidden origins
+   * before they reach this endpoint.
    */
   allowsOrigin: (origin: string) => boolean
   system: System
@@ -62,7 +62,7 @@ export interface EndpointDependencies {
   limits?: Partial<Limits>
 }
 
-/** MCP over Streamable HTTP. One address serves MCP 2026, which has no sessions, and MCP 2025, which has sessions. */
+/** MCP over Streamable HTTP. One address serves both MCP 2026 (without sessions) and MCP 2025 (with sessions). */
 export class McpEndpoint {
   readonly #dependencies: EndpointDependencies
   readonly #limits: Limits
@@ -112,7 +112,7 @@ export class McpEndpoint {
     this.#announcer.wake()
   }
 
-  /** Counts the sessions that this process serves, and the streams of those sessions that hosts are reading. */
+  /** Counts the sessions that this process serves, and the open streams of these sessions. */
   load(): { sessions: number; streams: number } {
     const localSessions = [...this.#sessions.local()]
     return {
@@ -136,7 +136,7 @@ export class McpEndpoint {
 
   #beat(): void {
     this.#sessions.sweep()
-    // A host opens a stream once and may read it for hours, so its credential is checked again at intervals.
+    // A host may read a stream for hours without another request, so the host's credential is checked at intervals.
     this.#announcer.recheck()
   }
 
@@ -147,7 +147,7 @@ export class McpEndpoint {
     if ('problem' in surface) {
       return refusalResponse({ status: surface.status, code: rpc.invalidRequest, message: surface.problem })
     }
-    // A credential is accepted only in the header, because URLs end up in logs.
+    // A credential is accepted only in the Authorization header, not in the URL, because URLs end up in logs.
     const credential = bearerOf(request.headers.get('authorization'))
     const principal = credential === undefined ? undefined : await authorize(credential)
     if (principal === undefined) return unauthorized(challenge(request), request.headers.has('authorization'))
@@ -155,7 +155,7 @@ export class McpEndpoint {
     if (failure !== undefined) return tooManyRequests(failure, headers)
     if (request.method === 'POST') return this.#post(request, principal, surface, arriving)
     if (request.method !== 'GET' && request.method !== 'DELETE') return methodNotAllowed()
-    // GET and DELETE exist only in MCP 2025, whose sessions have an id.
+    // GET and DELETE exist only in MCP 2025, and there they need the id of a session.
     if (!request.headers.has('mcp-session-id')) return methodNotAllowed('POST')
     const session = await this.#sessionOf(request, principal)
     if (session instanceof Response) return session
@@ -245,7 +245,7 @@ export class McpEndpoint {
 }
 
 /**
- * Serves a request. Logs an unexpected error, and responds without its details.
+ * Serves a request. If an unexpected error occurs, logs the error and responds without its details.
  * @throws ConnectionCutError if the connection must be cut without a response.
  */
 async function serveOrRefuse(serve: () => Promise<Response>, log: Log): Promise<Response> {

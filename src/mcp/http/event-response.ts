@@ -37,7 +37,9 @@ export class EventResponse {
     return this.#ended.signal
   }
 
-  /** Resolves when the response is over: with true if the client took everything, otherwise with false. */
+  /**
+   * Resolves when the response is over: with true if the client took everything that was written, otherwise with false.
+   */
   get delivered(): Promise<boolean> {
     return this.#delivery.promise
   }
@@ -55,7 +57,7 @@ export class EventResponse {
     this.#flush()
   }
 
-  /** Resolves when the client has taken everything, or the response has ended. */
+  /** Resolves when the client has taken everything that was written, or when the response has ended. */
   async untilTaken(): Promise<void> {
     if (this.#waiting.length > 0 && !this.#ending) await new Promise<void>((resolve) => this.#whenTaken.push(resolve))
   }
@@ -124,7 +126,7 @@ export function eventResponseFrom(source: ReadableStream<Uint8Array>, unreadByte
   return response
 }
 
-/** Formats an event with a message. With an id, a host can later resume the stream after this event. */
+/** Formats an event with a message. If the event has an id, a host can later resume the stream after this event. */
 export function messageEvent(message: string, id?: string): string {
   // JSON from `JSON.stringify` has no line breaks, so it fits on one data line.
   return id === undefined ? `event: message\ndata: ${message}\n\n` : `event: message\nid: ${id}\ndata: ${message}\n\n`

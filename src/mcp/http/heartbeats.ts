@@ -4,8 +4,8 @@ import type { EventResponse } from './event-response.ts'
 export type Heartbeats = ReturnType<typeof createHeartbeats>
 
 /**
- * Creates a timer that writes to open streams at intervals, so that proxies do not close quiet streams. The timer also
- * calls `beat` each time, which keeps sessions with open streams alive.
+ * Creates a timer that writes to all open streams at intervals, so that proxies do not close quiet streams. At each
+ * interval, the timer also calls `beat`, so that the caller can keep sessions with open streams alive.
  */
 export function createHeartbeats(everyMs: number, beat: () => void) {
   const responses = new Set<EventResponse>()

@@ -6,7 +6,10 @@ export const instanceMetaKey = 'payments-mcp/instanceId'
 
 const printable = /^[\x20-\x7e]{1,1024}$/
 
-/** Returns the instance id that the host chose in the header or in `_meta`. If it is invalid, returns a message. */
+/**
+ * Returns the instance id that the host chose in X-Instance-ID or in `_meta`. If the id is invalid, returns an error
+ * message.
+ */
 export function chosenInstanceId(headers: Headers, params: unknown): { id: string | undefined } | { problem: string } {
   const inMeta = (params as { _meta?: Record<string, unknown> } | undefined)?._meta?.[instanceMetaKey]
   const header = headers.get('x-instance-id')
@@ -19,8 +22,8 @@ export function chosenInstanceId(headers: Headers, params: unknown): { id: strin
 }
 
 /**
- * Derives the instance id for MCP 2026 requests, which have no session. The same principal and client always get the
- * same id.
+ * Derives the instance id for MCP 2026 requests in which the host chose no id. These requests have no session, so the
+ * id depends only on the principal and the client.
  */
 export function stableInstanceId({ id, clientId }: Principal, clientInfo: unknown): string {
   const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown }

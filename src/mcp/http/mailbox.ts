@@ -15,18 +15,21 @@ export interface MailboxDependencies {
   log: Log
 }
 
-/** The maximum length of a message; longer messages are dropped. A person's answer is shorter. */
+/** The maximum length of a message in characters. A longer message is dropped. Real answers from people are shorter. */
 const mailCharacters = 64 * 1024
 
 /**
- * The channel between the processes that serve one session, for messages that reached the wrong process: a host's
- * answer to another process's request, and the cancellation of another process's call. Most sessions are idle, so an
- * unused mailbox takes little memory.
+ * The channel between the processes that serve one session. It forwards messages from the host that reached the wrong
+ * process: an answer to another process's question, or the cancellation of another process's call. Most sessions are
+ * idle, so an unused mailbox must take little memory.
  */
 export class Mailbox {
   readonly #dependencies: MailboxDependencies
   readonly #tag: string
-  /** The running calls and the unanswered requests to the host, oldest first. Mail is read only if there are any. */
+  /**
+   * The running calls and the unanswered requests to the host, oldest first. While this list is empty, mail is not
+   * read.
+   */
   #waiting: readonly { sinceMs: number }[] = []
   #seen: Set<string> | undefined
   #stop: AbortController | undefined
@@ -37,14 +40,14 @@ export class Mailbox {
   }
 
   /**
-   * Returns the id that the host sees for a request from this process. No other process uses this id, and it cannot be
-   * guessed.
+   * Returns the id that the host sees for a request from this process. The id is unique among all processes, and it
+   * cannot be guessed.
    */
   idForHost(id: RequestId): string {
     return this.#withSeal(`${this.#tag}.${id}`)
   }
 
-  /** Polls the mailbox at least until the returned function is called. */
+  /** Starts polling the mailbox. Polling stops when every function that `wait` returned has been called. */
   wait(): () => void {
     const { system } = this.#dependencies
     const wait = { sinceMs: system.elapsed() }
@@ -55,7 +58,7 @@ export class Mailbox {
     }
   }
 
-  /** Leaves an answer for the process that asked, or a cancellation for all processes. Drops any other message. */
+  /** Stores an answer for the process that asked, or a cancellation for all processes. Drops any other message. */
   async post(message: JSONRPCMessage): Promise<void> {
     const { store, system, idHash, limits } = this.#dependencies
     const sentAtMs = system.now()
@@ -90,7 +93,10 @@ export class Mailbox {
     }
   }
 
-  /** Waits until the next poll, or until another process reports mail. Returns whether mail was reported. */
+  /**
+   * Waits for one poll interval, or until another process reports mail if that is sooner. Returns whether mail was
+   * reported.
+   */
   async #pause(signal: AbortSignal): Promise<boolean> {
     const { system, limits, store, idHash } = this.#dependencies
     const notified = Promise.withResolvers<boolean>()
@@ -105,7 +111,8 @@ export class Mailbox {
   async #readMail(isNotified: boolean): Promise<void> {
     const { system, limits, store, idHash, receive } = this.#dependencies
     const [longest] = this.#waiting
-    // Mail is not read for a call younger than one interval, because most calls are answered before mail could arrive.
+    // Unless mail was reported, none is read until the oldest call has run for one poll interval. Most calls are
+    // answered sooner, and no mail arrives for them.
     if (longest === undefined) return
     if (!isNotified && system.elapsed() - longest.sinceMs < limits.pollMs) return
     for (const mail of await store.takeMail(idHash, this.#tag)) {
@@ -117,8 +124,9 @@ export class Mailbox {
   }
 
   /**
-   * Turns an answer into a letter; returns undefined if no process asked the question. The letter's id is derived from
-   * the question's id, so that a second answer to the same question is dropped.
+   * Turns the host's answer into mail for the process that asked the question. Returns undefined if the answer is too
+   * long or does not have the id of a question. The mail's id is derived from the question's id, so that a second
+   * answer is dropped.
    */
   #answer(message: JSONRPCMessage) {
     const { idHash } = this.#dependencies
@@ -131,7 +139,7 @@ export class Mailbox {
   }
 }
 
-/** Creates a letter that cancels a request. Copies only the request's id from the host's message. */
+/** Creates mail that cancels a request. Copies only the request's id from the host's message. */
 function cancellation({ params }: { params?: Record<string, unknown> | undefined }, newMailId: () => string) {
   const requestId = params?.requestId
   if (!isRequestId(requestId)) return undefined

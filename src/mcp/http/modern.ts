@@ -23,16 +23,20 @@ interface ModernEraOptions {
   createServer: (context: HostContext) => Server
   limits: Limits
   log: Log
-  /** Starts to watch the party for changes. It is awaited before a subscription begins. */
+  /** Starts to watch the party for changes. The returned promise is awaited before a subscription begins. */
   begin(partyId: string): Promise<void>
 }
 
-/** The parts of a request that the SDK's handler reads, and the context, which it passes on to `createServer`. */
+/**
+ * The parts of a request that the SDK's handler reads, and the context, which the handler passes on to `createServer`.
+ */
 interface Head extends Pick<Request, 'method' | 'headers' | 'signal'> {
   context: HostContext
 }
 
-/** Creates the handler of MCP 2026 requests. They are independent of each other, so any process can serve them. */
+/**
+ * Creates the handler of MCP 2026 requests. The requests are independent of each other, so any process can serve each.
+ */
 export function createModernEra({ createServer, limits, log, begin }: ModernEraOptions) {
   const bus = createBus()
   const handler = createMcpHandler(({ requestInfo }) => createServer((requestInfo as unknown as Head).context), {
@@ -133,7 +137,10 @@ class Connection {
   }
 }
 
-/** Limits how many bytes of the SDK's response may wait unread. Reports the end of the response to `connection`. */
+/**
+ * Passes on the SDK's response, and limits how many of its bytes may wait unread. Tells `connection` when the response
+ * ends.
+ */
 async function carryResponse(
   response: Response,
   { unreadBytes }: Limits,
@@ -145,7 +152,7 @@ async function carryResponse(
     connection.attachStream?.(events)
     return streamResponse(events.body)
   }
-  // The HTTP layer writes a string at once, but a stream only in later iterations of the event loop.
+  // The HTTP layer writes a string immediately, but a stream only in later iterations of the event loop.
   const text = body === null ? null : await response.text()
   connection.end?.()
   return new Response(text, { status, ...(text === null ? {} : { headers: { 'Content-Type': 'application/json' } }) })

@@ -56,8 +56,8 @@ export const rpc = {
 } as const
 
 /**
- * Creates the response for an unknown session. It is always the same, so that it does not reveal whether the session
- * belongs to another principal.
+ * Creates the response for a session that does not exist or belongs to another principal. The response is the same in
+ * both cases, so that it does not reveal whether another principal has this session.
  */
 export function sessionNotFound(): Response {
   return refusalResponse({

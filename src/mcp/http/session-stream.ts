@@ -20,7 +20,10 @@ interface StreamDependencies {
   onDelivered: (sequence: number) => void
 }
 
-/** A sequence of events. It outlives its HTTP response, so that the host can resume it over another response. */
+/**
+ * A sequence of events. The stream outlives its HTTP response, so that the host can resume the stream over a new
+ * response.
+ */
 export class SessionStream {
   readonly id: string
   readonly #dependencies: StreamDependencies
@@ -29,7 +32,10 @@ export class SessionStream {
   #response: EventResponse | undefined
   /** Secret messages, by sequence number. They are never stored, only held here until the stream ends. */
   readonly #held = new Map<string, string>()
-  /** The queue of work. Each event is stored before it is sent, so that a host can resume after any event it read. */
+  /**
+   * The queue of steps, which run one after another. Each event is stored before it is sent, so that a host can resume
+   * after any event that it read.
+   */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(dependencies: StreamDependencies) {
@@ -43,8 +49,8 @@ export class SessionStream {
   }
 
   /**
-   * Sends a message after all earlier messages, and stores it for a host that resumes. In place of a secret message,
-   * only a note is stored. With `last`, the stream then ends.
+   * Sends a message after all earlier messages, and stores it so that a host can resume the stream. Stores only a note
+   * in place of a message that is secret or too large. If `last` is true, ends the stream after this message.
    */
   send(message: JSONRPCMessage, { last = false, isSecret }: { last?: boolean; isSecret: boolean }): void {
     if (this.#ended) return
@@ -74,14 +80,17 @@ export class SessionStream {
       for (const { message, sequence } of missed) {
         const text = this.#held.get(String(sequence)) ?? message
         if (text !== canceled) response.write(messageEvent(text, eventId(this.id, sequence)))
-        // Waits until the host has read the event. If all were written at once, they might exceed `unreadBytes`.
+        // Waits until the host has read the event. If all events were written together, they might exceed
+        // `unreadBytes`.
         await response.untilTaken()
       }
       if (this.#ended) response.end()
     })
   }
 
-  /** Ends the stream without an answer. A host that tries to resume it is told to stop. */
+  /**
+   * Ends the stream without an answer. If a host tries to resume the stream, the response tells it not to reconnect.
+   */
   cancel(): void {
     if (this.#ended) return
     this.#sequence += 1
@@ -104,7 +113,9 @@ export class SessionStream {
     this.#queue = this.#queue.then(work).catch((error: unknown) => log.error({ err: error }, 'a stream failed'))
   }
 
-  /** Stores an event. Returns its id, with which a host can resume; undefined if the event could not be stored. */
+  /**
+   * Stores an event. Returns the event's id, with which a host can resume; undefined if the event could not be stored.
+   */
   async #store(sequence: number, message: string): Promise<string | undefined> {
     const { idHash, store, system, log } = this.#dependencies
     const { eventsPerStream, eventsPerSession, eventCharactersPerSession } = this.#dependencies.limits
@@ -124,7 +135,7 @@ export class SessionStream {
 /** The message that is stored in place of an answer if the stream is canceled. */
 const canceled = ''
 
-/** Builds the id of an event from the id of its stream and its position there. It is unique within a session. */
+/** Builds an event's id from its stream's id and its sequence number. The event's id is unique within a session. */
 export function eventId(streamId: string, sequence: number): string {
   return `${streamId}.${sequence}`
 }

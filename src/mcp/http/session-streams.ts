@@ -23,7 +23,7 @@ type EventPosition = NonNullable<ReturnType<typeof parseEventId>>
 /** The event streams of one session in this process. */
 export class SessionStreams {
   readonly #dependencies: StreamsDependencies
-  // Most of the thousands of sessions have no stream. An empty array takes less memory than an empty map.
+  // There may be thousands of sessions, and most have no stream. An empty array takes less memory than an empty map.
   #responses: readonly EventResponse[] = []
   #streams: readonly SessionStream[] = []
   /** The streams for messages that belong to no request, newest last. */
@@ -47,7 +47,8 @@ export class SessionStreams {
     const { idHash, store, limits } = this.#dependencies
     const after = lastEventId === null ? undefined : parseEventId(lastEventId)
     if (lastEventId !== null && after === undefined) return badEventId()
-    // The host has received these events. The last one is not deleted, because it shows whether the stream has ended.
+    // The host has received all events up to this id. The last of them is not deleted, because it shows whether the
+    // stream has ended.
     if (after !== undefined && after.sequence > 1) await store.forgetEvents(idHash, after.streamId, after.sequence - 1)
     const interrupted = this.#streams.find(({ id }) => id === after?.streamId)
     if (this.#responses.length >= limits.streamsPerSession && interrupted?.isRead() !== true) {
@@ -63,15 +64,15 @@ export class SessionStreams {
   }
 
   /**
-   * Returns the stream for messages that belong to no request. With `mustBeRead`, returns only a stream that the host
-   * is reading.
+   * Returns the newest stream for messages that belong to no request, preferably one that the host is reading. With
+   * `mustBeRead`, returns only a stream that the host is reading.
    */
   generalStream(mustBeRead: boolean): SessionStream | undefined {
     const read = this.#listening.findLast((stream) => stream.isRead())
     return read ?? (mustBeRead ? undefined : this.#listening.at(-1))
   }
 
-  /** Returns the number of streams that hosts are reading. */
+  /** Returns the number of open streams. */
   openCount(): number {
     return this.#responses.length
   }
@@ -92,7 +93,10 @@ export class SessionStreams {
     return response
   }
 
-  /** Creates a stream. Its id begins with `p` (POST) if it belongs to a request, otherwise with `g` (GET). */
+  /**
+   * Creates a stream. The id of a request's stream begins with `p` (POST), and the id of any other stream with `g`
+   * (GET).
+   */
   #create(kind: 'g' | 'p'): SessionStream {
     const { system, sweeper, idHash } = this.#dependencies
     const id = `${kind}${newSecret(system, 9)}`
@@ -107,7 +111,7 @@ export class SessionStreams {
 
   async #listenAnew(response: EventResponse, after: EventPosition | undefined, withFirstEvent: boolean): Promise<void> {
     const { idHash, store } = this.#dependencies
-    // A host can still resume an interrupted stream later, because the events that it missed stay in the store.
+    // The host can still resume the streams that end here, because the store keeps the events that the host missed.
     for (const interrupted of this.#listening.filter((other) => !other.isRead())) interrupted.end()
     const stream = this.#create('g')
     this.#listening = [...this.#listening.filter((other) => other.isRead()), stream]
@@ -121,8 +125,8 @@ export class SessionStreams {
 }
 
 /**
- * Resumes a request's stream from the store, because another process runs the request or the request is already
- * answered. Returns undefined if there is nothing left to send.
+ * Resumes the stream of a request that another process runs, or that is already answered. Sends the stored events that
+ * the host missed. Returns undefined if there is nothing left to send.
  */
 async function resumeFromStore(
   open: () => EventResponse,
@@ -143,7 +147,10 @@ async function resumeFromStore(
   return streamResponse(response.body)
 }
 
-/** Writes the rest of a request's stream from the store, to which another process may still add events. */
+/**
+ * Writes the stored events of a request's stream after `afterSequence`, and any events that another process adds to the
+ * store meanwhile.
+ */
 async function follow(
   response: EventResponse,
   streamId: string,

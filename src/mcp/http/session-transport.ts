@@ -21,7 +21,10 @@ interface Exchange {
   /** The stream that carries the answer, if another message was sent before the answer. */
   stream?: SessionStream
   openStream?: () => SessionStream
-  /** Ends the exchange and its stream without an answer. If it has no stream, `error` cuts the connection. */
+  /**
+   * Ends the request without an answer. If the request has a stream, ends the stream. If not, and `error` is given,
+   * cuts the connection.
+   */
   drop(error?: ConnectionCutError): void
   stopWaiting: () => void
 }
@@ -29,11 +32,14 @@ interface Exchange {
 interface SessionTransportDependencies extends Omit<MailboxDependencies, 'receive'> {
   streams: SessionStreams
   limits: Pick<Limits, 'pollMs' | 'mailPerSession' | 'runningPerSession' | 'runningCharactersPerSession'>
-  /** Returns whether a message must not be stored. If it is an answer, `request` is the request that it answers. */
+  /**
+   * Returns whether a message must not be stored. If the message is an answer, `request` is the request that it
+   * answers.
+   */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
 }
 
-/** The transport of a session's messages between the MCP server and HTTP requests. */
+/** The transport that carries a session's messages between the MCP server and HTTP requests. */
 export class SessionTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>
   onclose?: NonNullable<Transport['onclose']>
@@ -70,7 +76,7 @@ export class SessionTransport implements Transport {
     if ('id' in message) throw new Error('The host has no open stream to which this request could be sent.')
   }
 
-  /** Passes a request that did not come over HTTP to the MCP server. Resolves with the answer. */
+  /** Passes an `initialize` request to the MCP server. Resolves with the answer. */
   ask(message: JSONRPCRequest): Promise<JSONRPCMessage> {
     return new Promise((resolve, reject) => {
       const drop = () => reject(new Error('The request was not answered.'))
@@ -79,8 +85,8 @@ export class SessionTransport implements Transport {
   }
 
   /**
-   * Serves a POST with a request. The response is JSON if it contains only the answer. If other messages come first, it
-   * is an event stream.
+   * Serves a POST with a request. If the answer is the only message, the response is JSON. If other messages precede
+   * the answer, the response is an event stream.
    */
   request(message: JSONRPCRequest, http: Request, characters: number, withFirstEvent: boolean): Promise<Response> {
     const { streams, limits } = this.#dependencies
@@ -163,7 +169,10 @@ export class SessionTransport implements Transport {
     else stream.send(answer, { last: true, isSecret: this.#dependencies.isSecret(answer, request) })
   }
 
-  /** Stores an accepted change of subscriptions, so that any process can notify the host. Returns the answer. */
+  /**
+   * Stores the host's new subscriptions if the request changes them, so that any process can notify the host. Returns
+   * the answer, or an error if the new subscriptions could not be stored.
+   */
   #storeSubscription(request: JSONRPCRequest, answer: JSONRPCMessage): JSONRPCMessage | Promise<JSONRPCMessage> {
     if (request.method !== 'resources/subscribe' && request.method !== 'resources/unsubscribe') return answer
     const { store, idHash, log } = this.#dependencies
@@ -221,7 +230,7 @@ export class SessionTransport implements Transport {
     return { ...message, params: { ...message.params, requestId } }
   }
 
-  /** Returns the stream for a message other than an answer; undefined if there is none. */
+  /** Returns the stream for a message other than an answer; undefined if there is no suitable stream. */
   #streamFor(message: JSONRPCMessage, related: RequestId | undefined): SessionStream | undefined {
     if (related !== undefined) return streamOf(this.#exchanges.get(related))
     const isRequest = 'id' in message

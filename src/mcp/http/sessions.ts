@@ -25,7 +25,10 @@ export interface Session {
   readonly server: Server
   readonly transport: SessionTransport
   readonly streams: SessionStreams
-  /** The principal of the latest request, because a session can outlive an access token. */
+  /**
+   * The principal of the latest request. Its credential may be newer than that of the first request, because a session
+   * can outlive an access token.
+   */
   readonly latest: { readonly principal: Principal }
 }
 
@@ -36,7 +39,10 @@ interface SessionsDependencies {
   limits: Limits
   heartbeats: Heartbeats
   sweeper: Pick<Sweeper, 'recordDelivery'>
-  /** Returns whether a message must not be stored. If it is an answer, `request` is the request that it answers. */
+  /**
+   * Returns whether a message must not be stored. If the message is an answer, `request` is the request that it
+   * answers.
+   */
   isSecret: (message: JSONRPCMessage, request: JSONRPCRequest | undefined) => boolean
   /** The secret that signs the ids of requests to hosts, so that forged answers are recognized. */
   sealKey: string
@@ -66,7 +72,7 @@ const touchMs = 60_000
 /** The most characters of a session's stored state: mainly the host's name, version and capabilities. */
 const stateLimit = 32 * 1024
 
-/** The sessions that this process serves. Each may have begun in another process that uses the same store. */
+/** The sessions that this process serves. Some may have begun in another process that uses the same store. */
 export class Sessions {
   readonly #dependencies: SessionsDependencies
   readonly #local = new Map<string, Live>()
@@ -76,7 +82,10 @@ export class Sessions {
     this.#dependencies = dependencies
   }
 
-  /** Serves an `initialize` request. A header of the response contains the id of the new session. */
+  /**
+   * Serves an `initialize` request, which begins a session. The header Mcp-Session-Id of the response contains the
+   * session's id.
+   */
   async open(principal: Principal, message: JSONRPCRequest, surface: Surface, run: Run): Promise<Response> {
     this.sweep()
     const { system, store, limits } = this.#dependencies
@@ -109,7 +118,7 @@ export class Sessions {
     return jsonResponseWith(answer, { 'Mcp-Session-Id': id })
   }
 
-  /** Returns the session with the given id if it belongs to the principal, even if another process began it. */
+  /** Returns the principal's session with the given id, no matter which process began it. */
   async find(id: string | null, principal: Principal): Promise<Session | undefined> {
     if (id === null || !/^[\w-]{43}$/.test(id)) return undefined
     const { store, system } = this.#dependencies
@@ -138,7 +147,10 @@ export class Sessions {
     await this.#dropLocal(idHash)
   }
 
-  /** Closes the sessions in this process that have been idle for too long. */
+  /**
+   * Closes the sessions in this process that have been idle for too long. A session with a running request or an open
+   * stream is not idle.
+   */
   sweep(): void {
     const { system, log } = this.#dependencies
     const nowMs = system.now()
@@ -150,7 +162,10 @@ export class Sessions {
     }
   }
 
-  /** Closes the streams of credentials that are no longer valid. A host with a newer credential can resume them. */
+  /**
+   * Closes the streams whose credentials are no longer valid. With `principals`, checks only their streams. A host that
+   * gets a newer credential can resume its streams.
+   */
   async recheck(isValid: (credential: string) => Promise<boolean>, principals?: ReadonlySet<string>): Promise<void> {
     for (const { streams, latest, principalId } of [...this.#local.values()]) {
       if (principals?.has(principalId) === false) continue
@@ -181,15 +196,15 @@ export class Sessions {
   }
 
   /**
-   * Returns whether the session has been idle for too long. The store records its use by any process, but only once a
-   * minute; this process knows exactly when it used the session itself.
+   * Returns whether the session has been idle for too long. The store records when any process used the session, but
+   * only once a minute. This process also knows exactly when it last used the session itself.
    */
   #isOver({ usedAtMs }: Pick<SessionRecord, 'usedAtMs'>, live: Live | undefined, nowMs: number): boolean {
     const isIdle = Math.max(usedAtMs, live?.usedAtMs ?? 0) + this.#dependencies.limits.idleMs <= nowMs
     return isIdle && (live === undefined || !isInUse(live))
   }
 
-  /** Revives a stored session in this process. Requests that need it at the same time share one revival. */
+  /** Revives a stored session in this process. Concurrent requests for the session share one revival. */
   async #revive(record: SessionRecord, principal: Principal): Promise<Live> {
     const revived = this.#building.get(record.idHash) ?? this.#replay(record, principal)
     this.#building.set(record.idHash, revived)

@@ -5,7 +5,7 @@ import type { Toolset } from '../../core/operation.ts'
 
 /** The choice of tools that a host made. */
 export interface Surface {
-  /** The requested toolsets; undefined if the host did not choose. */
+  /** The requested toolsets; undefined if the host requested none. */
   toolsets: readonly Toolset[] | undefined
   readOnly: boolean
 }
@@ -37,7 +37,7 @@ export function surfaceOf(path: string, headers: Headers): Surface | { status: 4
   return { toolsets, readOnly: readOnly === 'true' || found.readOnly }
 }
 
-/** Decodes percent-encoded commas and spaces, the only characters in a list of toolsets that clients encode. */
+/** Decodes percent-encoded commas and spaces. Clients encode no other characters in a list of toolsets. */
 function decode(list: string): string {
   return list.replaceAll(/%2C/gi, ',').replaceAll(/%20/g, ' ')
 }

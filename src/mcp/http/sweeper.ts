@@ -12,15 +12,18 @@ interface SweeperOptions {
   log: Log
 }
 
-/** The maximum number of delivered streams to delete early. The events of others are deleted when they expire. */
+/**
+ * The maximum number of delivered streams that one sweep deletes early. The events of further streams are deleted when
+ * they expire.
+ */
 const maxDelivered = 10_000
 
 type Delivered = Parameters<SessionStore['forgetEvents']>
 
-/** Creates the background job that deletes stored data once no host will request it again. */
+/** Creates the background job that deletes stored data that has expired or has been delivered. */
 export function createSweeper({ store, system, limits, log }: SweeperOptions) {
-  // A delivered event may still be lost in transit. So it stays in the store for at least one more interval, in case
-  // the host reconnects.
+  // A delivered event may still be lost in transit. So it stays in the store for at least `sweepMs` longer, in case the
+  // host reconnects.
   let delivered: Delivered[] = []
   let settled: Delivered[] = []
   let running: Promise<void> = Promise.resolve()

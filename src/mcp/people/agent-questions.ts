@@ -18,7 +18,7 @@ export async function askToEndAgentKey(
   read: Read,
   change: string,
 ): Promise<Question> {
-  // No operation reads a single agent key, so this lists the newest 100. An older key is shown by its id only.
+  // No operation reads a single agent key, so this lists the newest 100 keys. For an older key, only the id is shown.
   const { data } = await read(agentKeys.listAgentKeys, { limit: 100 })
   const key = data.find(({ id }) => id === keyId)
   const agentId = key === undefined ? undefined : related(key, 'agent')?.id
@@ -43,7 +43,10 @@ export async function askToDeleteAgent({ agentId }: Arguments, read: Read): Prom
   }
 }
 
-/** Asks about a change of limits. A new name needs no question, but only the person decides what an agent may spend. */
+/**
+ * Asks about new limits, because only the person decides what an agent may spend. A change of the agent's name alone
+ * needs no question.
+ */
 export async function askToChangeLimits({ agentId, limits }: Arguments, read: Read): Promise<Question | undefined> {
   if (limits === undefined) return undefined
   const { name } = (await read(agents.getAgent, { agentId })).data.attributes
@@ -88,7 +91,7 @@ export async function askToCreateApplication({ agentId, name }: Arguments, read:
   }
 }
 
-/** Asks about new keys. Any other change can only remove scopes, which the person need not approve. */
+/** Asks about new keys of an application. The only other change is to remove scopes, which needs no approval. */
 export async function askToChangeApplication({ applicationId, publicKeys }: Arguments): Promise<Question | undefined> {
   if (publicKeys === undefined) return undefined
   return {
@@ -141,8 +144,8 @@ const agentsFact = (agents: unknown) =>
     .join(', ')}`
 
 /**
- * Shows only the day of the last use. Building the question may itself use the key, and a new time would change the
- * facts that the person agreed to.
+ * Shows only the day of the last use. Building the question may itself use the key. If the exact time were shown, the
+ * facts could then differ from the facts that the person agreed to.
  */
 const lastUse = (at: string | null) => (at === null ? 'Never used' : `Last used: ${word(at.slice(0, 10))} (UTC)`)
 

@@ -17,7 +17,10 @@ import {
   waitsMs,
 } from './elicitation.ts'
 
-/** Returns the address of the page where a person decides on the tool's action; undefined if no page is available. */
+/**
+ * Returns the address of the hosted page where a person decides on an approval. Returns undefined for any tool but
+ * `approve_approval`, and if there are no hosted pages.
+ */
 export function pageFor(
   { people: { publicUrl, decisions } }: Dependencies,
   tool: string,
@@ -27,7 +30,7 @@ export function pageFor(
   return publicUrl + approvalPagePath(encodeURIComponent(String(input.approvalId)))
 }
 
-/** Makes the host open the page for the person. */
+/** Asks the host to open the page for the person. */
 export async function offerPage(
   dependencies: Dependencies,
   url: string,
@@ -47,7 +50,8 @@ export async function offerPage(
 }
 
 /**
- * Waits for the decision on the page and returns the call's result; undefined if the person was not sent to the page.
+ * Waits for the decision on the page and returns the call's result; undefined if the host was not asked to open the
+ * page.
  */
 export async function afterPage(
   dependencies: Dependencies,

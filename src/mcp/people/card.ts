@@ -13,8 +13,8 @@ interface CardRequest {
   result: CallResult<OperationDefinition>
   input: Record<string, unknown>
   /**
-   * The fingerprint of the call. When the host repeats the call with the person's answer, the arguments must be the
-   * same.
+   * The fingerprint of the call. It shows whether the arguments are still the same when the host repeats the call with
+   * the person's answer.
    */
   fingerprint: Fingerprint
 }
@@ -60,7 +60,9 @@ export async function showMasked(
   return openPage(dependencies, context, { message, url }, { fingerprint: fingerprint(), step: 'card' })
 }
 
-/** Creates a page that shows the number once, and returns its address; undefined if the API has no such pages. */
+/**
+ * Creates a page that shows the card number once. Returns the page's address; undefined if the API has no such pages.
+ */
 async function pageWithNumber(
   { api }: Dependencies,
   { cardId, customerPartyId }: Record<string, unknown>,
@@ -76,7 +78,8 @@ async function pageWithNumber(
     )
     return data.attributes.url
   } catch (error) {
-    // The card has just been read, so the error means that the API lacks this operation, which is an extension.
+    // The card exists, because it has just been read. So the error means that the API lacks this operation, which is an
+    // extension.
     if (error instanceof ApiError && (error.code === 'not_found' || error.code === 'not_implemented')) return undefined
     throw error
   }

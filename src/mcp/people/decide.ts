@@ -65,14 +65,14 @@ interface PendingCall {
   question: Question
   questionText: string
   fingerprint: Fingerprint
-  /** The hosted page of the approval that the call is about, if there is one. */
+  /** The address of the approval's hosted page, if the call decides on an approval and hosted pages are available. */
   page: string | undefined
 }
 
 /**
- * Asks the person before a call that needs their decision. Their answer counts only if the arguments and the facts
- * from the service are still the same; otherwise they are asked again. `wasDecided` returns whether the call was
- * already sent with the person's agreement. If so, they are not asked again.
+ * Asks the person before a call that needs their decision. Their answer counts only if the arguments and the facts from
+ * the service are still the same. If not, the person is asked again. `wasDecided` returns whether an equal call was
+ * already sent with the person's agreement. If so, the person is not asked again.
  */
 export async function decide(
   dependencies: Dependencies,
@@ -122,7 +122,10 @@ async function decisionFromAnswer(pending: PendingCall): Promise<Decision | unde
   return { isAllowed: false, answer: failedResult(declined) }
 }
 
-/** Asks in the first way that is possible: the host opens a page, the host shows a form, or the model gives a link. */
+/**
+ * Asks the person: on a page that the host opens, with a form in the host, or through a link from the model. Refuses
+ * the call if none of these is possible.
+ */
 async function ask(pending: PendingCall): Promise<Answer> {
   const { dependencies, context, call, question, questionText, fingerprint, page } = pending
   const modes = modesOf(dependencies.server, context)
@@ -140,7 +143,7 @@ async function ask(pending: PendingCall): Promise<Answer> {
     })
   if (!modes.form) return sendToPage(refuse, pending)
   const key = keyFor(dependencies, call)
-  // If the host repeats the call without an answer, it shows the same question again, which is recorded only once.
+  // If the host repeats the call without an answer, the same question is shown again, but it is recorded only once.
   if (stateOf(context, fingerprint, 'decision') === undefined) {
     noteQuestion(dependencies, context, { way: 'form', ...questionNote(pending) })
   }
@@ -173,7 +176,7 @@ function pageQuestionFor({ dependencies, context, call, ...asked }: PendingCall)
   return { dependencies, decisions, context, call: held }
 }
 
-/** Returns the question as the run records it. */
+/** Returns the question as it is recorded in the run. */
 function questionNote({ call: { operation, input }, question: { facts, effect } }: PendingCall) {
   const { name } = operation
   const amount = Number(input[questions[name]?.amount ?? ''])
@@ -181,14 +184,17 @@ function questionNote({ call: { operation, input }, question: { facts, effect } 
   return { operation: name, facts: [...facts, effect], amountCents }
 }
 
-/** Returns the idempotency key for the call after the person agrees; undefined if the operation needs none. */
+/**
+ * Returns the idempotency key with which the call is sent after the person agrees; undefined if the operation requires
+ * no key.
+ */
 function keyFor(dependencies: Dependencies, { operation, idempotencyKey }: ToolCall): string | undefined {
   return operation.idempotency === 'required' ? (idempotencyKey ?? newKey(dependencies)) : undefined
 }
 
 /**
- * Returns the idempotency key of the next attempt. The API records a refusal for a missing second factor under the key
- * of the attempt, so each attempt needs a new key.
+ * Returns the idempotency key of the next attempt. If a second factor is missing, the API refuses the call and records
+ * the refusal under the attempt's key. So each further attempt needs a new key.
  */
 function attemptKey({ call: { key }, tries }: Held): string | undefined {
   return key === undefined || tries === 0 ? key : `${key}.${tries}`

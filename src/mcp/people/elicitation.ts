@@ -14,8 +14,9 @@ import { failedResult } from '../answers/results.ts'
 import type { Dependencies } from '../dependencies.ts'
 
 /**
- * The step that the person takes before the call continues. `decision` is a form in the host, `page` the page of an
- * approval, and `decisionPage` that of a pending decision. `verification` is a second factor, and `card` a card number.
+ * The step that the person takes before the call continues. `decision` is a form in the host. `page` is the page of an
+ * approval, `decisionPage` the page of a pending decision, `verification` the page for a second factor, and `card` the
+ * page with a card number.
  */
 type Step = 'decision' | 'page' | 'decisionPage' | 'verification' | 'card'
 
@@ -30,7 +31,7 @@ export interface AskedState {
   decision?: string
   /** The number of times that a page was offered. */
   round?: number
-  /** The address of the page, which the model gets if the host did not show the page to the person. */
+  /** The address of the page. The model gets this address if the host did not show the page to the person. */
   page?: string
   askedAtMs: number
 }
@@ -61,8 +62,9 @@ export async function openPage(
 const fastestPersonMs = 500
 
 /**
- * Returns whether probably nobody saw the question: a host without a person cancels it or declines it at once. Callers
- * accept an agreement without this check, because some people let their host agree for them.
+ * Returns whether the host probably answered without showing the question to a person: it canceled the question, or
+ * answered faster than a person could. Callers accept an agreement without this check, because some people let their
+ * host agree for them.
  */
 export function isNotShown(
   { system }: Dependencies,
@@ -101,7 +103,7 @@ export function answerTo(context: ServerContext, step: Step) {
 }
 
 /**
- * Returns the sealed state of a step; undefined if the person was not asked about this call, or was asked another
+ * Returns the sealed state of a step; undefined if the person was not asked about this call, or was asked a different
  * question.
  */
 export function stateOf(context: ServerContext, fingerprint: Fingerprint, step: Step): AskedState | undefined {
@@ -110,7 +112,9 @@ export function stateOf(context: ServerContext, fingerprint: Fingerprint, step: 
   return state.fingerprint === fingerprint() ? state : undefined
 }
 
-/** The fingerprint of a call, computed only on demand, because most calls need no person. */
+/**
+ * A function that computes the fingerprint of a call. It is called only on demand, because most calls need no person.
+ */
 export type Fingerprint = () => string
 
 /** Fingerprints the tool, its arguments and the question. A person's answer counts only if none of these changed. */
@@ -132,8 +136,8 @@ function sortKeys(value: unknown): unknown {
 }
 
 /**
- * The waiting times, in milliseconds, before each check of whether the person has finished on the page. Their sum is
- * less than the minute after which hosts give up on a request. A person who takes longer is asked again.
+ * How many milliseconds to wait before each check of whether the person has finished on the page. Hosts give up on a
+ * request after a minute, so the sum is less than a minute. A person who takes longer is asked again.
  */
 export const waitsMs = [0, 2_000, 3_000, 5_000, 5_000, 10_000, 10_000, 10_000]
 
@@ -146,7 +150,7 @@ export const maxRounds = 3
 /** The advice for a model after the person declined. */
 export const askNoMore = 'Tell the person that nothing was done. Do not call again unless they ask for it.'
 
-/** Returns the answer to a call whose question was not shown. It tells where the person can decide instead. */
+/** Returns the answer to a call whose question was not shown. The answer says where the person can decide instead. */
 export function notShown(where: string): CallToolResult {
   return failedResult({
     code: 'confirmation_not_shown',
@@ -155,7 +159,6 @@ export function notShown(where: string): CallToolResult {
   })
 }
 
-/** Creates an idempotency key to seal into a question, so that an answer sent twice has only one effect. */
 export function newKey({ system }: Dependencies): string {
   return `idk_${newSecret(system, 16)}`
 }
