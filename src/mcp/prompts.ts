@@ -29,8 +29,8 @@ export function listPrompts(dependencies: Dependencies, cursor: string | undefin
 }
 
 /**
- * Returns the prompt with the given arguments filled in. They are quoted as JSON, to mark what a person typed or pasted
- * as data.
+ * Returns the prompt with the given arguments filled in. Free text, which a person may have pasted, is quoted as JSON
+ * to mark it as data.
  */
 export function getPrompt(
   dependencies: Dependencies,
@@ -58,7 +58,7 @@ export function getPrompt(
   }
 }
 
-/** The purchase outcomes that can be rehearsed, with the steps after the authorization. */
+/** The purchase outcomes that can be rehearsed, each with the steps that follow the authorization. */
 export const rehearsals = {
   capture: 'simulate_card_capture for the whole amount',
   partial_capture: 'simulate_card_capture for half of the amount',

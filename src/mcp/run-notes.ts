@@ -43,7 +43,7 @@ export function noteQuestion(
   note(dependencies, context, { kind: 'question', outcome: 'asked', remark: wayRemarks[way], ...question })
 }
 
-/** Records the person's answer, only once even if the host repeats it. `state` is the sealed state of the question. */
+/** Records the person's answer once, even if the host sends it several times. `state` was sealed with the question. */
 export function noteAnswer(
   dependencies: Dependencies,
   context: ServerContext,

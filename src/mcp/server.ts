@@ -26,8 +26,9 @@ const capabilities = Object.freeze({
 })
 
 /**
- * Creates the MCP server of one connection, for MCP 2025 or MCP 2026. Its tools are the chosen operations. The code
- * for tools, resources and prompts is loaded on first use, so that it does not delay the answer to `initialize`.
+ * Creates the MCP server of one connection, which uses MCP 2025 or MCP 2026. The server offers the chosen operations as
+ * tools. The code for tools, resources and prompts is loaded on first use, so that loading does not delay the answer to
+ * `initialize`.
  */
 export function createMcpServer(options: McpServerOptions): ListenAwareServer {
   const { version, choice, people } = options
@@ -58,9 +59,9 @@ export function createMcpServer(options: McpServerOptions): ListenAwareServer {
 }
 
 /**
- * The SDK's server with two changes. `connect` avoids a slow test of each request. In MCP 2026 the SDK adds the server
- * info to each answer; this class omits the icon in it, which would be most of the answer. Hosts still get the icon
- * with `initialize` (MCP 2025) and with each tool.
+ * The SDK's server with two changes. First, `connect` avoids a slow test of each request. Second, the icon is left out
+ * of the server info that the SDK adds to each answer in MCP 2026, because the icon would be most of the answer. Hosts
+ * still get the icon with `initialize` (MCP 2025) and with each tool.
  */
 class PaymentsServer extends Server implements ListenAwareServer {
   onListen: (addresses: readonly string[]) => void = () => {}
@@ -72,7 +73,8 @@ class PaymentsServer extends Server implements ListenAwareServer {
 
   /**
    * Passes requests straight to the SDK's request handler. Each transport has already checked that the message is a
-   * request. The SDK would first test whether it is a result or an error, which takes longer than all other steps.
+   * request. The SDK would first test whether the message is a result or an error, and this test takes longer than all
+   * other steps.
    */
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport)
@@ -85,7 +87,7 @@ class PaymentsServer extends Server implements ListenAwareServer {
   }
 }
 
-/** Returns a function that imports a module once. Even a repeated `import()` takes as long as some database queries. */
+/** Returns a function that imports a module once. A repeated `import()` would take as long as some database queries. */
 function loadOnce<Module>(load: () => Promise<Module>): () => Promise<Module> {
   let loading: Promise<Module> | undefined
   return () => {
@@ -106,7 +108,7 @@ const loaded = {
 
 /**
  * Opens the API client right after the answer to `tools/list`, because the host will probably call a tool next. Opening
- * it earlier would delay the list, and some hosts do not wait that long. If opening fails, tool calls report the error.
+ * the client earlier would delay the tool list too long for some hosts. If opening fails, tool calls report the error.
  */
 async function openClientSoon({ api, log }: Dependencies): Promise<void> {
   await nextTurn()

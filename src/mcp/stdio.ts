@@ -14,8 +14,8 @@ import { type ListenAwareServer, listenedAddresses } from './listen-request.ts'
 
 interface StdioOptions {
   /**
-   * Creates the server of the connection. Called again if the host first probes for MCP 2026 and then falls back to
-   * MCP 2025. `cut` leaves a request unanswered forever.
+   * Creates the server of the connection. Called again if the host first probes for MCP 2026 and then falls back to MCP
+   * 2025. `cut` cancels a request, so that the host never gets an answer to it.
    */
   createServer: (cut: (id: RequestId) => void) => ListenAwareServer
   /** Called once, when the connection has closed. Closes everything that keeps the process alive. */
@@ -35,14 +35,14 @@ interface LineTransport extends Transport {
   cut(id: RequestId): void
 }
 
-/** How long to wait for unanswered calls after stdin ends. A host kills the process soon after it closes stdin. */
+/** How long to wait for unanswered requests after stdin ends. Hosts kill the process soon after they close stdin. */
 const drainMs = 5_000
 
 /** Serves one MCP connection over stdio, with MCP 2025 or MCP 2026. Calls `onClose` when the connection has closed. */
 export function serveOverStdio({ createServer, onClose, log, system, stdin, stdout }: StdioOptions): StdioServerHandle {
   const onerror = (error: Error) => log.warn({ err: error }, 'stdio')
   let server: ListenAwareServer | undefined
-  // The SDK answers `subscriptions/listen` itself and does not pass it to the server.
+  // The SDK answers `subscriptions/listen` itself, without passing it to the server.
   const onListen = (message: JSONRPCMessage) => server?.onListen?.(listenedAddresses(message))
   const transport = lineTransport({ stdin, stdout, system, onListen })
   const create = () => {
@@ -50,7 +50,7 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
     return server
   }
   const handle = serveStdio(create, { transport, onerror })
-  // `serveStdio` has set a handler that closes the server. The handler set here calls that one first.
+  // `serveStdio` has set a handler that closes the server. The new handler calls that handler first.
   const closeServer = transport.onclose
   transport.onclose = async () => {
     closeServer?.()
@@ -64,8 +64,8 @@ export function serveOverStdio({ createServer, onClose, log, system, stdin, stdo
 }
 
 /**
- * Creates a transport of newline-delimited JSON over two streams. The SDK's own transport drops running calls when its
- * input ends, so a host that still reads the output would not get the answer to a purchase.
+ * Creates a transport of newline-delimited JSON over two streams. When its input ends, it waits for the running calls.
+ * The SDK's own transport drops them, so a host that still reads the output would not get the answer to a purchase.
  */
 export function lineTransport({ stdin, stdout, system, onListen }: LineOptions): LineTransport {
   const unanswered = unansweredRequests()
@@ -119,7 +119,7 @@ export function lineTransport({ stdin, stdout, system, onListen }: LineOptions):
     },
     start: async () => {
       stdin.on('data', read).on('error', onFailure).once('end', end).once('close', end)
-      // This listener stays after closing, because a late write to a host that has exited must not crash the process.
+      // `close` keeps this listener, because a late write to a host that has exited must not crash the process.
       stdout.on('error', (error) => {
         onFailure(error)
         close()

@@ -10,7 +10,7 @@ const maxTotalCharacters = 64 * 1024
 /** The addresses of the resources that the host of one connection has subscribed to. */
 export class Subscriptions {
   #addresses = new Set<string>()
-  /** Whether the host is notified of changes that others make. */
+  /** Whether `followChanges` already notifies the host of changes that others make. */
   isFollowing = false
 
   get isEmpty(): boolean {
@@ -21,7 +21,7 @@ export class Subscriptions {
     return this.#addresses.has(address)
   }
 
-  /** Subscribes to an address. @throws {ProtocolError} if the address or all addresses exceed a limit */
+  /** Subscribes to an address. @throws {ProtocolError} if this address alone, or all together, would exceed a limit */
   add(address: string): void {
     const characters = [...this.#addresses].reduce((sum, { length }) => sum + length, address.length)
     const fits = this.#addresses.size < maxSubscriptions && characters <= maxTotalCharacters
@@ -32,7 +32,10 @@ export class Subscriptions {
     this.#addresses.add(address)
   }
 
-  /** Adds the addresses of a request that the SDK has already accepted. Beyond the limit, the oldest are dropped. */
+  /**
+   * Adds the addresses of a request that the SDK has already accepted, except for addresses that are too long. If there
+   * are then more than `maxSubscriptions`, drops the oldest.
+   */
   addAccepted(addresses: readonly string[]): void {
     const fitting = addresses.filter((address) => address.length <= longestAddress)
     this.#addresses = new Set([...this.#addresses, ...fitting].slice(-maxSubscriptions))

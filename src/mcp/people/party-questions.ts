@@ -5,7 +5,7 @@ import type { Arguments, Question, Read } from './question.ts'
 
 const windows = { perTransaction: 'per payment', perDay: 'per day', perMonth: 'per month' } as const
 
-/** Lists all limits in the question, because the call removes the limits that it omits. */
+/** Lists every limit in the question, because the call removes each limit that its arguments omit. */
 export async function askToSetPartyLimits(limits: Arguments): Promise<Question> {
   const words = Object.entries(windows).map(
     ([window, each]) => `${typeof limits[window] === 'number' ? money(limits[window]) : 'no limit'} ${each}`,
@@ -62,7 +62,7 @@ export async function askToCreateWebhook({ url, enabledEvents }: Arguments): Pro
   }
 }
 
-/** Asks about a new URL or new events, because these decide who gets which data. Other changes need no question. */
+/** Asks about a new URL or new events: these determine who gets which data. Other changes need no question. */
 export async function askToChangeWebhook(
   { webhookId, url, enabledEvents }: Arguments,
   read: Read,

@@ -97,7 +97,7 @@ export async function askToWithdraw(
   }
 }
 
-/** Asks about paying a request. The amount and the requester come from the service, not from the model. */
+/** Asks before a payment request is paid. The amount and the requester come from the service, not from the model. */
 export async function askToFulfill(
   { paymentRequestId, paymentSource, ...rest }: Arguments,
   read: Read,
@@ -105,7 +105,7 @@ export async function askToFulfill(
   const acting = customerArgument(rest)
   const { data } = await read(paymentRequests.getPaymentRequest, { paymentRequestId, ...acting })
   const { status, amount, currency, requesterName, requesterHandle, initiatorParty, description } = data.attributes
-  // The request is no longer open, so the service will refuse the call and say why.
+  // The payment request is no longer open, so the service will refuse the call and say why.
   if (status !== 'OPEN') return undefined
   const { walletId, externalAccountId } = paymentSource
   return {

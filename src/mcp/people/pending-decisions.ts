@@ -7,11 +7,11 @@ import { hostOf } from '../host.ts'
 import { noteAnswer, noteQuestion, refusedResult } from '../run-notes.ts'
 import { answerTo, askNoMore, isNotShown, maxRounds, openPage, pageWaitMs, stateOf } from './elicitation.ts'
 
-/** The longest wait of one call. It is less than the minute after which hosts give up on a request without progress. */
+/** The longest time that one call waits for a decision. Hosts give up on a request after a minute without progress. */
 const longestWaitMs = 50_000
 const progressEveryMs = 10_000
 
-/** A question that a person answers on a page, with the call that depends on it. */
+/** A question that a person answers on a page, with the call that depends on the answer. */
 export interface PageQuestion {
   dependencies: Dependencies
   decisions: Decisions
@@ -72,7 +72,7 @@ function callWith(tool: string, id: string): string {
   return `call ${tool} again with the same arguments and decision ${JSON.stringify(id)}: it waits up to ${longestWaitMs / 1000} s for their decision, then carries out exactly this call, once`
 }
 
-/** Waits until the person decides, but no longer than hosts wait. Reports progress to the host meanwhile. */
+/** Waits until the person decides, but at most `longestWaitMs`. Reports progress to the host in the meantime. */
 export async function awaitDecision(
   { decisions, log }: Pick<PageQuestion, 'decisions'> & Pick<Dependencies, 'log'>,
   { id, ...before }: Held,
@@ -85,7 +85,7 @@ export async function awaitDecision(
     held = (await decisions.find(id)) ?? { ...held, state: 'ended' }
     const progressToken = _meta?.progressToken
     if (progressToken === undefined || held.state !== 'pending') continue
-    // Progress must increase, so this stays below 1, the first progress number of the call's attempts.
+    // Progress numbers must increase. When the call is sent, its first attempt reports 1, so this number stays below 1.
     const progress = (waitedMs + progressEveryMs) / (2 * longestWaitMs)
     context.mcpReq
       .notify({
@@ -118,7 +118,7 @@ export const declined = {
   next: askNoMore,
 }
 
-/** Asks the host to open the page where the person decides. */
+/** Stores the call, and asks the host to open the page where the person decides. */
 export async function offerDecision(question: PageQuestion, round = 1): Promise<CallToolResult | InputRequiredResult> {
   const { answer, page } = await storeCall(question, 'host')
   if (page === undefined) return answer
@@ -128,7 +128,10 @@ export async function offerDecision(question: PageQuestion, round = 1): Promise<
   return openPage(dependencies, context, { message, url: page.address }, state)
 }
 
-/** Returns the outcome of the page that the host was asked to open; undefined if it was not asked to open one. */
+/**
+ * Returns the stored call if the person approved it on the page that the host was asked to open; otherwise the answer
+ * for the host. Returns undefined if the host was not asked to open a page, or if the decision is not found.
+ */
 export async function afterDecisionPage(
   question: PageQuestion,
 ): Promise<{ held: Held } | { answer: CallToolResult | InputRequiredResult } | undefined> {

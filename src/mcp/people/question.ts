@@ -4,7 +4,7 @@ import { ApiError } from '../../client/api-error.ts'
 import type { Client } from '../../client/client.ts'
 import { quoted, word } from '../answers/quoted-text.ts'
 
-/** A question to a person before a call is carried out. */
+/** A question that a person answers before a call is carried out. */
 export interface Question {
   /** Facts from the service and from the call's arguments, one per line. Undefined facts are not shown. */
   facts: (string | undefined)[]
@@ -15,7 +15,7 @@ export interface Question {
 }
 
 export interface QuestionRule {
-  /** The argument with the amount in cents. If set, only calls above the configured amount need a decision. */
+  /** The name of the argument with the amount in cents. If set, only calls above `aboveCents` need a decision. */
   amount?: string
   /** Returns the question; undefined if none is needed, for example because the service will refuse the call. */
   ask(input: Arguments, read: Read): Promise<Question | undefined>
@@ -39,7 +39,7 @@ export async function wallet(walletId: string, { customerPartyId, partyId }: Arg
     : `${quoted(found.data.attributes.displayName ?? 'a wallet')} (${word(walletId)})`
 }
 
-/** Returns a detail that clarifies the question; undefined if the credential cannot read it. */
+/** Returns the result of a read that adds a detail to the question; undefined if the credential cannot read it. */
 export async function optional<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading

@@ -39,7 +39,7 @@ import {
 } from './payment-questions.ts'
 import { type Arguments, onBehalf, optional, type Question, type QuestionRule, type Read, related } from './question.ts'
 
-/** The calls that need a person's decision, keyed by tool name. */
+/** The rules for the calls that need a person's decision, keyed by tool name. */
 export const questions: Readonly<Record<string, QuestionRule>> = {
   approve_approval: { ask: askToApprove },
   cancel_subscription: { ask: askToCancel },

@@ -2,23 +2,23 @@ import { createRequestStateCodec, type ServerContext } from '@modelcontextprotoc
 import { newSecret, type System } from '../../core/system.ts'
 import type { RequestStates } from '../dependencies.ts'
 
-/** How long a sealed state is valid: more than the 10 minutes that a person has to decide on a page. */
+/** How long a question's sealed state is valid: longer than the 10 minutes that a person has to decide on a page. */
 const lifetimeSeconds = 900
 
 interface RequestStatesOptions {
   /**
-   * Returns secrets of at least 32 characters, newest first. Every process that may get the answer needs the same
-   * secrets. Without this function, the process generates a secret.
+   * Returns secrets of at least 32 characters, newest first. Every process that may receive the person's answer needs
+   * the same secrets. Without this function, the process uses a secret that it generates.
    */
   secrets?: () => Promise<readonly string[]>
-  /** The id of the connection's key or grant. An answer counts only if the same principal was asked. */
+  /** The id of the connection's key or grant. An answer counts only if it comes from the principal that was asked. */
   principal?: string
   system: Pick<System, 'randomBytes'>
 }
 
 /**
- * Creates the functions that seal states with HMAC-SHA-256 and verify them. A state is valid only for the principal and
- * the MCP method for which it was sealed.
+ * Creates the functions that seal the states of questions with HMAC-SHA-256 and verify them. A state is valid only for
+ * the principal and the MCP method for which it was sealed.
  */
 export function createRequestStates({ secrets, principal = '', system }: RequestStatesOptions): RequestStates {
   // Codecs are created when they are first needed, because most connections never ask a person.

@@ -37,9 +37,9 @@ interface Attempt<T> {
 type Outcome<T> = { done: T } | { answer: CallToolResult | InputRequiredResult }
 
 /**
- * Carries out a call. If the service first requires a second factor from the person, asks the host to open the page
- * that the refusal links to. The call is then retried automatically with new idempotency keys, because the refusal is
- * recorded under the old one.
+ * Carries out a call. If the service refuses it because the person must first verify with a second factor, asks the
+ * host to open the page that the refusal links to. The host then repeats the call. The API request is retried with new
+ * idempotency keys, because the service recorded the refusal under the old key.
  */
 export async function withVerification<T>(
   dependencies: Dependencies,
@@ -65,7 +65,8 @@ export async function withVerification<T>(
     const url = pageIn(error)
     if (url === undefined || round > maxRounds || !modesOf(dependencies.server, context).url) throw error
     if (round === 1) noteQuestion(dependencies, context, { way: 'page', operation, facts: [messages[0]] })
-    // Repeats of a call that was approved on a page derive the same keys, so that one approval has only one effect.
+    // If the call was approved on a page, the new key is derived from its stored key. All repeats of the call then use
+    // the same keys, so one approval has only one effect.
     const key = held?.call.key === undefined ? newKey(dependencies) : `${held.call.key}.page${round}`
     const next = { fingerprint: fingerprint(), step: 'verification', key, round, page: url } as const
     return { answer: await openPage(dependencies, context, { message: messages[round === 1 ? 0 : 1], url }, next) }
@@ -78,7 +79,7 @@ const messages = [
 ] as const
 
 /**
- * Retries the call until the person, who agreed to open the page, has verified.
+ * Retries the call until the person has verified on the page that the host opened.
  * @throws the last refusal, if the person does not verify in time
  */
 async function tryUntilVerified<T>(
@@ -91,7 +92,7 @@ async function tryUntilVerified<T>(
   for (const [index, waitMs] of waitsMs.entries()) {
     await system.sleep(waitMs, context.mcpReq.signal)
     try {
-      // If the host sends the answer twice, the keys are the same, so the call has only one effect.
+      // If the host sends the person's answer twice, both calls use the same keys, so they have only one effect.
       return await perform(`${key}.${index}`)
     } catch (error) {
       if (!needsVerification(error)) throw error
@@ -101,12 +102,15 @@ async function tryUntilVerified<T>(
   throw refusal
 }
 
-/** Returns whether the service refused because the person must first verify with a second factor. */
+/** Returns whether the service refused the call because the person must first verify with a second factor. */
 export function needsVerification(error: unknown): error is ApiError {
   return error instanceof ApiError && error.code === 'mfa_required'
 }
 
-/** Returns the page's address from the end of a refusal; undefined unless it uses https, or http on this machine. */
+/**
+ * Returns the address at the end of a refusal that requires a second factor; undefined for any other error. Also
+ * returns undefined for an unsafe address. A safe address uses https, or http on this machine.
+ */
 function pageIn(error: unknown): string | undefined {
   if (!needsVerification(error)) return undefined
   const address = /https?:\/\/\S+$/.exec(error.detail)?.[0]

@@ -12,7 +12,7 @@ interface AnsweredResource extends Reference {
   relationships?: Record<string, { data?: Reference | null } | undefined>
 }
 
-/** Notifies a host at once of changes that its own call made to resources, if it has subscribed to them. */
+/** Notifies the host, without delay, of changes that its own call made to resources that the host has subscribed to. */
 export function announceChanges(
   { server, changes, subscriptions, run, log }: Dependencies,
   { customerPartyId }: Record<string, unknown>,
@@ -23,7 +23,7 @@ export function announceChanges(
   const touched = touchedAddresses(data, customerPartyId)
   const runId = run.id()
   if (runId !== undefined) touched.push(addressOf('activity', runId))
-  // In MCP 2026, the notification router drops addresses without a subscription; in MCP 2025, this function does.
+  // In MCP 2026, the notification router drops updates without a subscription; in MCP 2025, this function does.
   const isRouted = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion
   for (const uri of new Set(touched)) {
     if (isRouted || subscriptions.has(uri)) {
@@ -35,8 +35,8 @@ export function announceChanges(
 }
 
 /**
- * Returns the addresses of the resources in an answer and of the resources that they refer to. For example, a purchase
- * refers to its card, which it uses up.
+ * Returns the addresses of the resources in an answer, and of the resources that these refer to. For example, a
+ * purchase refers to the card that was used.
  */
 function touchedAddresses(data: unknown, customerPartyId: unknown): string[] {
   const answered = (Array.isArray(data) ? data : [data]) as AnsweredResource[]

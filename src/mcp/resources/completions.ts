@@ -10,7 +10,7 @@ import { rehearsals } from '../prompts.ts'
 import { activityTemplate, resourceKinds, templateOf } from './kinds.ts'
 import { findNewest, readableKind } from './resources.ts'
 
-/** The maximum number of values that the protocol allows in an answer, and that the API returns in a page. */
+/** The maximum number of values in an answer, according to the protocol. The API has the same maximum for a page. */
 const maxValues = 100
 
 /**
@@ -39,7 +39,7 @@ async function promptValues(dependencies: Dependencies, prompt: string, argument
   const key = `${prompt} ${argument}`
   if (key === 'rehearse_purchase outcome') return Object.keys(rehearsals)
   if (key === 'review_approvals approvalId') return await newestIds(dependencies, 'approvals')
-  // Other arguments are free text and get no suggestions, not even the names of merchants in stored data.
+  // Other arguments are free text. They get no suggestions, not even merchant names from stored records.
   return []
 }
 

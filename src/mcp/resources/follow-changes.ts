@@ -3,8 +3,9 @@ import { watchable } from './kinds.ts'
 import { isReadable } from './resources.ts'
 
 /**
- * Notifies the host when anyone changes a resource that it watches and can read. Does nothing if the connection already
- * follows changes. `announceChanges` also announces the changes by the host's own calls, without a delay.
+ * Starts to notify the host of changes, by anyone, to the resources that it watches and can read. Does nothing if the
+ * connection already follows changes. `announceChanges` also announces the changes by the host's own calls, without a
+ * delay.
  */
 export function followChanges(dependencies: Dependencies): void {
   const { changes, subscriptions, log } = dependencies

@@ -56,7 +56,9 @@ export const resourceKinds = {
 
 export const kindEntries: readonly (readonly [string, ResourceKind])[] = Object.entries(resourceKinds)
 
-/** Builds an address. It includes the customer, if any, because the caller's own resource may have the same id. */
+/**
+ * Builds a resource's address. It names the customer, if any, because a resource of the caller may have the same id.
+ */
 export function addressOf(kind: string, id: string, customerPartyId?: unknown): string {
   const query = typeof customerPartyId === 'string' ? `?customerPartyId=${encodeURIComponent(customerPartyId)}` : ''
   return `payments://${kind}/${encodeURIComponent(id)}${query}`
@@ -79,7 +81,7 @@ interface ParsedAddress {
   customerPartyId: string | undefined
 }
 
-/** Parses the address of a resource; undefined if no kind of resource has such an address. */
+/** Returns the parts of a resource's address; undefined if the text does not have the form of an address. */
 export function parseAddress(text: string): ParsedAddress | undefined {
   const [, kind, path, customer] =
     /^payments:\/\/([a-z-]+)\/([^/?#]+)(?:\?customerPartyId=([\w%-]+))?$/.exec(text) ?? []
@@ -92,7 +94,7 @@ function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    // Addresses of this server always have valid percent-encoding.
+    // The server did not build this address, because its own addresses always have valid percent-encoding.
     return undefined
   }
 }

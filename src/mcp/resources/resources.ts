@@ -22,7 +22,7 @@ import { readSkill, skillResources, scheme as skillScheme } from './skills.ts'
 /** How many resources of each kind are listed, newest first. Older ones can still be read by their address. */
 const listedPerKind = 10
 
-/** Lists the views, this run's activity, the newest resources of each kind, and the skills. */
+/** Lists the views, the activity of the connection's run, the newest resources of each kind, and the skills. */
 export async function listResources(
   dependencies: Dependencies,
   cursor: string | undefined,
@@ -58,7 +58,7 @@ export function listTemplates(dependencies: Dependencies, cursor: string | undef
   return { resourceTemplates: page, ...next }
 }
 
-/** Reads a resource, and shows it as a tool would. Never calls an operation that shows a card number. */
+/** Reads a resource. Withholds the same attributes as tools do. Never calls an operation that shows a card number. */
 export async function readResource(
   dependencies: Dependencies,
   uri: string,
@@ -75,7 +75,7 @@ export async function readResource(
     const { call } = await dependencies.api.client()
     const { data, meta } = await call(operation, input, { signal })
     const content = { data: shownToModels(data), ...(meta === undefined ? {} : { meta }) }
-    // Some hosts give the model only plain text: they use the first part that has this type.
+    // Some hosts give the model only the first part that is plain text.
     const asText = { uri, mimeType: 'text/plain', text: linesOf(content).join('\n') }
     return { contents: [{ uri, mimeType, text: JSON.stringify(content) }, asText] }
   } catch (error) {
@@ -101,7 +101,7 @@ export async function isReadable(reader: Reader, uri: string): Promise<boolean> 
   }
 }
 
-/** Returns whether the error means that the credential is invalid: it cannot even be exchanged for an API token. */
+/** Returns whether the error means that the credential is invalid: no API token could be obtained with it. */
 function isUnauthenticated(error: unknown): boolean {
   return error instanceof Failure && error.code === 'unauthenticated'
 }

@@ -16,7 +16,7 @@ import { type Dependencies, isChosen, mayCall } from '../dependencies.ts'
 
 type Reader = Pick<Dependencies, 'choice' | 'server'>
 
-/** Answers `skills/list`: the skills whose tools the connection offers. */
+/** Answers `skills/list` with the skills whose tools the connection offers. */
 export async function listSkills(reader: Reader, cursor: string | undefined) {
   const { page, ...next } = pageOf(await offeredSkills(reader), ({ uri }) => uri, cursor)
   return { skills: page, ...next, ...cacheFields(reader) }
@@ -77,7 +77,8 @@ function packageSkills(): Promise<readonly Skill[]> {
 }
 
 /**
- * Returns the cache fields that MCP 2026 requires in a response. They forbid caching, because permissions may change.
+ * Returns the cache fields of a response; none for MCP 2025, which has no such fields. Their values forbid caching,
+ * because permissions may change.
  */
 function cacheFields({ server }: Reader) {
   const isModern = (server.getNegotiatedProtocolVersion() ?? '') >= modernVersion

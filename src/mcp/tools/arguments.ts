@@ -10,23 +10,23 @@ import { combineRefusals, WrongArguments, wrongArgumentsOf } from './wrong-argum
 
 type Values = Record<string, unknown>
 
-/** A tool's arguments in the form that the operation takes. */
+/** The arguments of a tool call, converted to the form that the operation takes. */
 export interface TakenArguments {
   input: Values
   idempotencyKey: string | undefined
-  /** The names of unknown arguments, which a read ignores. */
+  /** The names of unknown arguments, which are ignored because the operation only reads. */
   ignored: readonly string[]
   /** Whether the answer's text includes hashes, which are left out by default. */
   withHashes: boolean
 }
 
-/** Arguments that a host adds to every tool call for its own use. Gemini CLI adds this one. */
+/** Arguments that hosts add to every tool call for their own use. Gemini CLI adds `wait_for_previous`. */
 const hostArguments: ReadonlySet<string> = new Set(['wait_for_previous'])
 
 /**
  * Converts and checks a call's arguments. Tolerates the usual deviations of models and hosts: for an optional argument,
- * null and "" count as omitted, and a number may be sent as a string. Reads ignore unknown arguments. All other calls
- * refuse them: with a misspelled `customerPartyId`, a payment would come from the wrong wallet.
+ * null and "" count as omitted, and a number may be sent as a string. Reads ignore unknown arguments. Any other call
+ * with an unknown argument is refused: a payment with a misspelled `customerPartyId` would come from the wrong wallet.
  * @throws {WrongArguments} with all mistakes
  */
 export function takeArguments(
@@ -69,7 +69,9 @@ export function takeArguments(
   }
 }
 
-/** Returns a function that runs a step. If the step throws a mistake, the function adds it to `problems`. */
+/**
+ * Returns a function that runs a step and returns its result. A thrown `WrongArguments` is added to `problems` instead.
+ */
 function collectMistakes(problems: WrongArguments[]) {
   return <Value>(work: () => Value): Value | undefined => {
     try {
@@ -96,7 +98,10 @@ function isFull(detail: unknown): boolean {
   })
 }
 
-/** Returns the schema of a tool's arguments. It is cached: compiling it takes a tenth of a guarded call's CPU time. */
+/**
+ * Returns the schema of a tool's arguments. It is cached, because compiling it takes a tenth of the CPU time of a call
+ * with a repeat guard.
+ */
 export const schemaOf = memoize((operation: OperationDefinition) => z.object(shapeOf(operation)))
 
 function argumentNames(operation: OperationDefinition): string[] {
@@ -109,8 +114,8 @@ function argumentNames(operation: OperationDefinition): string[] {
 }
 
 /**
- * The minimum length of a key that counts as unique. Models invent short keys and words. If two models invented the
- * same key, the second would get the answer to the first model's call.
+ * The minimum length of an idempotency key that counts as unique. Models invent short keys, and keys that are words. If
+ * two models invented the same key, the second model would get the answer to the first model's call.
  */
 const minKeyLength = 16
 
@@ -125,7 +130,7 @@ function uniqueKey({ adds }: OperationDefinition, key: unknown): string | undefi
   })
 }
 
-/** Returns null for each field that `clear` lists, because null tells the service to clear the field. */
+/** Returns the fields that `clear` lists, each with the value null, which tells the service to clear the field. */
 function clearFields(operation: OperationDefinition, names: unknown, input: Values): Values {
   const clearable = clearableOf(operation)
   if (clearable.length === 0 || isNothing(names)) return {}
@@ -147,7 +152,7 @@ function clearFields(operation: OperationDefinition, names: unknown, input: Valu
 
 export const isNothing = (value: unknown) => value === undefined || value === null || value === ''
 
-/** The parts of zod's definition of a schema that contain its inner schemas. */
+/** The type and the inner schemas in zod's definition of a schema. */
 interface Definition {
   type: string
   innerType?: z.ZodType
@@ -158,7 +163,7 @@ interface Definition {
 /** A whole number of at most 15 digits, which JavaScript represents exactly. */
 const wholeNumber = /^-?(0|[1-9]\d{0,14})$/
 
-/** Converts a value to the schema's type. A value that does not match is returned unchanged and refused later. */
+/** Converts a value to the schema's type. A value that cannot be converted is returned unchanged and refused later. */
 function convert(schema: z.ZodType, value: unknown): unknown {
   const { type, innerType, element, shape } = schema.def as unknown as Definition
   if (innerType !== undefined) return convert(innerType, value)

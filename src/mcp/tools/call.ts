@@ -81,7 +81,7 @@ async function perform(call: Parsed): Promise<Answer> {
   return await toHost(answered)
 }
 
-/** Sends the call, after asking the person if needed. If the API refused an equal earlier call, tries once more. */
+/** Asks the person if needed, then sends the call. If an equal earlier call was refused, does both a second time. */
 async function decideAndSend(call: Parsed): Promise<Answered | { answer: Answer }> {
   const { dependencies, context } = call
   const guard = guardOf(dependencies, call, context)
@@ -114,7 +114,8 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
     const outcome = await withVerification(dependencies, { ...attempt, perform }, context)
     return 'answer' in outcome ? outcome : { ...call, result: outcome.done }
   } catch (error) {
-    // If the person must verify first, the approved call can be repeated. Its next attempt then has another key.
+    // If the person must verify first, the approved call can be repeated. Counting this try gives the next try a new
+    // key.
     if (held !== undefined && needsVerification(error)) await dependencies.people.decisions?.countTry(held)
     throw error
   } finally {
@@ -122,7 +123,7 @@ async function send(call: Decided): Promise<Answered | { answer: Answer }> {
   }
 }
 
-/** Records the answer in the run and with the person's decision, and announces changes to the host. */
+/** Stores the answer with the person's decision, announces changes to the host, and notes a repeat in the run. */
 async function record({ dependencies, context, ...call }: Answered): Promise<void> {
   const { operation, hostArguments, input, held, result } = call
   // If no request was sent, the API records nothing in the run, so the call is noted here.
@@ -154,7 +155,7 @@ interface Refusal {
   ms: number
 }
 
-/** Turns an error into an answer for the host. @throws protocol errors unchanged */
+/** Turns an error into an answer for the host. @throws protocol errors and cut connections unchanged */
 function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
   const { dependencies, context, name } = call
   const { log } = dependencies
@@ -165,7 +166,7 @@ function refuse(call: Known, { error, decision, ms }: Refusal): CallToolResult {
     log.info({ operation: name, status: error.status, code: error.code, ms: Math.round(ms) }, 'refused')
     return failure(call, error, decision)
   }
-  // The SDK sends nothing for a canceled request; this only keeps the cancellation out of the log.
+  // For a canceled request, the SDK sends no answer. This condition only keeps the cancellation out of the log.
   if (!context.mcpReq.signal.aborted) log.error({ err: error, tool: name }, 'tool call failed unexpectedly')
   return failure(call, new Failure('server_error', { detail: 'The MCP server failed unexpectedly.' }))
 }
@@ -187,7 +188,7 @@ function refuseUngranted({ dependencies, operation }: Known): void {
   throw new Failure('forbidden', { detail })
 }
 
-/** Records in the run that a call was refused before it was sent. */
+/** Records in the run that a call was refused, or failed, before it was sent. */
 function noteRefused(
   { dependencies, context, name: operation, hostArguments }: Arrived,
   { code, status, message: detail }: { code: string; status?: number; message: string },

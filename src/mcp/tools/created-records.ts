@@ -48,12 +48,12 @@ export async function readRecordStates(dependencies: Dependencies, call: Call, {
   return states
 }
 
-/** The maximum number of records or agents that are read for one call. The rest are not checked. */
+/** The maximum number of records that are read for one call, and of agents for one record. The rest are not checked. */
 const maxRead = 20
 
 /**
- * Returns the recorded answer with the records' current values. It keeps its secrets, because the API returns each
- * secret only once.
+ * Returns the recorded answer, updated with the current values of its records. Secrets keep their recorded values,
+ * because the API returns each secret only once.
  */
 export function withCurrentValues(
   operation: OperationDefinition,
@@ -81,7 +81,7 @@ function updated<Values extends Record<string, unknown>>(
   return { ...before, ...Object.fromEntries(names.map((name) => [name, now[name]])) }
 }
 
-/** Returns a record's status, if it has one. Only an invitation's `effectiveStatus` shows that it has expired. */
+/** Returns a record's status, if it has one. An invitation's expiry shows only in its `effectiveStatus`. */
 export function statusOf(record: CreatedRecord | null | undefined): string | undefined {
   const { status, effectiveStatus = status } = record?.attributes ?? {}
   return typeof effectiveStatus === 'string' ? effectiveStatus : undefined
@@ -105,8 +105,8 @@ async function whyObsolete(dependencies: Dependencies, call: Call, answered: Cre
 }
 
 /**
- * Returns the id of the deleted agent that a key, an invitation or a link is for. If the record has several agents,
- * returns the id of the first, provided that all of them were deleted.
+ * Returns the id of the agent that a record, such as a key or an invitation, is for; undefined if the agent was not
+ * deleted. If the record is for several agents and all of them were deleted, returns the id of the first.
  */
 async function deletedAgent(dependencies: Dependencies, { signal }: Call, record: CreatedRecord) {
   if (!agentRecordTypes.has(record.type)) return undefined
@@ -137,7 +137,7 @@ async function serviceNow(dependencies: Dependencies, { signal }: Call): Promise
   return clock == null ? system.now() : parseTimestamp(clock.data.attributes.now)
 }
 
-/** Returns undefined if a read fails, so that the caller still gets the recorded answer. */
+/** Returns the result of a read; undefined if it fails, so that the caller can still return the recorded answer. */
 async function readOrLog<Value>({ log }: Dependencies, read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read()
@@ -163,7 +163,7 @@ async function readNow(dependencies: Dependencies, call: Call, { id, relationshi
     const record = (found.data as unknown as CreatedRecord[]).find((candidate) => candidate.id === id)
     return record ?? (found.meta?.pagination?.hasMore === false ? null : undefined)
   }
-  // A deployment that lacks the reader's extension also answers 404, so the record may still exist.
+  // If the reader is an extension of the API, a deployment without it also answers 404, so the record may still exist.
   return reader.extension && !call.operation.extension ? undefined : null
 }
 
@@ -176,7 +176,7 @@ async function readOrNull(read: () => Promise<Result>): Promise<Result | null> {
   }
 }
 
-/** Returns arguments that select each party for which the record may have been created, the most likely first. */
+/** Returns arguments that select a party, for each party that may own the record. The most likely party is first. */
 function partyArguments({ customerPartyId, partyId, customerId }: Record<string, unknown>): Record<string, unknown>[] {
   const acting = customerPartyId ?? partyId
   if (acting !== undefined) return [{ customerPartyId: acting }]
@@ -191,8 +191,8 @@ function acceptedInput({ params, query }: OperationDefinition, values: Record<st
 }
 
 /**
- * Returns the operation that reads or lists records whose ids have this id's prefix. If it reads one record,
- * `parameter` is the name of its id parameter.
+ * Returns the operation that reads a record with this id's prefix or, if there is none, lists such records. `parameter`
+ * is the name of the id parameter of an operation that reads one record.
  */
 function findReader(id: string): { reader: OperationDefinition; parameter: string | undefined } | undefined {
   const prefix = /^[a-z]{3}_/.exec(id)?.[0]

@@ -42,10 +42,13 @@ export function toolList(choice: OfferedChoice): Tool[] {
   })
 }
 
-/** The tools for each map that `operationsByTool` has returned. For equal choices, it returns the same map. */
+/** The tools built from each map of operations. For equal choices, `operationsByTool` returns the same map. */
 const cache = new WeakMap<ReadonlyMap<string, OperationDefinition>, Tool[]>()
 
-/** Returns the operation. If cards are masked, the tool for card details gets a different description and no cvv. */
+/**
+ * Returns the operation. If card numbers are masked, the tool that shows card details gets another description and no
+ * cvv in its output.
+ */
 function withDescription(
   operation: OperationDefinition,
   cardDetails: OfferedChoice['cardDetails'],
@@ -71,7 +74,7 @@ function toolOf(operation: OperationDefinition, choice: OfferedChoice): Tool {
       // simulations and destroy nothing.
       destructiveHint:
         effect === 'destructive' || (effect === 'write' && isRepeatable && environments.includes('production')),
-      // The detection of repeated purchases does not count, because it works only for a while (PAYMENTS_REPEAT_WINDOW).
+      // The repeat guard does not make a tool idempotent: it remembers calls only for a while (PAYMENTS_REPEAT_WINDOW).
       idempotentHint: isRepeatable,
       // The sandbox contacts nothing outside itself.
       openWorldHint: effect !== 'read' && environment === 'production',
@@ -96,9 +99,9 @@ const stakes = { sandbox: 'No real money.', production: 'Real money.' } as const
 type Json = Record<string, unknown>
 
 /**
- * Returns a schema with almost no required fields and no enums, because clients refuse a result that breaks the schema.
- * A deployed API may use other fields or statuses than the catalogue. That must not make a client refuse the result of
- * a payment.
+ * Returns the schema of a tool's results, with almost no required fields and no enums. A deployed API may use other
+ * fields or statuses than the catalogue, and clients refuse a result that breaks the schema. They must never refuse the
+ * result of a payment.
  */
 function outputSchema(operation: OperationDefinition): NonNullable<Tool['outputSchema']> {
   const resource = lenientSchema(z.toJSONSchema(shownSchema(operation.output)) as Json)

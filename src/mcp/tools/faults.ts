@@ -8,9 +8,9 @@ import { note } from '../run-notes.ts'
 import type { Answer, Done, Known, Planned } from './phases.ts'
 
 /**
- * Chooses the fault to inject into the call, if any (docs/sandbox.md#faults-over-mcp). A fault that prevents the call
- * from being carried out is applied at once.
- * @throws the refusal, for an `error` fault; {ConnectionCutError} for `hang` and `reset`
+ * Chooses the fault to inject into the call, if any (docs/sandbox.md#faults-over-mcp). Applies the fault if it prevents
+ * the call from being carried out.
+ * @throws the injected refusal, for an `error` fault; {ConnectionCutError} for `hang` and `reset`
  */
 export async function applyFaultBefore(call: Known): Promise<Planned> {
   const { dependencies, context, name: operation } = call
@@ -31,7 +31,7 @@ export async function applyFaultBefore(call: Known): Promise<Planned> {
   return { ...call, fault }
 }
 
-/** Applies a fault that changes how the host gets the outcome. @throws {ConnectionCutError} for `effect_then_lost` */
+/** Applies a fault that delays, replaces or drops the answer. @throws {ConnectionCutError} for `effect_then_lost` */
 export async function applyFaultAfter(call: Planned, done: Done): Promise<Done> {
   const { operation, fault } = call
   if (fault?.kind === 'slow') await delay(call, fault)
@@ -40,7 +40,7 @@ export async function applyFaultAfter(call: Planned, done: Done): Promise<Done> 
   return { error: unavailableError(operation, done.answer), decision: done.decision }
 }
 
-/** Returns the fault if the API must apply it, because it changes the content of the API's answer. */
+/** Returns the fault if it changes the content of the API's answer; the API must then apply it. */
 export function faultForApi(fault: Fault | undefined): Fault | undefined {
   return fault?.kind === 'stale' || fault?.kind === 'empty_page' ? fault : undefined
 }
@@ -54,7 +54,7 @@ function throwCut({ dependencies, context }: Known): never {
   throw new ConnectionCutError()
 }
 
-/** The notes about faults in the run log. A call that was carried out also has its own entry there. */
+/** The notes about faults in the run log. If the call is carried out, the log also has an entry for the call. */
 const faultNotes: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'outcome' | 'remark'> } = {
   slow: { kind: 'happened', outcome: 'happened', remark: 'The answer reaches the host late.' },
   hang: { kind: 'call', outcome: 'unanswered', remark: 'The host gets no answer, and nothing is done.' },
@@ -66,8 +66,8 @@ const faultNotes: { readonly [Kind in Fault['kind']]?: Pick<RunNote, 'kind' | 'o
 }
 
 /**
- * Returns the error that the host would get if the API answered with 503. A change then has an unknown outcome, and a
- * retry with the same idempotency key returns its result.
+ * Returns the error that the host would get if the API answered with 503. If the call makes a change, the error says
+ * that the outcome is unknown. A retry with the same idempotency key then returns the result of the change.
  */
 function unavailableError({ effect }: OperationDefinition, { _meta }: Answer): ApiError {
   const { status, detail, next } = errorTable.service_unavailable

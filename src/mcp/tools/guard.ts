@@ -3,7 +3,7 @@ import type { Dependencies } from '../dependencies.ts'
 import type { ToolCall } from '../people/decide.ts'
 import { RepeatGuard } from './repeats.ts'
 
-/** The sender of a call, which prevents repeats of the call from being carried out. */
+/** A sender of one call. If the call is a repeat of an earlier one, it is not carried out again. */
 export type Guard = Pick<RepeatGuard, 'input' | 'wasDecided' | 'send'>
 
 /** Returns the guard for a call. If repeats do no harm or PAYMENTS_REPEAT_WINDOW is 0, the guard blocks nothing. */
@@ -18,7 +18,7 @@ export const unguarded = ({ input }: Pick<ToolCall, 'input'>): Guard => ({
   wasDecided: async () => false,
   send: async (idempotencyKey, _decided, send) => {
     const result = await send({ idempotencyKey })
-    // If the client generated the key, a replay is the answer to an earlier attempt of this same call.
+    // If no key was given, the client generated one, so a replay is the answer to an earlier attempt of this same call.
     return { ...result, replayed: result.replayed && idempotencyKey !== undefined }
   },
 })

@@ -16,7 +16,7 @@ type Json = Record<string, unknown>
 export function inputSchema(operation: OperationDefinition, hasDecision = false): Tool['inputSchema'] {
   const schema = z.toJSONSchema(z.object(shapeOf(operation)), { io: 'input' })
   const properties = propertiesOf(schema as Json)
-  // customerPartyId and partyId mean the same. The tool accepts both, but lists only one.
+  // customerPartyId and partyId mean the same. The tool accepts both, but the schema lists only customerPartyId.
   if (properties.customerPartyId !== undefined) delete properties.partyId
   for (const name of operation.unlisted ?? []) delete properties[name]
   // The server fills in arguments that have a single possible value. They are still listed, because some hosts drop a
@@ -40,8 +40,8 @@ export function inputSchema(operation: OperationDefinition, hasDecision = false)
 }
 
 /**
- * Returns whether the tool has the argument `idempotencyKey`. Some tools have it although the API takes no key: a new
- * key distinguishes a deliberate new call from a repeat.
+ * Returns whether the tool has the argument `idempotencyKey`. Some tools have it although the API takes no key. In
+ * these tools, a new key shows that a call is deliberate and not a repeat.
  */
 export function takesKey({ idempotency, adds }: OperationDefinition): boolean {
   return idempotency === 'required' || adds === true
@@ -81,7 +81,7 @@ function limitForModels({ query }: OperationDefinition): Readonly<Record<string,
   return { limit: size.describe(`Default ${defaultPageSize}`).default(defaultPageSize) }
 }
 
-/** Returns the value of each argument with only one possible value, such as the currency. The server fills it in. */
+/** Returns the arguments that have only one possible value, with that value. The server fills in these arguments. */
 export const onlyValues = memoize((operation: OperationDefinition): Readonly<Json> => {
   const fields = Object.entries(shapeOf(operation)).map(([name, schema]) => [name, unwrapSchema(schema)] as const)
   return Object.fromEntries(
@@ -91,16 +91,16 @@ export const onlyValues = memoize((operation: OperationDefinition): Readonly<Jso
   )
 })
 
-/** Returns the schema of an argument with one possible value, with the description that hosts show to people. */
+/** Returns the schema of an argument with one possible value. Hosts show its description to people. */
 function onlyValueSchema(operation: OperationDefinition, name: string, value: unknown): Json {
   const { description } = unwrapSchema(shapeOf(operation)[name]) as z.ZodType
   return { type: 'string', enum: [value], ...(description === undefined ? {} : { description }) }
 }
 
 /**
- * Returns the fields that the argument `clear` can set to null. The argument exists because null means "omitted" over
- * MCP. The fields are nullable fields with a default and, in a PATCH, fields that are nullable in both the request and
- * the answer.
+ * Returns the fields that the argument `clear` can set to null. This argument exists because in all other arguments,
+ * null means "omitted" over MCP. The fields are the nullable fields with a default and, in a PATCH, also the fields
+ * that are nullable in both the request and the answer.
  */
 export const clearableOf = memoize(({ method, attributes, output }: OperationDefinition): readonly string[] => {
   const answered = (output.shape.attributes as z.ZodObject | undefined)?.shape ?? {}
@@ -152,7 +152,7 @@ const maxStatedLength = 200
 
 /** Reduces a schema to what a model can use. Moves keywords that some hosts drop into the description. */
 function compactInput(whole: Json): Json {
-  // Not all known hosts understand oneOf. Here anyOf means the same, because a field tells the alternatives apart.
+  // Some hosts do not understand oneOf. Here anyOf means the same, because a field distinguishes the alternatives.
   const { oneOf, anyOf = oneOf ?? [], ...siblings } = whole
   const either = mergeNull(anyOf as Json[])
   if (either === undefined) return { ...siblings, anyOf: (anyOf as Json[]).map(compactInput) }
@@ -181,7 +181,7 @@ function compactInput(whole: Json): Json {
   return withBoundsInWords(schema)
 }
 
-/** Omits objects without declared fields: a model cannot know what to put there, and some hosts reject them. */
+/** Compacts properties. Omits objects without declared fields: models cannot fill them, and some hosts reject them. */
 function propertiesOf({ properties }: Json): Record<string, Json> {
   const entries = Object.entries((properties ?? {}) as Record<string, Json>)
   const usableEntries = entries.filter(([, { type, properties, additionalProperties }]) => {
@@ -220,7 +220,7 @@ function listOfEntries({ type: _, ...others }: Json, value: Json): Json {
   return { type: 'array', ...others, items }
 }
 
-/** Moves bounds into the description, and adds the format and default: some hosts pass on only the description. */
+/** Moves bounds into the description, and adds format and default to it: some hosts pass on only the description. */
 function withBoundsInWords(schema: Json): Json {
   const words = [schema.description, boundsInWords(schema), formInWords(schema), defaultInWords(schema)]
   for (const bound of boundKeywords) delete schema[bound]
@@ -262,8 +262,8 @@ function isSchema(value: unknown): value is Json {
 }
 
 /**
- * Merges `[X, null]`, the `anyOf` that zod writes for a nullable schema, into X with null among its types. Returns
- * undefined for other alternatives.
+ * Merges X and null, the alternatives that zod writes for a nullable schema X, into X with null among its types.
+ * Returns `{}` if there are no alternatives, and undefined for any others.
  */
 export function mergeNull(either: readonly Json[]): Json | undefined {
   const [value, nothing] = either

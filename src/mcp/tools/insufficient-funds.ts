@@ -8,9 +8,9 @@ import type { Dependencies } from '../dependencies.ts'
 import { related } from '../people/question.ts'
 
 /**
- * Returns a remark if a new card's maximum exceeds its wallet's balance, because a purchase above the balance is
- * declined. Returns undefined if the balance suffices or cannot be read. A service in this process reports a sufficient
- * balance as `isCovered`, so that the wallet need not be read.
+ * Returns a remark if a new card's maximum exceeds the available balance of the card's wallet, because a purchase above
+ * that balance is declined. Returns undefined if the balance suffices or cannot be read. If the service runs in this
+ * process, it reports a sufficient balance as `isCovered`, and the wallet is not read.
  */
 export async function insufficientFundsRemark(
   { api, log }: Dependencies,

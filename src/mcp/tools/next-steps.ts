@@ -5,7 +5,7 @@ import type { Dependencies as AllDependencies, Api } from '../dependencies.ts'
 import { argumentPrefix, listerOf, readerOf } from './id-kinds.ts'
 import { operationNamed } from './offered-operations.ts'
 
-/** The parts of a connection that the advice uses: its tools, and how to sign in or reach the API. */
+/** The parts of a connection that the advice uses: its tools, and the texts on signing in and on reaching the API. */
 type Dependencies = Pick<AllDependencies, 'choice'> & { api: Pick<Api, 'personAdvice'> }
 
 /** A call that was refused or failed, and the connection whose tools may help. */
@@ -13,7 +13,7 @@ interface Refused {
   dependencies: Dependencies
   operation: OperationDefinition
   error: ApiError | Failure
-  /** The id of the decision that the call was made with. */
+  /** The id of the person's decision, if the call was made with one. */
   decision?: string | undefined
 }
 
@@ -26,7 +26,8 @@ interface Situation extends Refused {
 
 /**
  * Returns the next step for the model. It contains the idempotency key only if the outcome is unknown and the model
- * should repeat exactly the same call. A corrected call with the key of a refused call would cause a conflict.
+ * should repeat exactly the same call. Otherwise, the model must not reuse the key: a corrected call with the key of a
+ * refused call would cause a conflict.
  */
 export function nextStep(refused: Refused): string {
   const { operation, error } = refused
@@ -44,21 +45,21 @@ export function nextStep(refused: Refused): string {
   return (steps[knownCode(error)] ?? steps.invalid_value)(situation)
 }
 
-/** Returns the key if the outcome is unknown, and the model should repeat the call unchanged; otherwise undefined. */
+/** Returns the idempotency key if the outcome is unknown and the model should repeat the call unchanged. */
 export function keyToRepeat(error: ApiError | Failure): string | undefined {
   if (!('outcomeUnknown' in error) || !error.outcomeUnknown || error.tooLarge) return undefined
   return error.idempotencyKey
 }
 
 /**
- * Returns the phrase for calling again after a call that may have been carried out. It asks for a new key if the server
- * would otherwise return the recorded answer.
+ * Returns the phrase that advises a new call after a call that may have been carried out. The phrase asks for a new key
+ * if the server would otherwise return the recorded answer.
  */
 function callAsNew(operation: OperationDefinition): string {
   return operation.adds === true ? 'call again with a new idempotencyKey' : callAgain(operation)
 }
 
-/** Returns the phrase for calling again after a refusal. The new call must not reuse the idempotency key. */
+/** Returns the phrase that advises a new call after a refusal. The new call must not reuse the refused call's key. */
 export function callAgain({ idempotency }: OperationDefinition): string {
   return idempotency === 'required' ? 'call again without idempotencyKey' : 'call again'
 }
@@ -81,8 +82,8 @@ function beforeRepeat({ dependencies, error }: Situation): string {
 }
 
 /**
- * Returns advice for a second conflict. In some deployments, the error for a request that is still running looks like
- * the error for a conflicting state.
+ * Returns advice in case the repeated call conflicts too. In some deployments, the same error may mean that an earlier
+ * request is still running or that the call conflicts with the current state.
  */
 function conflictAdvice(situation: Situation): string {
   if (situation.error.status !== 409) return ''
@@ -185,7 +186,7 @@ function look({ dependencies, operation }: Pick<Situation, 'dependencies' | 'ope
   return reader === undefined ? 'ask the person for the current state' : `call ${reader}`
 }
 
-/** Returns the tool's name for the argument that the error's source points to. */
+/** Returns the name of the tool's argument that the error's source points to; undefined if there is none. */
 function argumentNameOf(source: ErrorSource | undefined): string | undefined {
   if (source === undefined || 'header' in source) return undefined
   if ('parameter' in source) return source.parameter

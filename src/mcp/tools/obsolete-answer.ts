@@ -17,7 +17,7 @@ export class ObsoleteAnswer extends Failure {
   }
 }
 
-/** Explains why an answer is obsolete, and what to do. Returns undefined if any record in it is still useful. */
+/** Explains why an answer is obsolete, and what to do; returns undefined if any of its records is still useful. */
 export function explainObsolete(
   dependencies: Dependencies,
   call: ToolCall,
@@ -31,7 +31,7 @@ export function explainObsolete(
   return { detail, next: [remedy(dependencies, states), adviceForAnother(dependencies, call, states)].join('').trim() }
 }
 
-/** Describes how the records differ from the recorded answer. Returns an empty string if they do not. */
+/** Describes how the records have changed since the answer was recorded. Returns an empty string if they have not. */
 export function changesInWords(states: readonly RecordState[]): string {
   const changed = states.filter(({ answered, now, obsolete }) => {
     return obsolete !== undefined || (now != null && statusOf(now) !== statusOf(answered))
@@ -45,7 +45,7 @@ export function changesInWords(states: readonly RecordState[]): string {
 /** The maximum number of ids to list. More would not help a model. */
 const maxListed = 3
 
-/** The calls that make a suspended record usable again. */
+/** The calls that make a suspended record usable again, keyed by the record's type and status. */
 const reactivations: Readonly<Record<string, { tool: string; call: string }>> = {
   'agentCard frozen': { tool: 'unfreeze_agent_card', call: 'unfreeze_agent_card' },
   'wallet frozen': { tool: 'unfreeze_wallet', call: 'unfreeze_wallet' },

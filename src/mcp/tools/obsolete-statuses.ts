@@ -14,7 +14,7 @@ import type { TrustedIssuer } from '../../../tools/trusted-issuers.ts'
 import type { Wallet } from '../../../tools/wallets.ts'
 import type { webhookStatuses } from '../../../tools/webhooks.ts'
 
-/** For each status of a record, whether the answer to the call that created the record is then obsolete. */
+/** Maps each status to whether an answer is obsolete when the record that the call created has this status. */
 type ByStatus<Statuses extends readonly string[]> = Readonly<Record<Statuses[number], boolean>>
 type ByStatusOf<Record_ extends z.ZodType<{ attributes: { status: string } }>> = ByStatus<
   readonly z.output<Record_>['attributes']['status'][]

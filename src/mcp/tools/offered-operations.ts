@@ -9,14 +9,14 @@ export function operationsOf(choice: OfferedChoice): OperationDefinition[] {
 }
 
 /**
- * Returns the operation of the tool with this name, even if the credential does not allow it; undefined if the choice
- * does not include the tool.
+ * Returns the operation of the tool with this name, whether or not the credential allows it. Returns undefined if the
+ * choice does not include the tool.
  */
 export function operationNamed(choice: OfferedChoice, name: string): OperationDefinition | undefined {
   return operationsByTool(choice).get(name)
 }
 
-/** Returns the operations by tool name, even those that the credential forbids. Equal choices get the same map. */
+/** Returns operations by tool name, including those that the credential forbids. Equal choices get the same map. */
 export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, OperationDefinition> {
   const { environment, toolsets, actor, readOnly, cardDetails, offersDecisions } = choice
   // `offersDecisions` is part of the key because it changes the tools' schemas, which are cached for each map.
@@ -35,7 +35,7 @@ export function operationsByTool(choice: OfferedChoice): ReadonlyMap<string, Ope
   return offered
 }
 
-/** The operations of each choice. They stay the same, because the limits of the credential are applied later. */
+/** The operations of each choice. They never change, because callers apply the credential's limits later. */
 const cache = new Map<string, ReadonlyMap<string, OperationDefinition>>()
 
 /**

@@ -14,8 +14,8 @@ import { WrongArguments } from './wrong-arguments.ts'
 type Values = Record<string, unknown>
 
 /**
- * Parses the arguments. If the call has the argument `decision`, waits for that decision, and continues with the call
- * that the person was asked about. The other arguments must then be the same as in that call, or omitted.
+ * Parses the arguments. If they contain `decision`, waits until the person decides, and then continues with the call
+ * that the person was asked about. The other arguments must be the same as in that call, or omitted.
  */
 export async function parse(call: Planned): Promise<Parsed | { answer: CallToolResult }> {
   const { dependencies, context, operation } = call
@@ -42,7 +42,7 @@ export function inTurn<T>({ dependencies, held }: Parsed, call: () => Promise<T>
   return (held && dependencies.people.decisions?.inTurn(held.id, call)) ?? call()
 }
 
-/** Returns the answer to an earlier call with the same decision, if there was one. */
+/** Returns the answer to an earlier call with the same decision; undefined if there is none. */
 export async function earlierAnswer({ dependencies, operation, held }: Parsed): Promise<CallToolResult | undefined> {
   const now = held && (await dependencies.people.decisions?.find(held.id))
   return now && answerOf(operation, now)
@@ -52,7 +52,7 @@ function answerOf(operation: OperationDefinition, { answer }: Held): CallToolRes
   return answer && success(operation, { meta: undefined, ...answer }, { replayed: true })
 }
 
-/** Returns whether the arguments sent with a decision, if any, equal those that the person was asked about. */
+/** Returns whether the arguments sent with a decision equal those that the person was asked about, or are omitted. */
 function isSame(
   dependencies: Dependencies,
   operation: OperationDefinition,

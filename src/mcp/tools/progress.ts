@@ -5,15 +5,15 @@ import type { AskedState } from '../people/elicitation.ts'
 
 /** The progress reports that a call sends to its host. */
 interface Progress {
-  /** Called with each attempt; undefined if the host requested no progress. */
+  /** Reports an attempt to send the request to the API; undefined if the host requested no progress. */
   attempt: ((progress: AttemptProgress) => void) | undefined
-  /** Reports regularly that the call is still waiting, until `seconds` are over or the returned function is called. */
+  /** Reports regularly that the call still waits, until `seconds` have passed or the returned function is called. */
   whileWaiting(seconds: unknown): () => void
 }
 
 /** Many hosts abandon a call after a minute of silence, so a waiting call reports several times a minute. */
 const reportIntervalSeconds = 10
-/** The progress numbers reserved for each round of asking the person. No round sends as many reports. */
+/** How many progress numbers are reserved for each round of asking the person. No round sends that many reports. */
 const progressPerRound = 1_000
 
 export function progressOf(context: ServerContext, { log, system }: Pick<Dependencies, 'log' | 'system'>): Progress {
@@ -21,7 +21,7 @@ export function progressOf(context: ServerContext, { log, system }: Pick<Depende
   const { _meta, signal } = mcpReq
   const progressToken = _meta?.progressToken
   if (progressToken === undefined) return { attempt: undefined, whileWaiting: () => () => {} }
-  // After a verification, the call may continue within the same request, so its progress must not start again at 0.
+  // After a verification, the call may continue within the same request. Progress must then not start again at 0.
   let progress = (mcpReq.requestState<Partial<AskedState>>()?.round ?? 0) * progressPerRound
   const report = (message: string) => {
     if (signal.aborted) return

@@ -23,7 +23,7 @@ interface RecordedResult {
   text: string
   /** The structured content as JSON; null for an error, which has only text. */
   structuredContent: string | null
-  /** The next step for the model, if it is an error. */
+  /** The next step for the model, if the result is an error; otherwise null. */
   next: string | null
 }
 
@@ -37,8 +37,9 @@ const personAdvice: PersonAdvice = {
 }
 
 /**
- * Returns the result that the host got for a recorded call, as rendered for a connection with all tools. Returns
- * undefined if the record is incomplete: the answer was truncated, the request was retried, or it shows a card number.
+ * Returns the result that the host got for a recorded call, rendered as for a connection with all tools. Returns
+ * undefined if the result is not known: the answer was truncated, the client retried the request, or the answer shows a
+ * card number.
  */
 export function recordedResult(call: RecordedCall): RecordedResult | undefined {
   const dependencies = { choice: everyTool(call.environment), api: { personAdvice } }
@@ -81,7 +82,7 @@ function errorOf(
     retryAfter: null,
     requestId: null,
   } as const
-  // `refusal` masks the credential. The recorded answer contains none, so a string that never occurs is passed.
+  // `refusal` masks the credential. A recorded answer contains no credential, so a string that never occurs is passed.
   const call = { idempotencyKey: undefined, attempts: 1, host: '', credential: '\0', nowMs: 0 }
   return refusal(answer, { operation, ...call, earlierOutcomeUnknown: false }) as ApiError
 }

@@ -7,16 +7,19 @@ export function isStillRunning(error: unknown): error is ApiError {
 }
 
 /**
- * Returns whether the service has recorded the refusal, so that no call with the same key can have an effect. Refusals
- * because of access or rate limits are not recorded, so an earlier call may have succeeded. Neither are server errors,
- * which may occur after the effect.
+ * Returns whether the service has recorded the refusal under the key of the call, so that no call with this key can
+ * have an effect. Refusals because of access or rate limits are not recorded, so an earlier call may have succeeded.
+ * Server errors are not recorded either, and may occur after the effect.
  */
 export function isRecordedRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false
   return error.status < 500 && error.code !== 'bad_gateway' && ![401, 403, 408, 429].includes(error.status)
 }
 
-/** Returns whether the error proves that a call without a key changed nothing. Such a call has only one attempt. */
+/**
+ * Returns whether the error proves that a call without a key changed nothing. Earlier attempts do not matter: the
+ * client retries such a call only after status 429, which proves that the attempt changed nothing.
+ */
 export function changedNothing(error: unknown): boolean {
   if (error instanceof Failure) return true
   if (!(error instanceof ApiError) || error.outcomeUnknown) return false

@@ -18,11 +18,11 @@ type Result = CallResult<OperationDefinition>
 /** The answer to a call, or the recorded answer to an equal earlier call. */
 export type Sent = Result & {
   repeated?: Repeated
-  /** The changes since the answer was recorded, if it answered an earlier call with the same supplied key. */
+  /** The changes since the answer was recorded, if the host sent the key of an earlier call and got its answer. */
   remark?: string
 }
 
-/** Sends the request once, with the given key. */
+/** Sends the request to the API with the given key. The client may retry it. */
 type Send = (options: Pick<CallOptions, 'idempotencyKey' | 'isNewKey' | 'isRepeat' | 'signal'>) => Promise<Result>
 
 /** The data remembered about a call, stored encrypted. */
@@ -37,7 +37,7 @@ interface Memo {
 
 type EqualCall = KeptCall & Memo
 
-/** Reports that an equal earlier call was refused. Nothing was done, so this call must be sent with a new key. */
+/** Reports that an equal earlier call was refused. This call was not carried out and must be sent with a new key. */
 export class RefusedBefore extends Error {
   constructor(cause: unknown) {
     super('An equal earlier call was refused.', { cause })
@@ -45,9 +45,10 @@ export class RefusedBefore extends Error {
 }
 
 /**
- * A guard against repeated calls: hosts lose answers, and models then call again. Calls are equal if they have the same
- * operation, arguments and run. The guard remembers the key of each call before sending it. An equal later call without
- * its own key is sent with the same key: the service repeats its answer or, if the first call never arrived, acts now.
+ * A guard against repeated calls, which models make when a host loses an answer. Calls are equal if they have the same
+ * operation, arguments and run. The guard remembers the key of each call before it sends the call, and uses the same
+ * key for an equal later call without its own key. The service then repeats its answer to the first call or, if that
+ * call never arrived, carries out the later one.
  */
 export class RepeatGuard {
   readonly #dependencies: Dependencies
@@ -56,7 +57,7 @@ export class RepeatGuard {
   readonly #signal: AbortSignal
   /** A string that is the same for equal calls. */
   readonly #text: string
-  /** The same string without the call's own key. It differs only if the API takes no key, but the call has one. */
+  /** `#text` without the call's own key. It differs from `#text` only if the call has a key, but the API takes none. */
   readonly #textWithoutKey: string
   /** Whether the API takes a key, and repeats its answer to a call with the same key. */
   readonly #apiTakesKey: boolean
@@ -84,8 +85,8 @@ export class RepeatGuard {
   }
 
   /**
-   * Sends the call. If an equal call was sent before, uses its key instead of `suppliedKey`, unless the call's own
-   * arguments contain a key.
+   * Sends the call. If the API takes keys, reuses the key of an equal earlier call instead of `suppliedKey`, unless the
+   * call's own arguments contain a key. If the API takes no key, an equal call is not sent again.
    * @throws {RefusedBefore} if the equal call was refused
    */
   async send(suppliedKey: string | undefined, decided: boolean, send: Send): Promise<Sent> {
@@ -96,7 +97,7 @@ export class RepeatGuard {
     return result.replayed && this.#call.idempotencyKey !== undefined ? await this.#withStateRemark(result) : result
   }
 
-  /** Sends the call to an API that takes keys. The result has `equalCall` if the answer is that of an earlier call. */
+  /** Sends the call to an API that takes keys. Adds `equalCall` if the answer is that to an equal earlier call. */
   async #sendByKey(
     suppliedKey: string | undefined,
     decided: boolean,
@@ -130,7 +131,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Sends the call to an API that takes no key. Only one of several equal calls is sent; the rest get its answer. */
+  /** Sends the call to an API that takes no key. Of several equal calls, only one is sent; all get its answer. */
   async #sendOnce(decided: boolean, send: Send): Promise<Result & { equalCall?: EqualCall }> {
     for (let waitMs = 250; ; waitMs = Math.min(2 * waitMs, 2_000)) {
       const equalCall = await this.#claim({ key: '', decided })
@@ -158,8 +159,8 @@ export class RepeatGuard {
   }
 
   /**
-   * Adds a remark on the current state. The recorded answer itself stays unchanged, because a program that repeats a
-   * key expects the same answer.
+   * Adds a remark on the current state of the created records. The recorded answer itself stays unchanged, because a
+   * program that repeats a key expects the same answer.
    */
   async #withStateRemark(result: Result): Promise<Sent> {
     const { operation, input } = this.#call
@@ -223,7 +224,7 @@ export class RepeatGuard {
     return { ...equalCall, isFirst: equalCall.sealed === ownId }
   }
 
-  /** Restarts the time window of the call, and stores the key that the call was last sent with. */
+  /** Stores the memo. Restarts the call's time window, unless the memo is stored in the map of answers. */
   async #restartWindow({ key, decided, answer }: Memo, text = this.#text): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -236,7 +237,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Deletes a refused call from the memory. If that fails, the next equal call is refused too, and deletes it. */
+  /** Deletes a refused call from memory. If that fails, the next equal call is refused too, and deletes the entry. */
   async #forget({ sealed }: EqualCall): Promise<void> {
     try {
       const memory = await this.#repeats.memory()
@@ -246,7 +247,7 @@ export class RepeatGuard {
     }
   }
 
-  /** Uses the memory. If the memory fails, the call is not sent, because its repeat could not be recognized. */
+  /** Asks the memory. If it fails, the call is not sent, because a repeat of the call could not be recognized. */
   async #useMemory<Found extends KeptCall | undefined>(
     ask: (memory: CallMemory) => Promise<Found>,
   ): Promise<Found extends KeptCall ? EqualCall : EqualCall | undefined> {
@@ -277,7 +278,7 @@ export class RepeatGuard {
     return hmac(secret, `name of ${text}`)
   }
 
-  /** Derives the encryption key from the call's string, so that only an equal call can decrypt the stored data. */
+  /** Derives the encryption key from `text`, so that only an equal call can decrypt the stored data. */
   #sealKeyIn({ secret }: CallMemory, text = this.#text): string {
     return hmac(secret, `seal of ${text}`)
   }
