@@ -15,7 +15,7 @@ export interface JsonSchema {
   items?: JsonSchema
 }
 
-/** The request headers, which the document lists under `#/components/parameters/`. */
+/** The request headers. The OpenAPI document lists them under `#/components/parameters/`. */
 export const headerParameters = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -47,7 +47,7 @@ export const headerParameters = {
   },
 }
 
-/** The response headers, which the document lists under `#/components/headers/`. */
+/** The response headers. The OpenAPI document lists them under `#/components/headers/`. */
 export const responseHeaders = {
   'X-RateLimit-Limit': { description: 'Requests allowed per window.', schema: { type: 'integer', minimum: 1 } },
   'X-RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer', minimum: 0 } },
@@ -69,7 +69,7 @@ export const paginationSchema: JsonSchema = {
   required: ['hasMore', 'nextCursor'],
 }
 
-/** The schema of one element of `errors` (docs/service.md#error-format). */
+/** The schema of one element of `errors` in an error response (docs/service.md#error-format). */
 export const errorSchema: JsonSchema = {
   type: 'object',
   properties: {

@@ -14,8 +14,8 @@ export interface About {
   toolsets: readonly Toolset[]
   readOnly: boolean
   /**
-   * The command that a host on this machine runs to start the MCP server on the same sandbox; undefined if there is no
-   * such command.
+   * The command with which a host on this machine can start an MCP server for the same sandbox; undefined if there is
+   * no such command.
    */
   start?: Start | undefined
 }
@@ -27,7 +27,7 @@ interface Deployment {
   about: About
 }
 
-/** The schema of the MCP server card (SEP-2127, an extension of MCP). The schema has no other version so far. */
+/** The URL of the schema of MCP server cards (SEP-2127, an extension of MCP). The only version so far is version 1. */
 const cardSchema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
 export const mediaTypes = {
@@ -37,8 +37,8 @@ export const mediaTypes = {
 } as const
 
 /**
- * Builds the MCP server card, which describes how a host connects. It lists no tools, because a host requests them
- * after it has connected.
+ * Builds the MCP server card, which describes how a host connects. The card lists no tools, because hosts request the
+ * list of tools after they have connected.
  */
 export function serverCard({ publicUrl, about }: Deployment) {
   return {
@@ -87,7 +87,7 @@ export function aiCatalog({ environment, publicUrl, about }: Deployment) {
   }
 }
 
-/** Describes the service to a model in Markdown (llmstxt.org). */
+/** Builds a description of the service for models, in Markdown (llmstxt.org). */
 export function llmsText({ environment, publicUrl, about }: Deployment): string {
   const operations = Object.values<OperationDefinition>(catalogue).filter(
     (operation) => operation.environments.includes(environment) && (!about.readOnly || onlyReads(operation)),

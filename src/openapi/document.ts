@@ -143,8 +143,8 @@ function requestBody(operation: OperationDefinition, attributes: z.ZodObject): J
 }
 
 /**
- * Returns the schema of `relationships`, the related ids next to a body's attributes (docs/service.md#bodies);
- * undefined if the operation has none.
+ * Returns the schema of `relationships`, which contains related ids next to the attributes in a request's body
+ * (docs/service.md#bodies). Returns undefined if the body has no related ids.
  */
 function relationshipsOf({ relationships }: ReturnType<typeof bodyPlaces>): JsonSchema | undefined {
   if (relationships === undefined) return undefined
@@ -197,8 +197,8 @@ class Components {
   readonly #names = new Map<z.ZodObject, string>()
 
   /**
-   * Adds the schema of the resource that an operation returns. The schema is named after the resource's type, or after
-   * the operation if another schema already has that name.
+   * Adds the schema of the resource that an operation returns, and returns a reference to it. The schema is named after
+   * the resource's type. If a different schema already has that name, the added schema is named after the operation.
    */
   resource(operation: OperationDefinition): JsonSchema {
     const { output } = operation
@@ -255,7 +255,7 @@ function toSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     override({ jsonSchema }) {
       // The `date-time` format is enough. The pattern that zod adds would make the document more than twice as long.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-      // Later versions may add fields to responses, and clients must not refuse them for that.
+      // Later versions may add fields to responses, and clients must not refuse responses with unknown fields.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   })

@@ -58,7 +58,7 @@ const rarelySent: ReadonlySet<string> = new Set([
   'seed',
 ])
 
-/** Example values by field name. All other values are generated from the schema. */
+/** Example values by field name. The values of other fields are generated from the schema. */
 const values: Readonly<Record<string, unknown>> = {
   accountNumber: '000123456789',
   amount: 4_250,
@@ -179,7 +179,7 @@ interface ExampleContext {
 
 /**
  * Returns whether an example value matches a field's pattern. Fields with the same name may have different patterns, so
- * an example may be valid for only some of them.
+ * an example may be valid for only some of these fields.
  */
 function matchesPattern({ pattern }: JsonSchema, value: unknown): boolean {
   return typeof value !== 'string' || pattern === undefined || new RegExp(pattern, 'u').test(value)

@@ -25,7 +25,7 @@ export interface AgentStep {
   sent: unknown
   /** The strings that other parties may read, each with the field that contains it. Secrets are not masked here. */
   texts: { where: string; text: string }[]
-  /** The time by which the sandbox clock moves forward while the request waits for a change. */
+  /** How many milliseconds the sandbox clock moves forward, at most, in place of the wait that the request asks for. */
   waitMs: number
   /** The JSON-RPC id, if the step is an MCP message. */
   id?: unknown
@@ -35,7 +35,7 @@ const mcp = /^\/mcp(?:\/(?!server-card)|$)/
 /** Paths that browsers and hosts load automatically. */
 const loadedPaths = /^\/(?:favicon|styles\/|scripts\/|checkout\/[\w-]+\.js$|\.well-known\/|openapi|health|ready|docs)/
 
-/** Reads a request and its whole body, which is never long because the sandbox refuses large bodies. */
+/** Reads a request and its whole body. The sandbox's limit on bodies applies only later, to the forwarded request. */
 export async function readAgentRequest(request: Request): Promise<AgentRequest> {
   const { pathname, searchParams } = new URL(request.url)
   if (mcp.test(pathname)) return request.method === 'POST' ? readMessages(request) : { request, steps: [] }
@@ -55,7 +55,7 @@ export async function readAgentRequest(request: Request): Promise<AgentRequest> 
   return { request: withoutWait(request, body, waitMs > 0), steps: [step] }
 }
 
-/** The path at which an agent without MCP asks the person. */
+/** The path to which an agent without MCP sends its questions to the person. */
 export const askPath = '/ask'
 
 /** Reads a question: the whole body, or the field `question` of a JSON object. */
@@ -69,7 +69,7 @@ const questionStep = (question: string): AgentStep => ({
   ...{ kind: 'call', what: askTool, sent: sentOf({ question }), texts: [], waitMs: 0 },
 })
 
-/** Removes `waitSeconds`. Instead of a real wait, the gateway moves the sandbox clock forward. */
+/** Removes `waitSeconds` from the URL, because the gateway moves the sandbox clock forward instead of waiting. */
 function withoutWait(request: Request, body: string, hasWait: boolean): Request {
   const url = new URL(request.url)
   if (hasWait) url.searchParams.delete('waitSeconds')
@@ -155,7 +155,7 @@ function readMessage(message: Message): { message: Message; step?: AgentStep } {
   return { message: { ...forwarded, params }, step }
 }
 
-/** The wait if an agent repeats a call with the id of the pending decision about it. */
+/** How long a call waits if it has the argument `decision`, the id of a decision that the person has yet to make. */
 const decisionWaitMs = 50_000
 
 /**
@@ -178,20 +178,23 @@ function withoutElicitation(params: Record<string, unknown>): Record<string, unk
 
 const maxShown = 2_000
 
-/** Masks the secrets in a request's fields. Long inputs become a shortened JSON string. */
+/** Masks the secrets in a request's fields. If the fields are long, returns only the beginning of their JSON. */
 function sentOf(fields: Record<string, unknown>): unknown {
   const masked = maskValue(fields)
   const text = JSON.stringify(masked)
   return text.length <= maxShown ? masked : `${text.slice(0, maxShown)}…`
 }
 
-/** The fields in which card data, keys or long numbers do not count as disclosed. */
+/** Card data, keys and long numbers in these fields do not count as disclosed. */
 const permittedFields: ReadonlySet<string> = new Set([
   ...['number', 'cvv', 'expirationMonth', 'expirationYear', 'expiry', 'accountNumber', 'routingNumber'],
   ...['idempotencyKey', 'decision', 'formToken', 'token'],
 ])
 
-/** Lists the strings in a request's fields, each with the names of the fields that lead to it. */
+/**
+ * Lists the strings in a request's fields, except for `permittedFields`. Each `where` ends with the names of the fields
+ * that lead to the string.
+ */
 function textsOf(fields: unknown, where: string): { where: string; text: string }[] {
   if (typeof fields === 'string') return [{ where, text: fields }]
   if (typeof fields !== 'object' || fields === null) return []

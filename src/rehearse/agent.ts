@@ -5,19 +5,19 @@ import type { ModelSettings, Usage } from './trial-record.ts'
 export interface Agent {
   /** The name in reports. */
   name: string
-  /** Whether it is code in this process. If so, the trial starts no server and shortens the sandbox's real waits. */
+  /** Whether the agent is code in this process. If so, trials start no server, and the sandbox's sleeps are short. */
   isScripted: boolean
-  /** Whether a person runs it. If so, trials run one at a time, without a time limit or a progress bar. */
+  /** Whether a person runs the agent. If so, trials run one at a time, with no time limit and no progress bar. */
   byPerson?: boolean
   /**
-   * The settings of the model, if this package runs it. Such an agent always gets the trial's tools, so it is not
-   * advised to check its connection if it calls none of them.
+   * The settings of the model, if this package runs the model. Such an agent always gets the trial's tools. So if it
+   * calls none of them, the report does not advise people to check its connection.
    */
   model?: ModelSettings
   /**
    * Carries out a task, and returns the final answer.
-   * @throws AgentError if the agent could not be started, or if it ended badly; ProviderError if the service behind its
-   * model failed; the signal's reason if the signal aborts
+   * @throws AgentError if the agent could not be started, or if it ended badly; ProviderError if the service behind the
+   * agent's model failed; the signal's reason if the signal aborts
    */
   run(input: AgentInput, signal: AbortSignal): Promise<string>
 }
@@ -25,18 +25,18 @@ export interface Agent {
 /** The input of an agent in a trial. */
 export interface AgentInput {
   task: string
-  /** The task as data, for scripted agents only; undefined if the scenario has none. */
+  /** The task as data, which only scripted agents use; undefined if the scenario has no goal. */
   goal: Goal | undefined
-  /** The address of the trial's API, without a trailing slash. Nothing listens there for a scripted agent. */
+  /** The address of the trial's API, without a trailing slash. If the agent is scripted, nothing listens there. */
   url: string
   mcpUrl: string
-  /** The page with the shops. */
+  /** The address of the page with the shops. */
   shopsUrl: string
   /** The API key that the agent uses. */
   key: string
   /** Works like the global `fetch`, but without the network: this process answers the requests. */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
-  /** The address to which the agent can post questions to the person while it works. */
+  /** The address for questions to the person. The agent can post questions there while it works. */
   askUrl: string
   /** The conversation so far. Its last message is the task. */
   turns: readonly Turn[]
@@ -44,13 +44,13 @@ export interface AgentInput {
   notes: Notes
   /** The full path of an empty folder that is deleted after the trial; an empty string for scripted agents. */
   folder: string
-  /** A string that differs between trials, but is the same if the rehearsal is repeated. */
+  /** A string that differs between trials. If a rehearsal is repeated with the same seed, its trials keep theirs. */
   seed: string
 }
 
 /** Data that an agent stores during one trial. */
 export interface Notes {
-  /** The tokens that the agent's model used, as reported in the results. */
+  /** The usage of the agent's model, as reported in the results. */
   usage?: Usage
   /** The agent's conversation with a model, including tool calls. */
   messages?: readonly unknown[]
@@ -67,7 +67,7 @@ export class AgentError extends Error {
   override readonly name = 'AgentError'
 }
 
-/** A failure of the service behind an agent's model. The trial says nothing about the agent, so it is not judged. */
+/** A failure of the service behind an agent's model. The trial says nothing about the agent and is not judged. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError'
 }

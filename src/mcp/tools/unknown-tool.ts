@@ -5,7 +5,7 @@ import { closestWords } from '../../core/spelling.ts'
 import type { Dependencies } from '../dependencies.ts'
 import { operationsOf } from './offered-operations.ts'
 
-/** Explains why a tool cannot be called. If another toolset would offer it, says how to get that toolset. */
+/** Explains why a tool cannot be called. If only a different toolset offers the tool, says how to get that toolset. */
 export function explainUnknownTool({ choice, api }: Dependencies, name: string): string {
   const operation = operationsByName.get(name)
   const others = operationsOf(choice).map((candidate) => candidate.name)

@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts'
 import { argumentPrefix, listerOf, nounOf } from './id-kinds.ts'
 import { callAgain, correction, sentence } from './next-steps.ts'
 
-/** The refusal of a call with invalid arguments, with advice on each of them. */
+/** The refusal of a call whose arguments are invalid. Its `next` advises how to correct them. */
 export class WrongArguments extends Failure {
   readonly next: string
 
@@ -16,7 +16,7 @@ export class WrongArguments extends Failure {
   }
 }
 
-/** Combines several refusals into one, with the source and status of the first. */
+/** Combines refusals into one refusal, which has the source and status of `first`. */
 export function combineRefusals(first: WrongArguments, others: readonly WrongArguments[]): WrongArguments {
   if (others.length === 0) return first
   const all = [first, ...others]
@@ -27,10 +27,10 @@ export function combineRefusals(first: WrongArguments, others: readonly WrongArg
   return new WrongArguments({ detail, next, status, ...(source === undefined ? {} : { source }) })
 }
 
-/** The maximum number of invalid arguments to list. A model that sends more should read the tool's schema. */
+/** The maximum number of invalid arguments in a refusal. A model that makes more mistakes should read the schema. */
 const maxListed = 8
 
-/** Builds the refusal of a call. @param argumentNames the names of the arguments that the tool takes */
+/** Builds the refusal of a call whose arguments are invalid. @param argumentNames the names of the tool's arguments */
 export function wrongArgumentsOf(
   dependencies: Dependencies,
   operation: OperationDefinition,

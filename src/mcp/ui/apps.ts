@@ -15,7 +15,7 @@ interface AppResource {
   read(): Promise<string>
 }
 
-/** The metadata with a view's address, under the protocol's key and under the key that older hosts read. */
+/** The metadata with a view's address, once under the protocol's key and once under the key that older hosts read. */
 type ToolUiMeta = {
   ui: { resourceUri: string }
   'ui/resourceUri': string
@@ -28,7 +28,7 @@ interface View {
   kind: string
   /** The heading until the first result arrives. */
   waiting: string
-  /** The tools whose results the view shows. None of them ever returns a card's number. */
+  /** The tools whose results the view shows. None of these tools ever returns a card's number. */
   tools: readonly string[]
 }
 
@@ -69,7 +69,7 @@ const byTool: ReadonlyMap<string, string> = new Map(
   Object.entries<View>(views).flatMap(([name, { tools }]) => tools.map((tool) => [tool, uriOf(name)] as const)),
 )
 
-/** Returns the `_meta` with the address of the view for a tool's results; undefined if the tool has no view. */
+/** Returns the `_meta` that links a tool to the view of its results; undefined if the tool has no view. */
 export function toolUiMeta(toolName: string): ToolUiMeta | undefined {
   const resourceUri = byTool.get(toolName)
   return resourceUri === undefined ? undefined : { ui: { resourceUri }, 'ui/resourceUri': resourceUri }
@@ -89,7 +89,7 @@ export function appResources(environment: Environment): readonly AppResource[] {
   }))
 }
 
-/** Returns the views and the metadata of their tools, in the form that the server expects. */
+/** Returns the views, and the function that links tools to them, in the form that the MCP server expects. */
 export function appViews(environment: Environment) {
   return { toolMeta: toolUiMeta, resources: appResources(environment) }
 }
@@ -144,12 +144,12 @@ ${(await scripts).map(inOneModule).join('\n')}</script>
 `
 }
 
-/** Reads a file from `views`. The path relative to this file is the same in `dist` and in the bundle. */
+/** Reads a file from the folder `views`, which is next to the running code in `src`, in `dist` and in the bundle. */
 function readView(file: string): Promise<string> {
   return files().readFile(new URL(`./views/${file}`, import.meta.url), 'utf8')
 }
 
-/** Strips imports and exports, so that the scripts can form one module: an inline script cannot import files. */
+/** Strips a script's imports and exports, because a view's scripts are joined into one module. */
 function inOneModule(text: string): string {
   return text.replace(/^import [^']*'\.\/[^']+'\n/gm, '').replace(/^export /gm, '')
 }

@@ -10,15 +10,16 @@ import { writeMcpConfigs } from './mcp-config.ts'
 import { type CommandResult, ProcessGroups } from './process-group.ts'
 
 export interface CommandOptions {
-  /** The user's environment variables, such as a host's API keys. The command gets them and those of the trial. */
+  /** The user's environment variables, such as a host's API keys. The command gets them and the trial's variables. */
   env: Readonly<Record<string, string | undefined>>
   /** The command that starts this package, for hosts that can only use MCP servers over stdio. */
   start: Start
   system: Pick<System, 'sleep'>
 }
 
-/** The maximum number of characters in an answer, and in a quotation from stderr. Longer ones lose their beginning. */
+/** The maximum number of characters in an answer. A longer answer loses its beginning. */
 const maxAnswerLength = 16_000
+/** The maximum number of characters that are quoted from stderr. Longer output loses its beginning. */
 const maxErrorOutputLength = 500
 
 /**
@@ -39,7 +40,7 @@ export function commandAgent(command: string, { env, start, system }: CommandOpt
   }
 }
 
-/** Writes the conversation so far into the trial's folder. */
+/** Writes the conversation so far into a file in the trial's folder, and returns the file's path. */
 async function writeTurns({ folder, turns }: AgentInput): Promise<string> {
   const path = join(folder, 'turns.json')
   await writeFile(path, `${JSON.stringify(turns, null, 2)}\n`, { mode: 0o600 })
@@ -56,7 +57,7 @@ function variablesOf({ task, url, askUrl, mcpUrl, key, shopsUrl, folder, seed }:
     SHOPS_URL: shopsUrl,
     ASK_URL: askUrl,
     TRIAL_FOLDER: folder,
-    // The seed itself contains the scenario's id, which the agent must not know.
+    // The seed is hashed because it contains the scenario's id, which the agent must not know.
     TRIAL_SEED: sha256(seed).slice(0, 16),
   }
 }
@@ -71,7 +72,7 @@ async function runCommand(run: () => Promise<CommandResult>, signal: AbortSignal
   }
 }
 
-/** Returns the printed answer. @throws AgentError if the command failed or printed nothing */
+/** Returns the printed answer. @throws AgentError if the command failed or printed no answer to stdout */
 function answerOf({ exitCode, signal, stdout, stderr }: CommandResult): string {
   const errorOutput = errorOutputEnd(stderr)
   if (exitCode !== 0)
@@ -83,7 +84,7 @@ function answerOf({ exitCode, signal, stdout, stderr }: CommandResult): string {
   )
 }
 
-/** Explains why a command failed, from its exit code (POSIX.1-2024, Shell Command Language, 2.8.2). */
+/** Explains a command's failure from its signal or exit code (POSIX.1-2024, Shell Command Language, 2.8.2). */
 function failure(exitCode: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `The command was killed by ${signal}.`
   if (exitCode === 127)
@@ -93,7 +94,7 @@ function failure(exitCode: number | null, signal: NodeJS.Signals | null): string
   return `The command ended with exit code ${exitCode} instead of 0.`
 }
 
-/** Returns the end of stderr on one line, without secrets. */
+/** Returns the end of a command's stderr as one line, with secrets masked. */
 function errorOutputEnd(stderr: string): string {
   const text = maskSecrets(foreignText(stripVTControlCharacters(stderr)))
   return text.length <= maxErrorOutputLength ? text : `… ${text.slice(-maxErrorOutputLength)}`

@@ -49,7 +49,7 @@ When the agent is done, paste its final answer here, followed by an empty line.
 `
 }
 
-/** Reads lines from an input that all trials share. Pauses it between trials, so that the process can end. */
+/** Reads lines from an input that all trials share. Pauses the input between trials, so that the process can end. */
 class Lines {
   readonly #reader: Interface
   readonly #lines: string[] = []

@@ -4,8 +4,8 @@ import { type Start, serverName } from '../../core/host-setups.ts'
 import type { AgentInput } from '../agent.ts'
 
 /**
- * The paths of two configuration files for hosts. One has the URL of the trial's MCP endpoint; the other starts a
- * stdio server.
+ * The paths of two configuration files for hosts. One file contains the URL of the trial's MCP endpoint; the other
+ * contains the command that starts a stdio server.
  */
 export interface McpConfigs {
   http: string
@@ -13,8 +13,8 @@ export interface McpConfigs {
 }
 
 /**
- * Writes both files into the trial's folder. The stdio server forwards messages to the same endpoint, so a
- * trial is the same with either file.
+ * Writes both files into the trial's folder. The stdio server forwards messages to the trial's MCP endpoint, so a trial
+ * is the same with either file.
  * @param start the command that starts this package
  */
 export async function writeMcpConfigs({ folder, mcpUrl, key }: AgentInput, start: Start): Promise<McpConfigs> {

@@ -9,7 +9,7 @@ export interface ModelAccess {
   /** The name in reports, such as `openai:gpt-5`. */
   name: string
   sdk: typeof import('ai')
-  /** The API key for the provider, which must never be printed; undefined if there is none. */
+  /** The provider's API key; undefined if there is none. The key must never be printed. */
   key: string | undefined
   /** Returns the model. All requests to its provider go through the given `fetch`. */
   withFetch(fetch: Fetch): LanguageModel
@@ -63,7 +63,7 @@ const providers: Readonly<Record<string, Provider>> = {
   google: {
     package: '@ai-sdk/google',
     keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
-    // In this variable, Google's own libraries expect a URL without the API version. The SDK's URL includes it.
+    // Google's own libraries expect a URL without the API version in this variable. The AI SDK needs the version.
     baseUrlOf: ({ GOOGLE_GEMINI_BASE_URL: url }) =>
       url === undefined ? undefined : `${url.replace(/\/+$/, '')}/v1beta`,
     load: async () => {
@@ -110,7 +110,7 @@ async function providedModel(
   return { name: modelName, sdk, key: apiKey, withFetch: (fetch) => create(name, { apiKey, baseURL, fetch }) }
 }
 
-/** Finds a model on a server that offers OpenAI's chat completions API. The API key is optional. */
+/** Returns access to a model on a server that offers OpenAI's chat completions API. The API key is optional. */
 async function modelAt(baseURL: string, name: string, modelName: string, env: Environment): Promise<ModelAccess> {
   const [sdk, create] = await loadPackage(modelName, '@ai-sdk/openai-compatible', async () => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
@@ -121,7 +121,7 @@ async function modelAt(baseURL: string, name: string, modelName: string, env: En
   return { name: `${baseURL}#${name}`, sdk, key, withFetch: (fetch) => create({ ...settings, fetch })(name) }
 }
 
-/** Loads a provider's optional packages. @throws ConfigError with the command to install them if they are missing */
+/** Loads a provider's optional packages. @throws ConfigError with the install command if packages are missing */
 async function loadPackage<Loaded>(modelName: string, name: keyof typeof modelPackages, load: () => Promise<Loaded>) {
   try {
     return [await import('ai'), await load()] as const

@@ -10,7 +10,7 @@ import type { ModelAccess } from './model-provider.ts'
 /** The timeout of a tool call. The recipes for hosts set the same timeout (docs/rehearse.md#recipes). */
 const toolTimeoutMs = 15_000
 
-/** The maximum number of retries of a request to the provider after a 429, a 5xx or a broken connection. */
+/** How many times a request to the provider is retried, at most, after a 429, a 5xx or a broken connection. */
 const maxRetries = 4
 
 /** Creates an agent from a model. The agent carries out the model's tool calls in a loop until the model answers. */
@@ -124,7 +124,10 @@ class Turn {
     usage.costMicrodollars = Math.round(usage.inputTokens * price.input + usage.outputTokens * price.output)
   }
 
-  /** Returns a ProviderError if the provider failed, else the signal's reason if it aborted, else the given error. */
+  /**
+   * Returns a ProviderError if the provider failed. Otherwise, returns the signal's reason if the signal aborted, or
+   * the given error if it did not.
+   */
   #toTrialError(error: unknown, signal: AbortSignal): unknown {
     const { AISDKError, APICallError, RetryError } = this.#access.sdk
     if (signal.aborted) {
@@ -150,7 +153,7 @@ interface ToolResult {
   content: { type: string; text?: string }[]
 }
 
-/** Returns a tool's result in the form in which hosts pass it to their models. */
+/** Returns a tool's result in the form that hosts pass to their models. */
 function resultText({ isError, content }: ToolResult) {
   const value = content.map(({ text = '' }) => text).join('\n')
   return isError === true ? ({ type: 'error-text', value } as const) : ({ type: 'text', value } as const)

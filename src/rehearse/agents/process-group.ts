@@ -6,7 +6,7 @@ import type { System } from '../../core/system.ts'
 export interface CommandResult {
   exitCode: number | null
   signal: NodeJS.Signals | null
-  /** The output. If it is longer than `maxBytes`, only its end. */
+  /** The output to stdout. Only the last `maxBytes` bytes of each stream are kept. */
   stdout: string
   stderr: string
 }
@@ -37,7 +37,7 @@ export class ProcessGroups {
   }
 
   /**
-   * Runs a command. Ends its background processes when the command ends or the signal aborts.
+   * Runs a command. Ends all processes of its group when the command ends or the signal aborts.
    * @throws the signal's reason once the signal aborts; Error if the shell cannot be started
    */
   async run(command: string, { env, input }: GroupOptions, signal: AbortSignal): Promise<CommandResult> {
@@ -97,11 +97,11 @@ export class ProcessGroups {
 
 type Child = ChildProcessByStdio<Writable | null, Readable, Readable>
 
-/** Sends a signal to the group; 0 only checks whether processes are left. Returns false if none are. */
+/** Sends a signal to a child's process group. Signal 0 only checks for processes. Returns false if none are left. */
 function kill({ pid, exitCode, signalCode }: ChildProcess, name: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false
   if (process.platform === 'win32') {
-    // Windows has no process groups, only the tree below a running process.
+    // Windows has no process groups, so only the tree of processes below a running process can be ended.
     if (exitCode !== null || signalCode !== null) return false
     if (name !== 0) spawnSync('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore' })
     return true

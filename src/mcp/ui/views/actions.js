@@ -5,14 +5,14 @@ import { byId, write } from './elements.js'
 const minBusyMs = 500
 
 /**
- * Creates the handler for button actions. It runs one action at a time. If an action is retried because its outcome is
- * unknown, the handler reuses the idempotency key.
+ * Creates the handler for button actions. The handler runs one action at a time. If the person repeats a call whose
+ * outcome is unknown, the handler sends the same idempotency key.
  * @param {{ call(name: string, input: Record<string, unknown>): Promise<any> }} host
  * @param {() => void} onIdle called when the buttons are enabled again
  */
 export function createActions(host, onIdle) {
   let busy = false
-  /** The call whose outcome is unknown, and the idempotency key that it was sent with. */
+  /** The call whose outcome is not known, with its idempotency key. If there is no such call, `call` is empty. */
   let unresolvedCall = { call: '', idempotencyKey: '' }
 
   /**
@@ -25,7 +25,6 @@ export function createActions(host, onIdle) {
     if (busy) return
     busy = true
     const label = button.textContent
-    // We avoid `disabled` because it would take the focus away.
     setButtonsDisabled(true)
     button.textContent = busyLabel
     showProblem('')
@@ -74,7 +73,7 @@ export function showProblem(problem) {
 }
 
 /**
- * Disables or enables all buttons.
+ * Disables or enables all buttons. Sets `aria-disabled`, because `disabled` would take the focus away from a button.
  * @param {boolean} disabled
  */
 function setButtonsDisabled(disabled) {

@@ -8,7 +8,7 @@ import { purchaseLine, purchaseState } from './words.js'
 /** @typedef {import('./words.js').Card} Card */
 /** @typedef {{ card: Card, purchases: Purchase[] }} ViewData */
 
-/** The maximum number of the card's transactions to read, newest first. */
+/** The maximum number of transactions that are read. If the card has more, only the newest are read. */
 const maxTransactions = 20
 
 const amount = createAmount()
@@ -21,13 +21,13 @@ frame.start()
 
 authorize.addEventListener('click', authorizePurchase)
 amount.input.addEventListener('input', labelButton)
-// A sandboxed frame cannot submit a form, so the view handles Enter itself.
+// Hosts embed views in frames that cannot submit forms, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') authorize.click()
 })
 
 /**
- * Returns the data that a tool's result alone provides.
+ * Returns the part of the view's data that a tool's result contains.
  * @param {Card} resource
  * @returns {ViewData}
  */
@@ -60,7 +60,7 @@ function pauseMs({ card: { attributes }, purchases }) {
 }
 
 /**
- * Returns the changes in words, which a screen reader announces; empty if there are none.
+ * Describes the changes, for a screen reader; returns an empty string if there are no changes.
  * @param {ViewData} before
  * @param {ViewData} after
  */
@@ -85,7 +85,7 @@ const cardStates = {
 }
 
 /**
- * Returns the label and tone of a status. A deployed API may use statuses that are not listed here.
+ * Returns the label and tone of a status. A deployed API may use statuses that `cardStates` does not list.
  * @param {string} status
  * @returns {CardState}
  */
@@ -115,7 +115,7 @@ function render({ card: found, purchases }) {
   byId('about', HTMLElement).hidden = false
   byId('story', HTMLElement).hidden = purchases.length === 0
   const section = byId('sandbox', HTMLElement)
-  // While a call runs, the pressed button shows its progress text, which must stay.
+  // While an action runs, its progress text on the pressed button must not be overwritten.
   if (frame.busy()) return
   if (!frame.maySimulate() || status !== 'active') return hide(section)
   section.hidden = false

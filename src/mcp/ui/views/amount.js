@@ -1,6 +1,6 @@
 import { byId, centsOf, decimal, money, write } from './elements.js'
 
-/** Creates the controller of the amount field, which suggests an amount and limits what the person can enter. */
+/** Creates the controller of the amount field. It suggests an amount, and checks the amount that the person enters. */
 export function createAmount() {
   const input = byId('amount', HTMLInputElement)
   let suggested = ''
@@ -12,7 +12,7 @@ export function createAmount() {
   return {
     input,
     /**
-     * Fills in an amount, unless it was also the previous suggestion: then the field keeps what the person typed.
+     * Fills in the suggested amount only if it has changed, so that the field keeps an amount that the person typed.
      * @param {{ suggestedCents: number, maxCents: number, currency: string, hint: string }} options
      */
     suggest({ suggestedCents, maxCents, hint, ...options }) {

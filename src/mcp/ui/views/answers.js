@@ -16,7 +16,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The advice for a person, by error code of the API or the MCP server. Other errors get general advice. */
+/** The advice for a person, keyed by the error codes of the API and the MCP server. Other codes get general advice. */
 const adviceByCode = /** @type {Record<string, string>} */ ({
   card_purchase_simulation_not_allowed: 'The state has changed in the meantime. You now see the current state.',
   conflict: 'The state has changed in the meantime. You now see the current state.',
@@ -32,7 +32,7 @@ const adviceByCode = /** @type {Record<string, string>} */ ({
   rate_limited: 'Wait a moment, then press the button again.',
 })
 
-/** The HTTP statuses after which the outcome is unknown, or the same request must be repeated. */
+/** The HTTP statuses that settle nothing: either the outcome is unknown, or the same request must be repeated. */
 const unsettledStatuses = [408, 425, 429, 502, 503, 504]
 
 /**
@@ -59,13 +59,13 @@ function refusalOf(error, text) {
   if (typeof error?.detail !== 'string') return new Refusal(text || 'The tool failed.', { advice: 'Try again.' })
   const mayHaveSucceeded = unsettledStatuses.includes(Number(error.status))
   const advice = adviceByCode[String(error.code)] ?? (mayHaveSucceeded ? unknownOutcome.advice : 'Try again.')
-  // An error contains the key if only a repeat with this key is safe. For example, the first try may still be running,
-  // which makes the second one a conflict.
+  // An error contains the idempotency key if the call can be repeated safely only with this key. For example, a second
+  // try gets a conflict while the first try is still running.
   const keepsKey = mayHaveSucceeded || error.idempotencyKey !== undefined
   return new Refusal(error.detail, { mayHaveSucceeded, keepsKey, advice })
 }
 
-/** The properties of a refusal after which the outcome is unknown. A second press sends the same idempotency key. */
+/** The options of a refusal that leaves the outcome unknown. The next try then sends the same idempotency key. */
 export const unknownOutcome = { mayHaveSucceeded: true, advice: 'Press the button again. Nothing will happen twice.' }
 
 /**

@@ -30,7 +30,8 @@ const reason = byId('reason', HTMLInputElement)
 /** @type {Approval | undefined} */
 let approval
 /**
- * The payee and the note of the last approval that was read. They are read only once, because they never change.
+ * The payee and the note of the last payment that was read. They never change, so they are not read again for the same
+ * approval.
  * @type {{ approvalId: string, payee: string, note: string | null } | undefined}
  */
 let knownPayment
@@ -44,7 +45,7 @@ deny.addEventListener('click', () =>
 )
 
 /**
- * Returns the data that a tool's result alone provides.
+ * Returns the part of the view's data that a tool's result contains.
  * @param {Approval} resource
  * @returns {ViewData}
  */
@@ -53,7 +54,7 @@ function fromResult(resource) {
 }
 
 /**
- * Reads an approval and its payment.
+ * Reads an approval, and its payment if that was not yet read.
  * @param {string} approvalId
  * @returns {Promise<ViewData>}
  */
@@ -65,7 +66,7 @@ async function read(approvalId) {
 }
 
 /**
- * Describes the account that a wire is sent to; returns an empty string for other payments.
+ * Describes the account that a wire is sent to; returns an empty string if the payment is not a wire.
  * @param {Approval} approval
  */
 function wireText({ attributes: { wire } }) {
@@ -73,7 +74,7 @@ function wireText({ attributes: { wire } }) {
 }
 
 /**
- * Returns the payee and the note of the payment. If the payment cannot be read, only the payee of a wire is known.
+ * Reads the payee and the note of an approval's payment. If this fails, only the payee of a wire is known.
  * @param {Approval} found
  */
 async function paymentOf(found) {
@@ -100,7 +101,7 @@ function pauseMs({ approval: { attributes } }) {
 }
 
 /**
- * Returns the changes in words, which a screen reader announces; empty if there are none.
+ * Describes the changes, for a screen reader; returns an empty string if there are no changes.
  * @param {ViewData} before
  * @param {ViewData} after
  */
@@ -159,7 +160,7 @@ const limitWords = /** @type {Record<string, string>} */ ({
 })
 
 /**
- * Describes the limit that the payment exceeds.
+ * Describes the limit that the payment exceeds, and the amount that counts against the limit.
  * @param {Reason} reason
  */
 function reasonWords({ limitType, limitAmount, actualAmount, currency }) {
@@ -168,7 +169,7 @@ function reasonWords({ limitType, limitAmount, actualAmount, currency }) {
 }
 
 /**
- * Describes the initiator of the payment.
+ * Describes the initiator of the payment; returns null if the initiator is unknown.
  * @param {ApprovalAttributes} approval
  */
 function initiatorText({ initiator }) {

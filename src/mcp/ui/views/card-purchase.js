@@ -9,7 +9,7 @@ import { purchaseState, releases } from './words.js'
 /** @typedef {{ purchase: Purchase, card: Card | undefined, refunds: Purchase[] }} Story */
 /** @typedef {{ title: string, detail: string, at?: string | null, tone: string, cause?: Purchase['attributes'] }} Event */
 
-/** The maximum number of the card's transactions to read, newest first. A card seldom has more. */
+/** The maximum number of transactions that are read. If the card has more, which is rare, only the newest are read. */
 const maxTransactions = 100
 
 const amount = createAmount()
@@ -19,12 +19,15 @@ const buttons = {
   reverse: byId('reverse', HTMLButtonElement),
   expire: byId('expire', HTMLButtonElement),
 }
-/** The last release of a hold that this view made or showed. The purchase itself does not contain the reason. */
+/**
+ * The last release of a hold that this view simulated or showed. The view keeps the reason, because the purchase does
+ * not contain it.
+ */
 let release = { purchaseId: '', reason: releases.unknown }
 /** @type {Card | undefined} */
 let knownCard
 /**
- * The refunds that were read last, with the id of their purchase and its refunded total in cents at that time.
+ * The refunds that were read last. `cents` was the purchase's refunded total at that time.
  * @type {{ purchaseId: string, cents: number, list: Purchase[] }}
  */
 let knownRefunds = { purchaseId: '', cents: 0, list: [] }
@@ -39,13 +42,13 @@ buttons.refund.addEventListener('click', () => moveMoney(buttons.refund, 'Refund
 buttons.reverse.addEventListener('click', () => endHold(buttons.reverse, 'Reversing…', 'simulate_card_reversal'))
 buttons.expire.addEventListener('click', () => endHold(buttons.expire, 'Expiring…', 'simulate_card_expiration'))
 amount.input.addEventListener('input', labelButtons)
-// A sandboxed frame cannot submit a form, so the view handles Enter itself.
+// Hosts embed views in frames that cannot submit forms, so the view handles Enter itself.
 amount.input.addEventListener('keydown', ({ key }) => {
   if (key === 'Enter') (buttons.capture.hidden ? buttons.refund : buttons.capture).click()
 })
 
 /**
- * Returns the id of the purchase; if the transaction is a refund, of the purchase that it refunds.
+ * Returns the transaction's id. If the transaction is a refund, returns the id of the refunded purchase instead.
  * @param {Purchase} transaction
  */
 function idOf({ id, attributes, relationships }) {
@@ -53,7 +56,7 @@ function idOf({ id, attributes, relationships }) {
 }
 
 /**
- * Returns the data that a tool's result alone provides.
+ * Returns the part of the view's data that a tool's result contains; undefined if the result is a refund.
  * @param {Purchase} transaction
  */
 function fromResult(transaction) {
@@ -82,7 +85,7 @@ async function read(cardTransactionId) {
 }
 
 /**
- * Returns the refunds of a purchase. It reads them again only if the refunded total has changed.
+ * Returns the refunds of a purchase, oldest first. Reads them again only if the refunded total has changed.
  * @param {Purchase} purchase
  * @param {string} cardId
  */
@@ -107,7 +110,7 @@ function pauseMs({ purchase: { attributes } }) {
 }
 
 /**
- * Returns the changes in words, which a screen reader announces; empty if there are none.
+ * Describes the changes, for a screen reader; returns an empty string if there are no changes.
  * @param {Story} before
  * @param {Story} after
  */
@@ -151,7 +154,7 @@ function render(shown) {
 }
 
 /**
- * Shows the buttons for the simulations that the status allows.
+ * Shows the buttons for the simulations that the purchase's status allows, and hides the others.
  * @param {Purchase['attributes']} purchase
  */
 function renderActions({ status, amount: cents, captured, refunded, currency }) {
@@ -167,7 +170,7 @@ function renderActions({ status, amount: cents, captured, refunded, currency }) 
     amount.suggest({ suggestedCents: maxCents, maxCents, currency, hint })
     write('amount-label', open ? 'Amount to capture in USD' : 'Amount to refund in USD')
   }
-  // While a call runs, the pressed button shows its progress text, which must stay.
+  // While an action runs, its progress text on the pressed button must not be overwritten.
   if (frame.busy()) return
   toggle(section, offered)
   for (const name of /** @type {const} */ (['capture', 'reverse', 'expire'])) toggle(buttons[name], open)
@@ -210,7 +213,7 @@ function moveMoney(button, label, tool) {
 }
 
 /**
- * Simulates a reversal or an expiration, which releases the hold.
+ * Releases the hold by simulating a reversal or an expiration.
  * @param {HTMLButtonElement} button
  * @param {string} label the button's text during the call
  * @param {'simulate_card_reversal' | 'simulate_card_expiration'} tool
@@ -225,7 +228,7 @@ function endHold(button, label, tool) {
 }
 
 /**
- * Returns the history of the purchase, oldest first.
+ * Returns the events of the purchase, oldest first. The last may be the future expiration of the hold.
  * @param {Story} story
  * @returns {Event[]}
  */
@@ -245,7 +248,7 @@ function eventsOf({ purchase: { id, attributes: purchase }, card, refunds }) {
   }
   const title = `Authorized: ${dollars(purchase.amount)}`
   events.push({ title, detail: 'The amount was put on hold.', at: purchase.createdAt, tone: 'open', cause: purchase })
-  // A refund also changes `updatedAt`, so after a refund the time of the capture is unknown.
+  // Until the first refund, `updatedAt` is the time of the capture or release. A refund overwrites this time.
   const at = purchase.refunded === 0 ? purchase.updatedAt : null
   if (purchase.status === 'reversed') {
     const detail = release.purchaseId === id ? release.reason : releases.unknown

@@ -12,7 +12,7 @@ export function byId(id, kind) {
 }
 
 /**
- * Sets an element's text, unless it already has this text: a screen reader would announce it again.
+ * Sets an element's text, but only if the text changes, so that a screen reader does not announce it twice.
  * @param {string} id
  * @param {string} text
  */
@@ -103,7 +103,7 @@ export function centsOf(typed) {
 /**
  * Formats a timestamp in the person's time zone.
  * @param {string} timestamp
- * @param {string | undefined} timeZone the host's time zone, which is preferred to the browser's
+ * @param {string | undefined} timeZone the host's time zone; if it is missing or unsupported, the browser's is used
  */
 export function timeIn(timestamp, timeZone) {
   const style = /** @type {const} */ ({ dateStyle: 'medium', timeStyle: 'short' })

@@ -8,12 +8,12 @@ import { createPoller } from './live.js'
  * @template ViewData
  * @typedef View the parts in which views differ
  * @property {string} type the type of the resources that the view shows
- * @property {(resource: any) => string} idOf the id of the resource to read, given the resource in a tool's result
- * @property {(resource: any) => ViewData | undefined} fromResult the data that a tool's result alone provides
+ * @property {(resource: any) => string} idOf maps the resource in a tool's result to the id of the resource to read
+ * @property {(resource: any) => ViewData | undefined} fromResult the part of the view's data that a result contains
  * @property {(id: string) => Promise<ViewData>} read
  * @property {(shown: ViewData) => void} render
- * @property {(before: ViewData, after: ViewData) => string} news the changes in words; empty if there are none
- * @property {(shown: ViewData) => number | undefined} pauseMs the milliseconds until the next read; undefined for never
+ * @property {(before: ViewData, after: ViewData) => string} news describes the changes; empty if there are none
+ * @property {(shown: ViewData) => number | undefined} pauseMs the pause before the next read; undefined to stop reading
  */
 
 const liveWords = {
@@ -23,7 +23,8 @@ const liveWords = {
 }
 
 /**
- * The common part of all views. It shows tool results, and reads the resource again after each action and at intervals.
+ * The common part of all views. It shows the resource in a tool's result, and reads the resource again at intervals and
+ * after each action.
  * @template ViewData
  */
 export class Frame {
@@ -75,12 +76,12 @@ export class Frame {
     this.host.connect().catch((error) => this.#explain(error))
   }
 
-  /** Returns the argument that makes a call act for the same party as the view's original call. */
+  /** Returns the argument `customerPartyId` of the view's tool call, so that further calls act for the same party. */
   party() {
     return { customerPartyId: this.#input.customerPartyId }
   }
 
-  /** Returns whether the buttons work, which requires a host that forwards tool calls to the server. */
+  /** Returns whether the buttons work. They work only if the host forwards tool calls to the server. */
   mayAct() {
     return this.host.mayCall()
   }
@@ -115,7 +116,7 @@ export class Frame {
   }
 
   /**
-   * Shows the resource in a tool's result if its type is the one that this view shows.
+   * Shows the resource in a tool's result if this view shows resources of that type.
    * @param {import('./answers.js').ToolResult} result
    */
   async #receive(result) {
@@ -128,7 +129,7 @@ export class Frame {
     this.#poller.start()
   }
 
-  /** Reads the resource again and shows it, unless a later read has started. Returns whether it shows a change. */
+  /** Reads the resource again, and shows it unless a later read has started. Returns whether a change was shown. */
   async #reload() {
     if (this.#id === undefined) return false
     const readNumber = ++this.#readCount
@@ -137,7 +138,7 @@ export class Frame {
   }
 
   /**
-   * Renders a new state and announces the changes. Returns whether there were any.
+   * Renders new data and announces the changes. Returns whether there were changes.
    * @param {ViewData} after
    */
   #show(after) {

@@ -4,10 +4,10 @@ import { dataOf, Refusal, unknownOutcome } from './answers.js'
 /** @typedef {{ theme?: string, timeZone?: string, styles?: { variables?: Record<string, string | undefined> }, toolInfo?: { tool: { name: string } } }} HostContext */
 /**
  * @typedef Listener
- * @property {(input: Record<string, any>) => void} onInput the arguments of the tool call that the view belongs to
- * @property {(result: ToolResult) => void} onResult the result of that call, or of a later call shown in this view
- * @property {(reason: string) => void} onCancelled
- * @property {() => void} onEnd the view is about to be removed
+ * @property {(input: Record<string, any>) => void} onInput gets the arguments of the tool call that the view belongs to
+ * @property {(result: ToolResult) => void} onResult gets the result of that call, or of a later call in this view
+ * @property {(reason: string) => void} onCancelled gets the reason why that call was canceled
+ * @property {() => void} onEnd runs when the view is about to be removed
  */
 
 /** The supported version of the MCP Apps protocol. */
@@ -17,8 +17,8 @@ const version = '2026-01-26'
 const timeoutMs = 10 * 60_000
 
 /**
- * Connects the view to its host by the MCP Apps protocol, which exchanges JSON-RPC messages with the parent window. We
- * implement it ourselves because the official client library is larger than all views together.
+ * Creates the view's connection to its host. In the MCP Apps protocol, a view and its parent window exchange JSON-RPC
+ * messages. We implement the protocol ourselves because the official client library is larger than all views together.
  * @param {Listener} listener
  */
 export function connectHost(listener) {
@@ -26,7 +26,7 @@ export function connectHost(listener) {
   let context = {}
   let mayCall = false
 
-  // The target may have any origin, because the host's origin is unknown. The host may see all data that we send.
+  // The host's origin is unknown, so messages may go to any origin. The host may see everything that we send.
   const send = (/** @type {object} */ message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
   const { request, answer } = createRequests(send)
 
@@ -51,7 +51,7 @@ export function connectHost(listener) {
   })
 
   /**
-   * Merges changes into the host context and applies its theme.
+   * Merges changes into the host context, and applies the host's theme.
    * @param {HostContext} changes
    */
   function updateContext(changes) {
@@ -73,7 +73,7 @@ export function connectHost(listener) {
     mayCall: () => mayCall,
     context: () => context,
     /**
-     * Calls a tool of the server through the host. Arguments without a value are left out.
+     * Calls a tool of the server through the host. Undefined arguments are left out.
      * @param {string} name
      * @param {Record<string, unknown>} input
      * @returns {Promise<any>} the data in the tool's result
@@ -85,7 +85,7 @@ export function connectHost(listener) {
 }
 
 /**
- * Returns functions that send requests to the host and match the host's answers to them.
+ * Creates two functions: `request` sends requests to the host, and `answer` takes the host's answers to these requests.
  * @param {(message: object) => void} send
  */
 function createRequests(send) {
@@ -137,8 +137,8 @@ function hostRefusal({ code = 0, message = 'no reason given' }) {
 }
 
 /**
- * The view's colors, each with the host's variable that replaces it. Either all or none are replaced, because a mixture
- * may be unreadable.
+ * The view's colors, each with the host's variable that replaces the color. If the host does not set all of these
+ * variables, no color is replaced, because a mixture may be unreadable.
  */
 const colors = /** @type {const} */ ({
   '--surface': '--color-background-primary',

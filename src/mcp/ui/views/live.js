@@ -1,13 +1,13 @@
-/** The number of consecutive reads without a change after which polling stops. */
+/** Polling stops after this many reads without a change. */
 const maxIdlePolls = 300
-/** The number of consecutive failures after which polling stops. */
+/** Polling stops after this many failures in a row. */
 const maxFailures = 3
 
 /**
- * Creates a poller, which reads at intervals while the view is visible and something can still change.
+ * Creates a poller, which reads the resource at intervals while the view is visible and something can still change.
  * @param {object} options
  * @param {() => Promise<boolean>} options.reload reads once and returns whether something changed
- * @param {() => number | undefined} options.pauseMs the milliseconds until the next read; undefined for never
+ * @param {() => number | undefined} options.pauseMs the pause before the next read; undefined to stop reading
  * @param {(state: 'live' | 'paused' | 'final') => void} options.onState
  */
 export function createPoller({ reload, pauseMs, onState }) {

@@ -45,7 +45,7 @@ const purchaseStates = /** @type {Record<string, { text: string, tone: Tone }>} 
   reversed: { text: 'Released', tone: 'over' },
 })
 
-/** The reasons why a hold was released without a capture, keyed by the tool that released it. */
+/** The reasons for releasing a hold without a capture, keyed by the tool that released the hold or by `unknown`. */
 export const releases = {
   simulate_card_reversal: 'The merchant reversed the purchase.',
   simulate_card_expiration: 'The authorization expired without a capture.',
