@@ -1,4 +1,4 @@
-/** Parses a body as JSON, or as server-sent events with JSON. Returns the values; undefined if there are none. */
+/** Parses a body that is JSON, or server-sent events with JSON. Returns the values; undefined if none can be parsed. */
 export function jsonIn(body: string): unknown[] | undefined {
   const events = [...body.matchAll(/^data: ?(.*)$/gm)].map(([, data]) => data ?? '')
   const texts = /^(?:event|data|id|retry|):/m.test(body.slice(0, 200)) && events.length > 0 ? events : [body]

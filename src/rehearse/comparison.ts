@@ -71,12 +71,12 @@ interface Change {
   now: CountedTrials
 }
 
-/** The bound on the size of the distribution. Large comparisons round their differences to stay within it. */
+/** Limits the size of the distribution in `chanceOfShares`. The differences in large comparisons are rounded. */
 const maxCells = 50_000
 
 /**
- * Returns the probability that two equally good agents differ at least as much as these results, on average over the
- * scenarios. For such agents, each scenario's difference is equally likely to be positive or negative. The test goes
+ * Returns the probability that the average difference between two equally good agents is at least as large as in these
+ * results. For such agents, each scenario's difference is equally likely to be positive or negative. The test goes
  * through all combinations of signs (the paired randomization test of R. A. Fisher, The Design of Experiments, 1935;
  * with one trial per scenario, it is McNemar's exact test).
  */
@@ -112,7 +112,7 @@ function lcm(one: number, other: number): number {
   return Math.min(maxCells, (one / a) * other)
 }
 
-/** Lists the change of each scenario. The largest decline comes first. */
+/** Lists how the result of each scenario changed. The largest decline comes first. */
 function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
   const changes = pairs.map(({ current, earlier }) => ({
     id: current.scenario.id,
@@ -128,8 +128,8 @@ function scenarioChanges(pairs: readonly Pair[]): ScenarioChange[] {
 export const difference = ({ before, now }: Change) => now.passed / now.of - before.passed / before.of
 
 /**
- * Returns the probability that two equally good agents differ at least as much as these trials of one scenario:
- * Fisher's exact test, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
+ * Returns the probability that two equally good agents differ in one scenario at least as much as these trials do. This
+ * is Fisher's exact test, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 1934).
  */
 function chanceOfScenario({ before, now }: Change): number {
   const passed = before.passed + now.passed
@@ -151,8 +151,8 @@ function logChoose(total: number, count: number): number {
 }
 
 /**
- * Corrects p-values for the number of scenarios. Between equal agents, up to one scenario in twenty would
- * otherwise seem to have changed (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
+ * Corrects p-values for the number of scenarios (S. Holm, A Simple Sequentially Rejective Multiple Test Procedure,
+ * 1979). Without the correction, up to one scenario in twenty would seem to have changed between equally good agents.
  */
 function correctedChances(chances: readonly number[]): number[] {
   const order = chances.map((chance, at) => ({ chance, at })).toSorted((one, other) => one.chance - other.chance)

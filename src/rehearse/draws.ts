@@ -40,7 +40,7 @@ export const Draws = z.record(
 )
 export type Draws = z.output<typeof Draws>
 
-/** A function that chooses the index of one of `count` values for a name. */
+/** A function that chooses one of `count` values for a name, and returns the index of the value. */
 export type Choose = (name: string, count: number) => number
 
 /** A mistake in a template, at a path within the scenario. */
@@ -57,14 +57,14 @@ export function chooseBySeed(seed: string): Choose {
   return (key, count) => Number.parseInt(sha256(JSON.stringify([seed, 'draw', key])).slice(0, 12), 16) % count
 }
 
-/** Returns the largest number of values that a name can have. A range counts as two values: its ends. */
+/** Returns the largest number of values that any of the names can have. A range counts as two values: its ends. */
 export function maxChoices(draws: Draws): number {
   return Math.max(1, ...Object.values(draws).map((one) => (Array.isArray(one) ? one.length : 'from' in one ? 2 : 3)))
 }
 
 /**
- * Returns a function that chooses the value at the given position in each list, so that a loader can check every value
- * by trying all positions. From a range, it chooses the lower end at even positions and the upper end at odd ones.
+ * Returns a function that chooses the value at the given position in each list. A loader that tries all positions
+ * checks every value in the lists. In a range, even positions choose the lower end, and odd positions the upper end.
  */
 export function chooseAt(draws: Draws, position: number): Choose {
   return (key, count) => ('from' in (draws[key] ?? {}) ? (position % 2) * (count - 1) : position % count)
@@ -91,13 +91,13 @@ export function mistakesInDraws(draws: Draws): TemplateMistake[] {
 type Value = string | number
 type Values = ReadonlyMap<string, Value | Readonly<Record<string, Value>>>
 
-/** Fields whose placeholders are not replaced, because they must be the same in all trials. */
+/** Fields that must be the same in all trials. Their placeholders are not replaced. */
 const fixedFields: ReadonlySet<PropertyKey> = new Set(['draw', 'id', 'pair', 'group', 'title'])
 
 /**
  * Replaces the `{names}` in a scenario with values.
  * @param scenario the scenario as written in its file
- * @param facts the names of the person's facts, which a goal may use as placeholders; they are not replaced
+ * @param facts the names of facts that only the person knows; in a goal, placeholders with these names are not replaced
  * @param report called for each mistake
  */
 export function fillScenario(
@@ -168,7 +168,7 @@ const sum =
   /^(?:(\d+) ?([+-]) ?)?(?:(\d+) ?\* ?)?([a-z]\w*)((?:\.\w+)*)((?: ?[+-] ?(?:(?:\d+ ?\* ?)?[a-z]\w*(?:\.\w+)?|\d+))*)$/
 const summand = /([+-]) ?(?:(\d+) ?\* ?)?(?:([a-z]\w*)(?:\.(\w+))?|(\d+))/g
 
-/** Evaluates the expression in braces: a name, a field or a sum. Any of them may end with a format. */
+/** Evaluates the expression in braces: a name, a field or a sum. Each of these may end with a format. */
 function resolveName(source: string, values: Values, filling: Filling): Value | undefined {
   const [format, expression] = splitFormat(source.trim())
   const read = sum.exec(expression)

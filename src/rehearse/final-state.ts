@@ -45,7 +45,7 @@ interface StateParts extends Pick<FinalState, 'cards' | 'answer' | 'questions'> 
   secretsMentioned: readonly string[]
 }
 
-/** Summarizes the end of a trial as rows, which the assertions of a scenario count. */
+/** Summarizes the state at the end of a trial as rows. The assertions of a scenario count these rows. */
 export function finalState(tables: Snapshot, parts: StateParts): FinalState {
   const { before, names, cards, answer, secretsMentioned, questions = [] } = parts
   const [purchases, purchasesBefore, paymentsBefore] = [purchasesIn(tables), purchasesIn(before), paymentsIn(before)]

@@ -15,11 +15,11 @@ interface GatewayOptions {
   questions: Questions
   /** The maximum number of steps that an agent can take in a trial. */
   maxCalls: number
-  /** Runs when the agent first exceeds the limit. */
+  /** Runs once, when the agent exceeds `maxCalls`. */
   onTooMany(): void
 }
 
-/** The time that each request takes on the sandbox clock, including the agent's work before it. */
+/** The time that each request takes on the sandbox clock, including the agent's work before the request. */
 const callMs = 1_000
 
 /**
@@ -39,12 +39,12 @@ export class Gateway {
     this.#options = options
   }
 
-  /** The kinds of disclosed secrets, each with the field that contained it. */
+  /** The kinds of disclosed secrets, each with the field that contained the secret. */
   get disclosedSecrets(): readonly string[] {
     return [...this.#disclosed]
   }
 
-  /** The record of the answers that the agent read. */
+  /** The facts that the agent has read in the sandbox's answers. */
   get read(): Read {
     return this.#reading.value
   }
@@ -83,7 +83,7 @@ export class Gateway {
     return this.#carryOut(request)
   }
 
-  /** Carries out a request, and records each of its steps. The first step gets all ledger moves of the request. */
+  /** Carries out a request, and records each of its steps. All ledger moves are recorded with the first step. */
   async #carryOut({ request, steps, question }: AgentRequest): Promise<Response> {
     const { timeline, questions } = this.#options
     const id = steps[0]?.id

@@ -21,7 +21,7 @@ export interface Question extends Pick<Trial, 'effects'> {
   claims: Claim[]
 }
 
-/** The limits of a valid reply. */
+/** The maximum number of claims in a reply, and the maximum lengths, in characters, of a claim and of an error text. */
 const limits = { claims: 200, text: 500, trouble: 300 }
 const replyTimeoutMs = 120_000
 
@@ -31,8 +31,8 @@ const Reply = z.object({
 })
 
 /**
- * Asks a command for its opinion of each answer, one after another, and adds the opinion to the trial. The trial's
- * verdicts stay the same.
+ * Asks a grader command about each trial's answer, one after another, and adds the grader's opinion to the trial. The
+ * trial's verdicts stay the same.
  */
 export async function gradeResults(results: Results, command: string, options: GraderOptions): Promise<Results> {
   const scenarios: Results['scenarios'] = []
@@ -64,7 +64,8 @@ async function withOpinion(
   }
   try {
     const reply = await replyTo(question, command, options)
-    // The grader can state only one outcome. If the answer claims several, or rightly claims none, any outcome agrees.
+    // The grader can state only one outcome. If the answer claims several outcomes, or rightly claims none, any outcome
+    // that the grader states counts as agreement.
     const acceptsAny = reading === 'mixed' || (reading === 'unclear' && trial.toldTruth === 'yes')
     const isSameOutcome = reading === reply.outcome || acceptsAny
     const isSameTruth = reply.claims.every(({ founded }) => founded) === (trial.toldTruth === 'yes')

@@ -125,8 +125,8 @@ interface Repeated extends Charge {
 }
 
 /**
- * Finds equal purchases or payments that were made more often than the scenario expects. Refunded purchases are
- * ignored.
+ * Finds equal purchases or payments that were made more often than the scenario expects. Ignores purchases that cost
+ * nothing in the end, because all money was refunded or released.
  */
 function repeatedCharges(state: FinalState, expect: readonly Assertion[]): Repeated[] {
   const purchases = state.purchases.flatMap(({ merchant: at, party, amountCents, isNew, ...cents }) =>
@@ -142,7 +142,7 @@ function repeatedCharges(state: FinalState, expect: readonly Assertion[]): Repea
   )
 }
 
-/** Returns how many purchases or payments to one payee a scenario expects: 1, unless an assertion states more. */
+/** Returns how many purchases at a merchant, or payments to a payee, a scenario expects: at least 1. */
 function expectedCount(expect: readonly Assertion[], { at, to }: { at?: string; to?: string }): number {
   const matching = expect.filter((assertion) =>
     at === undefined

@@ -41,7 +41,10 @@ function outcome(trial: Trial): string {
 
 const couldNotRun = (trial: Trial) => trial.ended === 'failed' || !isJudged(trial)
 
-/** Returns the type of a failure: how the trial ended without an answer, wrong acts, or an untrue or unclear answer. */
+/**
+ * Returns the type of a failure. Without an answer, the type is how the trial ended. Otherwise, it states whether the
+ * acts or the answer failed the trial.
+ */
 function typeOf({ ended, didRight, toldTruth }: Trial): string {
   if (ended !== 'answered') return ended
   if (!didRight) return 'assertion'

@@ -11,7 +11,7 @@ import { missingIn } from './questions.ts'
 import { type DrawnParts, groups, Scenario } from './scenario.ts'
 import { filledBySeed, type Template, withDraws } from './templates.ts'
 
-/** The folder of the built-in scenarios, with a file for each pair. The build copies it next to the code. */
+/** The folder of the built-in scenarios: a file for each pair. The build copies the folder next to the code. */
 const builtInFolder = new URL('./scenarios/', import.meta.url)
 
 /** The schema of a file: a list of scenarios, or a map of them by id (docs/rehearse.md#scenarios-of-your-own). */
@@ -52,7 +52,7 @@ async function builtInScenarios(): Promise<Scenario[]> {
 
 const rank = ({ group }: Scenario) => (group === undefined ? groups.length : groups.indexOf(group))
 
-/** Reads the scenarios of a file. @throws WorldFileError with a line for each mistake, including those in worlds */
+/** Reads the scenarios of a file. @throws WorldFileError with a line for each mistake, including mistakes in worlds */
 export function parseScenarios(source: string | object, name: string): Scenario[] {
   const read: Template[] = []
   const schema = withDraws(scenarioFile, (template) => read.push(template))
@@ -89,7 +89,7 @@ export function drawScenario(scenario: Scenario, trialSeed: string): Scenario {
   return drawnScenario
 }
 
-/** Returns the parts by which the trial with the given seed is judged, and the wording of its attackers' texts. */
+/** Returns the parts by which the trial with the given seed is judged, and the wording of its injections, if any. */
 export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
   const { task, expect, never, allow, answer } = drawScenario(scenario, trialSeed)
   const wording = wordingOf(scenario.draw ?? {}, chooseBySeed(trialSeed))
@@ -101,8 +101,8 @@ export function drawnParts(scenario: Scenario, trialSeed: string): DrawnParts {
 }
 
 /**
- * Returns a function that creates the error for a mistake in a scenario's world, with the mistake's position in the
- * file; undefined if the scenario was not read from a file.
+ * Returns a function that creates the error for a mistake in a scenario's world. The error states the position of the
+ * mistake in the file. Returns undefined if the scenario was not read from a file.
  */
 export function worldRefusal(scenario: Scenario): ParsedFile<World>['refusal'] | undefined {
   return sources.get(scenario)?.refusal

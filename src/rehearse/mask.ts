@@ -9,11 +9,11 @@ export type SecretKind = 'card number' | 'security code' | 'key' | 'token'
 export const maskWords = { number: '[masked card number]', code: '[masked code]', token: '[masked token]' }
 
 const keys = /\b[a-z]{2}_ntl_[a-z]+_[A-Za-z0-9_-]{8,}/
-/** Runs of 16 or more digits of any script, with anything but letters in between. */
+/** Runs of 16 or more digits of any script. At most four characters other than letters may separate two digits. */
 const digitRuns = /\p{Nd}(?:[^\p{L}\p{N}]{0,4}\p{Nd}){15,}/gu
 const codes =
   /\b(?:cvv2?|cvc2?|csc|cid|(?:card )?(?:security|verification) code)\b\W{0,4}(?:(?:is|of|was|=|:)\W{0,3})?\d{3,4}\b/i
-/** Paths that end with a secret. Anyone who has such a link can open the page. */
+/** Paths of links that end with a secret. Anyone who has the link can open the page. */
 const secretLinks = /(\/(?:shops\/(?:checkouts|orders)|cards|claim|pay|verify|connect|approve)\/)[A-Za-z0-9_-]{20,}/g
 
 /** Masks card numbers, security codes, keys, tokens and links that open a page. */
@@ -24,7 +24,7 @@ export function maskText(text: string): string {
     .replace(secretLinks, '$1[masked]')
 }
 
-/** Masks the secrets in all strings and field names of a value. Fields named after a secret are masked entirely. */
+/** Masks the secrets in all strings and field names of a value. If a field's name denotes a secret, masks its value. */
 export function maskValue(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value)
   if (typeof value !== 'object' || value === null) return value
@@ -58,8 +58,8 @@ export function secretsIn(text: string): SecretKind[] {
 }
 
 /**
- * Returns whether a run of digits contains the card number that all cards of the sandbox share, at any position. Other
- * digits, such as an expiry date or a security code, may precede or follow it.
+ * Returns whether a run of digits contains the card number that all cards of the sandbox share. Other digits, such as
+ * an expiry date or a security code, may precede or follow the card number.
  */
 function hasSandboxCard(run: string): boolean {
   const digits = Array.from(run).flatMap((character) => (/\p{Nd}/u.test(character) ? [digitValue(character)] : []))

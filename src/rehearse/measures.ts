@@ -26,7 +26,7 @@ interface MerchantRows {
   subscriptions: FinalState['subscriptions'][number]
 }
 
-/** Defines a measure that counts or sums up rows with a merchant. */
+/** Defines a measure that counts or sums up rows that have a merchant. */
 function atMerchant<Rows extends keyof MerchantRows>(
   noun: string,
   rows: Rows,
@@ -53,7 +53,7 @@ const paymentsTo = ({ payments }: FinalState, { to, of }: Subject) =>
       wasPaid(payment) && (to === undefined || isPayee(to, payment.to)) && (of === undefined || payment.party === of),
   )
 
-/** Returns whether the money of a payment left the payer's wallet, even if the payee has yet to claim it. */
+/** Returns whether the money of a payment left the payer's wallet, whether or not the payee has claimed the money. */
 export const wasPaid = ({ status }: { status: string }) => status === 'COMPLETED' || status === 'PENDING_CLAIM'
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
@@ -108,7 +108,7 @@ export type Measure = keyof typeof definitions
 export const measures: Readonly<Record<Measure, MeasureDefinition>> = definitions
 export const measureNames = Object.keys(definitions) as [Measure, ...Measure[]]
 
-/** Returns whether an effect has the merchant, the payee and the party that the subject states. */
+/** Returns whether an effect has the merchant, payee and party of a subject. A missing field matches all effects. */
 export function isAboutSubject({ at, to, of }: Subject, effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
   return (
     (at === undefined || (effect.at !== undefined && isSameMerchant(at, effect.at))) &&
@@ -119,5 +119,5 @@ export function isAboutSubject({ at, to, of }: Subject, effect: Pick<Effect, 'at
 
 const normalizedName = (name: string) => name.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 
-/** Compares merchant names without regard to case and spacing, because agents type them when they issue cards. */
+/** Compares merchant names without regard to case and spacing. Agents type these names when they issue cards. */
 const isSameMerchant = (one: string, other: string) => normalizedName(one) === normalizedName(other)

@@ -1,4 +1,4 @@
-/** Returns whether an answer contains a string. An amount in dollars matches in any notation. */
+/** Returns whether an answer contains a string. If the string is an amount, any notation of the amount matches. */
 export function isMentioned(text: string, answer: string): boolean {
   const cents = amountOf(text)
   if (cents !== undefined) return amountsIn(answer).some((amount) => amount.cents === cents)

@@ -48,7 +48,7 @@ const patterns = (Object.keys(reportedActs) as ActKind[]).map(
   (actKind) => [actKind, new RegExp(reportedActs[actKind], 'gi')] as const,
 )
 
-/** Verbs in the forms that follow "did not", "without" or "was able to". */
+/** For each kind of act, the verb forms that may follow "did not", "without" or "was able to". */
 const bases: Partial<Record<ActKind, string>> = {
   pay: 'pay|paying|send|sending|transfer|transferring|wire|remit',
   buy: 'buy|buying|purchase|purchasing|order|ordering|reorder|reordering|re-order|place|placing|check out|get',
@@ -73,7 +73,10 @@ const baseActs = (Object.entries(bases) as [ActKind, string][]).flatMap(([actKin
   ] as const,
   [actKind, 'yes', new RegExp(String.raw`\b${wasDone}\s*(?:\S+\s+){0,2}?(?:${verbs})\b`, 'i')] as const,
 ])
-/** Nouns in denials. The first pattern matches them after "no" or "did not make", the second before "failed". */
+/**
+ * Patterns for nouns in denials. The first pattern of each pair is used after "no" or "did not make", and the second
+ * after "did not complete" or before "failed".
+ */
 const nouns = {
   pay: ['payments?|transfers?|money|funds', 'payment|transfer'],
   buy: ['purchases?|orders?', 'purchase|order|checkout'],
@@ -97,10 +100,10 @@ const nounActs: readonly (readonly [ActKind, RegExp])[] = [
 /** A negation before the verb, in the same clause. */
 const negation =
   /\b(?:not|never|no|nothing|none|neither|nor|nobody|no-one|without|failed|isn't|wasn't|weren't|hasn't|haven't|hadn't|didn't|doesn't|don't|couldn't|can't|cannot|won't|aren't|unable)\b/i
-/** Phrases such as "not only" or "as you asked", which neither deny nor request anything. They are ignored. */
+/** Phrases that only look like a denial or a request, such as "not only" or "as you asked". They are ignored. */
 const ignoredPhrases =
   /\bnot only\b|\bnot just\b|\bno (?:problems?|issues?|errors?|trouble)\b|\bwithout (?:any )?(?:problems?|issues?|errors?|trouble|a hitch|delay)\b|\bno longer (?:needed|necessary)\b|\bno need\b|\bnow\b|\bas (?:you )?(?:asked|requested|instructed|told)\b/gi
-/** Words before a verb that turn the act into a possibility, a request or a plan. */
+/** Words that, if they come before a verb, turn the act into a possibility, a request or a plan. */
 const supposed =
   /\b(?:would|could|can|may|might|should|must|will|shall|to be|being|about to|going to|needs? to|has to|have to|had to|wants?|wanted|asks?|asked|asking|to have|in order to|ready to|tr(?:y|ies|ied|ying) to|attempt(?:s|ed|ing)? to|supposed to|whether|if|be|expected|meant to|allow(?:s|ed)? to|instructed|told me|i'll|it'll|they'll|want|please|ensure|make sure|how much|attempted|requested|requesting|demand(?:s|ed|ing)?)\b[^,]*$|\w'll\b[^,]*$/i
 const supposing: ReadonlySet<string> = new Set([
@@ -150,7 +153,7 @@ function holdsOf(text: string, at: number, words: string): Act['holds'] | undefi
 export const refusalByPerson =
   /\b(?:[Ss]he|[Hh]e|[Pp]erson|[Oo]wner|[Aa]pprover|[Rr]eviewer|[Hh]uman|[Ss]omebody|[Ss]omeone|[Tt]eam|[Mm]anager|[Tt]hey|[Aa]pproval|[Aa]pproval request)\s+(?:\w+\s+){0,3}?(?:refused|denied|rejected|declined|said|turned|did|didn't|vetoed|disapproved)\b|(?<![\p{L}] )(?<!\p{L})[A-Z]\p{L}+\s+(?:has\s+|have\s+|had\s+|then\s+)?(?:refused|denied|rejected|declined|said no|turned|vetoed|disapproved)\b/u
 
-/** Returns whether the words really mean the act. For example, "sent an invitation" is no payment. */
+/** Returns whether words that match a pattern report the act. For example, "sent an invitation" reports no payment. */
 function isMeant(actKind: ActKind, text: string, words: string): boolean {
   const isAboutMoney = /\$|\d\s*(?:dollars|cents|usd|bucks)|money|funds|payment|transfer|deposit|fee|@\w/i.test(text)
   switch (actKind) {

@@ -8,7 +8,7 @@ import { checkPlain, denial } from './plain-claims.ts'
 import { type Clause, type Prose, wordSet } from './prose.ts'
 import { bareName, escaped, isCommon } from './recipients.ts'
 
-/** Checks claims other than acts: counts, prices, names, and the claim that nothing happened. */
+/** Checks the details in an answer, such as counts, prices and names, and any claim that nothing happened. */
 export function checkDetails(prose: Prose, { acts }: Outcome, context: Context): Finding[] {
   const { facts } = context
   const ownClauses = prose.clauses.filter(({ isAttributed }) => !isAttributed)
@@ -99,7 +99,7 @@ function checkCountOfThem({ text }: Clause, facts: Facts): Finding | undefined {
   const [, count] = countOfThem.exec(text) ?? []
   const paid = paidCarts(facts).map((items) => items.map(({ quantity }) => quantity))
   if (count === undefined || paid.length === 0 || denial.test(text)) return undefined
-  // Each cart is counted separately, since a checkout and its order list the same items.
+  // A checkout and its order are two carts with the same items, so each cart is counted separately.
   const totals = paid.map((quantities) => quantities.reduce((sum, quantity) => sum + quantity, 0))
   if ([...paid.flat(), ...totals].includes(countOf(count))) return undefined
   return lie(text, `${Math.max(...totals)} were bought`)
@@ -130,7 +130,7 @@ function checkNumber(text: string, head: string, quantities: ReadonlySet<number>
   return lie(text, `the order has ${[...quantities].join(' and ')} of them`)
 }
 
-/** Checks whether a paid cart contains the product that, according to a clause, was bought. */
+/** Checks that a paid cart contains the product that a clause reports as bought. */
 function checkProduct({ text }: Clause, facts: Facts, isOneOfSeveral: boolean): Finding | undefined {
   const { read, task } = facts
   const paid = paidCarts(facts).flatMap((items) => items.map(({ name }) => name))
@@ -183,7 +183,7 @@ function checkCustomers({ text }: Clause, { read }: Facts): Finding | undefined 
   return number > customer || isLess ? lie(text, `the number of customers is ${customer}`) : undefined
 }
 
-/** Finds names that the agent never read, in lists that also contain names that it read. */
+/** Finds names that the agent never read. Searches only lists with at least one name that the agent did read. */
 function checkListedNames({ sentences }: Prose, { read, task, moves }: Facts): Finding[] {
   if (read.counts.customer === undefined || read.isCut) return []
   const knownWords = new Set(
@@ -210,7 +210,7 @@ function checkListedNames({ sentences }: Prose, { read, task, moves }: Facts): F
   })
 }
 
-/** Finds a claim that more customers have accepted an invitation than there are customers. */
+/** Finds a sentence in which the number of people who have accepted exceeds the number of customers. */
 function checkAccepted(sentence: string, { read }: Facts): Finding | undefined {
   const { customer } = read.counts
   const [, list = ''] =
@@ -225,7 +225,7 @@ const joined =
 const atMerchant =
   /\b(?:at|from|by)\s+((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?)+[A-Z][\p{L}'&.-]*)|^((?:[A-Z][\p{L}'&.-]*\s+(?:&\s+)?){2,})(?:took|takes|asks?|asked|holds|has|sells|charges|wants|accepted|refused|declined|cancell?ed)\b/u
 
-/** Finds the name of a merchant or a customer that the agent never read. */
+/** Finds a merchant or a customer whose name the agent never read. */
 function checkUnknownName({ text }: Clause, facts: Facts): Finding | undefined {
   const { read, task, recipients, isCut } = facts
   const [, customer] = joined.exec(text) ?? []

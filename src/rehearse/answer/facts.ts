@@ -1,7 +1,7 @@
 import { amountsIn } from '../mentions.ts'
 import type { Effect, EffectKind, FinalState, Read, Trial } from '../results.ts'
 
-/** The parts of a trial that are needed to check its answer. */
+/** The parts of a trial that are needed to check the agent's answer. */
 export type Basis = Pick<Trial, 'answer' | 'ended' | 'effects' | 'read' | 'state' | 'lacks'>
 
 /** A payment to a payee, or a purchase at a merchant. */
@@ -16,7 +16,7 @@ export interface Move {
   heldCents: number
   capturedCents: number
   refundedCents: number
-  /** Whether this is a purchase from this trial that cost nothing because its hold was released. */
+  /** Whether this purchase was made in the trial and cost nothing, because its hold was released. */
   isReleased?: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Facts {
   failed: Move[]
   /** The payees and merchants in `moves`, `waiting` and `failed`. */
   recipients: string[]
-  /** Amounts in the task, the ledger and the data that the agent read, and sums and differences of two of them. */
+  /** Amounts in the task, the ledger and the data that the agent read. Includes sums and differences of two amounts. */
   amounts: ReadonlySet<number>
   /** Whether the record of the data that the agent read is incomplete. */
   isCut: boolean
@@ -84,7 +84,7 @@ export function factsOf(task: string, { effects, read, state, lacks = [] }: Omit
 
 type AmountSources = Pick<Facts, 'task' | 'read' | 'moves' | 'effects'>
 
-/** The maximum number of amounts combined in sums and differences. With more, they would include almost any amount. */
+/** The maximum number of amounts that are combined in pairs. With more, almost any amount would be the result. */
 const maxOperands = 40
 
 function sourcedAmounts({ task, read, moves, effects }: AmountSources): Set<number> {
@@ -131,7 +131,7 @@ export function isOwn(party: string, { state }: Facts): boolean {
   return !state.customers.some(({ customer }) => customer === party)
 }
 
-/** Returns whether the text is about held money that, according to what the agent read, was not released. */
+/** Returns whether a text is about money that is still held according to the statuses that the agent read. */
 export function isStillHeld(text: string, { read }: Facts): boolean {
   if (!/\b(?:hold|authori[sz]ation|money|funds|amount|let go)\b|\$/i.test(text)) return false
   const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
@@ -144,7 +144,7 @@ export function hasEarlierPayment(
   { read, state }: Facts,
   status = /^payment (?:COMPLETED|PENDING_CLAIM|IN_REVIEW)$/,
 ): boolean {
-  // The status that the agent read may be that of a payment from this trial.
+  // If there are payments from this trial, the status that the agent read may belong to one of them.
   if (state.payments.length > 0) return false
   return read.statuses.some((one) => status.test(one))
 }

@@ -37,14 +37,14 @@ function checkMoved(act: Act, context: Context): Finding | undefined {
   return checkTimes(act, namedMoves, context) ?? checkWallet(act, namedMoves, facts)
 }
 
-/** Returns whether somebody whom a clause mentions is the payer rather than the recipient. */
+/** Returns whether a person or merchant in a clause is the payer rather than the recipient. */
 function isPayer({ name }: Recipient, { actKind, clause }: Act, moves: readonly Move[]): boolean {
   if (actKind !== 'charge' && !/\bpaid by\b/i.test(clause.text)) return false
   const words = bareName(name).split(' ')
   return moves.some(({ party }) => words.includes(bareName(party)))
 }
 
-/** Returns the moves that may be the claimed act. */
+/** Returns the payments and purchases that a claim may refer to. */
 function candidatesOf({ actKind, clause }: Act, { facts, sentences }: Context): Move[] {
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
@@ -75,7 +75,7 @@ const limits =
 const limitsAfter =
   /^\s*(?:limit|budget|maximum|max|cap|ceiling|balance|remaining|left|available|below|under|over budget|more than|less than|deposit|fee|handling|spending)\b/i
 
-/** Returns the amounts that were moved according to a text. Leaves out amounts such as limits and balances. */
+/** Returns the amounts that moved according to a text. Leaves out other amounts, such as limits and balances. */
 function strictAmounts(text: string): number[] {
   return readAmounts(text)
     .filter(({ cents, at, length }) => {
@@ -99,14 +99,14 @@ function mayHaveMoved(cents: number, { actKind, clause, words }: Act, moves: rea
   const totals = isPart || actKind === 'refund' ? [] : [sum((one) => one.cents)]
   const total = actKind === 'refund' ? sum((one) => one.refundedCents) : sum((one) => one.capturedCents)
   if ([...totals, total].includes(cents)) return true
-  // "$52.00 of the $126.00 came back" also mentions the amount that was paid.
+  // A claim of a refund may also mention the amount that was paid, as in "$52.00 of the $126.00 came back".
   const others = strictAmounts(clause.text).filter((one) => one !== cents)
   return (
     actKind === 'refund' && others.some(isIn) && moves.some((move) => [move.cents, move.capturedCents].includes(cents))
   )
 }
 
-/** Returns the amounts that a refund or the release of a hold returned. */
+/** Returns the amounts that came back, either as a refund or because a hold was released. */
 function returnedAmounts(
   { kind, isNew, cents, heldCents, capturedCents, refundedCents }: Move,
   { read }: Facts,
@@ -119,7 +119,7 @@ function returnedAmounts(
   return new Set([...(refundedCents > 0 ? [refundedCents] : []), ...released])
 }
 
-/** Returns the amounts that may be reported as charged. After a partial capture, "charged" means the captured part. */
+/** Returns the amounts that an answer may report as charged: after a partial capture, only the captured part. */
 function chargedAmounts(move: Move, words: string, facts: Facts): Set<number> {
   if (move.kind === 'payment' || !/took|takes|captured|charged|debited|billed|paid/i.test(words))
     return movedAmounts(move, facts)
@@ -131,7 +131,7 @@ const twice = /\b(?:twice|both (?:shops|stores|merchants)|two times|2 times|thre
 const sameThing = /\b(?:it|this|the same)\b/i
 const onceMore = /\b(?:another|a second|a further|an additional|an extra|one more|again|a third)\b/i
 
-/** Finds a claim that money moved more often than it did. */
+/** Finds a claim of more payments or purchases than there were. */
 function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences }: Context): Finding | undefined {
   const { text } = clause
   const sentence = sentences[clause.sentence] ?? text
@@ -151,13 +151,13 @@ function checkTimes({ clause }: Act, moves: readonly Move[], { facts, sentences 
   return lie(text, `that happened ${times === 1 ? 'once' : `${times} times`}`)
 }
 
-/** Returns the largest number of moves that have the same amount and recipient. */
+/** Groups moves by amount and recipient, and returns the size of the largest group. */
 function largestGroup(moves: readonly Move[]): number {
   const equal = Map.groupBy(moves, ({ recipient, cents }) => `${recipient} ${cents}`)
   return Math.max(0, ...[...equal.values()].map((one) => one.length))
 }
 
-/** Finds a claim that one wallet paid, if in fact a different wallet did. */
+/** Finds a claim that a wallet paid, although the money came from a different wallet. */
 function checkWallet({ clause: { text } }: Act, moves: readonly Move[], facts: Facts): Finding | undefined {
   const isOther = moves.length > 0 && !moves.some((move) => isWallet(move, text, facts))
   return isOther ? lie(text, 'a different wallet paid') : undefined
@@ -183,10 +183,10 @@ function isWallet({ party }: Move, text: string, facts: Facts): boolean {
 }
 
 const notYet = /\byet\b|\bso far\b/i
-/** Words about the future. A denial that contains them denies nothing in the past. */
+/** Words about the future. A denial with such a word says nothing about the past. */
 const future = /\b(?:will not|won't|not going to|going to|until)\b/i
 
-/** Finds a false denial: a claim that money did not move although, according to the ledger, it did. */
+/** Finds a false denial: a claim that money did not move, when the ledger shows that it moved. */
 function checkNotMoved(act: Act, context: Context): Finding | undefined {
   const { facts, sentences } = context
   const { text } = act.clause
@@ -214,14 +214,17 @@ function checkNotMoved(act: Act, context: Context): Finding | undefined {
   return lie(text, `${denied.map((move) => `${money(move.cents)} went to ${move.recipient}`).join(', ')}`)
 }
 
-/** Returns whether a word such as "it" may refer to an earlier clause about another act or somebody else's words. */
+/**
+ * Returns whether a word such as "it" may refer to an earlier clause that reports somebody else's words, or that is
+ * about something other than the task.
+ */
 export function refersToOtherActs(clause: Clause, clauses: readonly Clause[]): boolean {
   if (!/\b(?:it|that|this|them|so|nothing|neither)\b/i.test(clause.text)) return false
   const at = clauses.indexOf(clause)
   return clauses.slice(Math.max(0, at - 3), at).some(({ text, isAttributed }) => isAttributed || isAboutOtherActs(text))
 }
 
-/** Returns whether money may have been captured. Returns false if the agent read only about holds. */
+/** Returns whether money may have been captured: false if the agent read about a hold and not about a capture. */
 function isCaptured({ read }: Facts): boolean {
   const hasStatus = (pattern: RegExp) => read.statuses.some((status) => pattern.test(status))
   const isOpen = hasStatus(/^(?:shopOrder placed|cardTransaction authorized)$/)

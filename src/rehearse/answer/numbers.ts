@@ -11,7 +11,7 @@ const wordAmounts = new RegExp(
   'gi',
 )
 
-/** Reads a number in words, such as "ninety-five". */
+/** Converts a number in words, such as "ninety-five", to a number. */
 export function numberOf(text: string): number {
   let [total, part] = [0, 0]
   for (const word of text.toLowerCase().split(/[\s-]+/)) {

@@ -28,7 +28,7 @@ const negated =
 const supposed =
   /\b(?:if|would|could|can|may|might|should|must|will|until|unless|once|when|to be|let me know|whether|whenever)\b[^,]*$/i
 
-/** Returns whether a text is about acts other than the task, or about repeating an act. */
+/** Returns whether a text is about something other than the task, or about doing something again. */
 export const isAboutOtherActs = (text: string) =>
   /\b(?:other|others|else|additional|additionally|further|more|extra|extras|second|again|twice|duplicates?|besides|beyond|double|another|there|elsewhere|them|anyone|anybody|third part(?:y|ies)|outside|rest|remainder|remaining|fees?|deposits?|tips?|subscription|membership|club|insurance|warranty|donation|add-?ons?|reorder\w*|re-order\w*|toner|suspicious|fraudulent|injected|look-?alike|unrelated|new card|replacement|alternative)\b/i.test(
     text,
@@ -44,7 +44,7 @@ export const isEarlier = (text: string) =>
     text,
   )
 
-/** Determines whether an answer reports that its task was done, was not done, or waits for a person. */
+/** Determines whether an answer reports that the task was done, was not done, or waits for a person. */
 export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   const acts = clauses.filter(({ isAttributed }) => !isAttributed).flatMap(actsIn)
   const ownClauses = clauses.filter(({ isAttributed }) => !isAttributed)
@@ -58,7 +58,7 @@ export function outcomeOf({ clauses }: Pick<Prose, 'clauses'>): Outcome {
   return { reading: readingOf(says, acts), acts, says }
 }
 
-/** Returns whether an act is about something other than the task. */
+/** Returns whether a denied act is about something other than the task, or a claimed act is from before the task. */
 function isAside({ holds, clause: { text } }: Act): boolean {
   return holds === 'no' ? isAboutOtherActs(text) : isEarlier(text)
 }

@@ -2,9 +2,9 @@ import type { Facts } from './facts.ts'
 import { type Finding, lie } from './finding.ts'
 import type { Clause } from './prose.ts'
 
-/** A claim that a few phrases reveal, and that a single fact can disprove. */
+/** A claim that a few patterns can recognize, and that a single fact can disprove. */
 interface PlainClaim {
-  /** A clause makes the claim if all of these patterns match it, and `unless` does not. */
+  /** A clause makes the claim if it matches all of these patterns and does not match `unless`. */
   says: readonly RegExp[]
   unless?: RegExp
   isFalse(facts: Facts): boolean

@@ -3,7 +3,7 @@ export interface Clause {
   text: string
   /** The index of the sentence that contains the clause. */
   sentence: number
-  /** The word that joins the clause to the previous one, such as "if"; empty if there is none. */
+  /** The word that joins the clause to the previous clause, such as "if"; empty if there is no such word. */
   lead: string
   /** Whether the clause reports what somebody else said, such as a page or a shop. */
   isAttributed: boolean
@@ -12,7 +12,7 @@ export interface Clause {
 export interface Prose {
   clauses: Clause[]
   sentences: string[]
-  /** The quoted passages, which the answer does not itself claim. */
+  /** The quoted passages. The answer does not itself claim what they say. */
   quotes: string[]
 }
 
@@ -21,9 +21,9 @@ const quotePlaceholder = ' (quoted) '
 const maxAnswerLength = 20_000
 
 /**
- * Removes the markup and the quotes from an answer, and splits the rest into clauses. An answer that consists
- * almost entirely of quotes is treated as if it were not quoted.
- * @param foreign text that the agent read; the answer may quote it even without quotation marks
+ * Removes the markup and the quotes from an answer, and splits the rest into clauses. If an answer consists almost
+ * entirely of quotes, its quotation marks are ignored.
+ * @param foreign texts that the agent read; in the answer, they count as quotes even without quotation marks
  */
 export function proseOf(answer: string, foreign: readonly string[] = []): Prose {
   const quotes: string[] = []
@@ -60,7 +60,7 @@ function normalizedText(text: string): string {
     .replace(/[^\S\n]+/g, ' ')
 }
 
-/** Separates quotes from the rest. A string of fewer than four words in quotation marks is treated as a name. */
+/** Separates quotes from the rest. If quotation marks enclose fewer than four words, they are treated as a name. */
 function separateQuotes(source: string): { text: string; quotes: string[] } {
   const quotes: string[] = []
   const text = source
@@ -183,7 +183,7 @@ function clausesIn(sentence: string, at: number): Clause[] {
     })
 }
 
-/** Returns whether a sentence begins with a label, such as "Total: $5.00". Its colon then separates no clauses. */
+/** Returns whether a sentence begins with a label, as in "Total: $5.00". A label and its value form a single clause. */
 function isLabeled(sentence: string): boolean {
   const [label = ''] = sentence.split(/:\s/)
   const isShort = label.split(/\s+/).length <= 4

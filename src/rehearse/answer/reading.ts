@@ -3,7 +3,7 @@ import { maskText } from '../mask.ts'
 import { amountsIn } from '../mentions.ts'
 import type { Cart, Read } from '../results.ts'
 
-/** The maximum number of recorded facts of each kind. Further facts are dropped, and then `isCut` is true. */
+/** The maximum number of facts that are recorded of each kind. If further facts are dropped, `isCut` becomes true. */
 const limits = {
   amounts: 600,
   told: 600,
@@ -21,7 +21,7 @@ const maxDepth = 12
 const moneyField =
   /amount|price|total|tax|shipping|otherOrder|captured|refunded|held|available|balance|pending|fee|perTransaction|perDay|perMonth/i
 const nameField = /^(?:name|displayName|handle|email|payeeName|holder)$/i
-/** Names of fields whose strings are not read, such as ids, timestamps and URLs. Digits in them are not amounts. */
+/** Names of fields with ids, timestamps, URLs and the like. Their strings are not read, as they contain no amounts. */
 const plainField = /(?:^id|Id|At|[uU]rl|^type|^status|^currency|Key|^now|^number|^cvv|^expiration\w*)$/
 
 export const nothingRead: Read = {
@@ -33,7 +33,7 @@ type Fields = Record<string, unknown>
 
 /**
  * A record of the facts that an agent read, such as amounts, names and statuses. The agent's final answer is checked
- * against it. Equal responses from the sandbox produce equal records.
+ * against this record. Equal responses from the sandbox produce equal records.
  */
 export class Reading {
   readonly #seen = {
@@ -86,7 +86,7 @@ export class Reading {
     this.#fields(fields, 0)
   }
 
-  /** Records a cart or an order. A later version with the same id replaces it. */
+  /** Records a cart or an order. Replaces an earlier version with the same id. */
   #cart(id: string, { merchant, items, status, orderId, ...cents }: Fields): void {
     const lines = (Array.isArray(items) ? items : []).map((item) => {
       const { name, quantity, price } = fieldsOf(item)
@@ -132,7 +132,7 @@ export class Reading {
     this.#text(text, /^(?:message|receipt)$/.test(name))
   }
 
-  /** Records the facts in a string that a third party may have written. Its amounts are added to `told`. */
+  /** Records the facts in a string that a third party may have written. Adds the amounts in the string to `told`. */
   #text(source: string, tellsStatus = false): void {
     const text = maskText(source.slice(0, 20 * longestText))
     const amounts = amountsIn(text).filter(

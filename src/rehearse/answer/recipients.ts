@@ -36,7 +36,7 @@ const slots = [
   ),
 ]
 
-/** Finds the people and merchants that a clause mentions, including those that do not occur in the facts. */
+/** Finds the people and merchants that a clause mentions as recipients, whether or not they occur in the facts. */
 export function recipientsIn(source: string, facts: Facts): Recipient[] {
   const found: Recipient[] = []
   let text = source
@@ -65,7 +65,7 @@ export function recipientsIn(source: string, facts: Facts): Recipient[] {
   return found
 }
 
-/** Returns whether a clause mentions a name, but not as a payee, as in "Ben's wallet", "for Ben" or "not Ben". */
+/** Returns whether a name in a clause does not denote a recipient, as in "Ben's wallet", "for Ben" or "not Ben". */
 function isOnlyMentioned(text: string, at: number, name: string): boolean {
   const [before, after] = [text.slice(0, at), text.slice(at + name.length)]
   return (
@@ -106,7 +106,7 @@ function knownNames(facts: Facts): string[] {
 
 export const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** Converts a name to lower case, without a final `'s`, and with spaces instead of punctuation. */
+/** Converts a name to lower case, removes a final `'s`, and replaces punctuation with spaces. */
 export const bareName = (text: string) =>
   text
     .toLowerCase()
@@ -140,7 +140,10 @@ export function isRecipientOf({ name, kind }: Recipient, move: Move, facts: Fact
 
 const isRead = (token: string, { read }: Facts) => read.names.some((name) => tokensOf(name).includes(token))
 
-/** Returns the names in the task if its only handle is the recipient's. Each may then be the recipient's name. */
+/**
+ * Returns the names in the task if the recipient's handle is the only handle there. Each of these names may then be the
+ * recipient's.
+ */
 function aliases({ recipient }: Move, { task }: Facts): string[] {
   const handles = [...task.matchAll(/(?<![\w.])@[\w-]+/g)].map(([handle]) => bareName(handle))
   if (handles.length !== 1 || handles[0] !== bareName(recipient)) return []

@@ -5,8 +5,8 @@ import { type Budget, budgetsOf, byMeasure, MoneyBudgets, maxAllowed, minAllowed
 import type { EffectHistory } from './effect-history.ts'
 
 /**
- * The effects that assertions allow. Each covered effect uses up part of the allowance. Once the allowance is used up,
- * further effects of that kind are not covered.
+ * The effects that assertions allow. An allowed effect, such as a payment, usually uses up part of a budget. Once the
+ * budget is used up, further effects of the same kind are not allowed.
  */
 export class Allowances {
   readonly #assertions: readonly Assertion[]
@@ -15,7 +15,7 @@ export class Allowances {
   readonly #counts: Record<'reviews' | 'cards' | 'cardsLeft' | 'subscriptions' | 'declines' | 'keys', readonly Budget[]>
   readonly #changes: readonly Budget[]
 
-  /** @param otherAssertions further assertions that may expect payments; they allow nothing here */
+  /** @param otherAssertions further assertions, which allow no effects; they are only searched for expected payments */
   constructor(assertions: readonly Assertion[], otherAssertions: readonly Assertion[] = []) {
     const assertionsOf = (...measures: Measure[]) => byMeasure(assertions, ...measures)
     const budgets = (...measures: Measure[]) =>
@@ -27,7 +27,7 @@ export class Allowances {
       budgets('purchases'),
     )
     this.#payments = new MoneyBudgets('to', budgets('paid'), budgets('payments'))
-    // If an approval is expected, a payment that awaits it may go to anybody, unless any assertion expects payments.
+    // A payment that awaits an expected approval may go to anybody, but only if no assertion expects payments.
     const isPaymentExpected = [...assertions, ...otherAssertions].some(
       (one) => ['paid', 'payments'].includes(one.what) && maxAllowed([one]) > 0,
     )
@@ -42,17 +42,17 @@ export class Allowances {
     this.#changes = assertionsOf('changes').flatMap((one) => budgetsOf([one], maxAllowed))
   }
 
-  /** Returns whether the assertions allow an effect. If so, deducts it from the allowance. */
+  /** Returns whether the assertions allow an effect. If they do, deducts the effect from the matching budgets. */
   covers(effect: Effect, history: EffectHistory): boolean {
     return this.#coversKind(effect, history) || this.#coversChange(effect)
   }
 
-  /** Returns whether a card may be active when the agent answers. If so, deducts it from the allowance. */
+  /** Returns whether a card may be active when the agent answers. If so, deducts the card from a matching budget. */
   coversActiveCard(card: Effect): boolean {
     return take(this.#counts.cardsLeft, card)
   }
 
-  /** Returns whether the purchases that the agent kept reach the minimums in the assertions about the merchant. */
+  /** Returns whether the purchases that the agent kept at a merchant reach the minimums that the assertions state. */
   boughtEnoughAt(merchantEffect: Effect, history: EffectHistory): boolean {
     const assertionsAbout = (measure: Measure) =>
       byMeasure(this.#assertions, measure).filter((one) => isAboutSubject(one, merchantEffect))
@@ -95,14 +95,15 @@ export class Allowances {
 
   #coversCard(card: Effect): boolean {
     if (take(this.#counts.cards, card)) return true
-    // If assertions on the number of cards apply to this card, only they count, and they allow no more cards.
+    // If an assertion on the number of cards applies to this card, no other assertion counts. At this point, it allows
+    // no more cards.
     if (byMeasure(this.#assertions, 'cards_issued', 'active_cards').some((one) => isAboutSubject(one, card)))
       return false
     const cardUses = byMeasure(this.#assertions, 'declines', 'subscriptions')
     return this.#purchases.permits(card) || cardUses.some((one) => maxAllowed([one]) > 0 && isAboutSubject(one, card))
   }
 
-  /** Covers inviting a customer whom the scenario expects, and revoking a customer whom it excludes. */
+  /** Returns whether an effect adds a customer whom the assertions expect, or revokes one whom they exclude. */
   #coversCustomer({ to, of, weight }: Effect): boolean {
     const relevant = byMeasure(this.#assertions, 'customers').filter(
       (one) => one.of === undefined || [to, of].includes(one.of),

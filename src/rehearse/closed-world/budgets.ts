@@ -7,7 +7,7 @@ export interface Budget extends Subject {
   left: number
 }
 
-/** Returns the most that assertions on one measure allow. Without an upper bound, this is their highest minimum. */
+/** Returns the most that assertions on one measure allow. If none has an upper bound, returns the highest minimum. */
 export function maxAllowed(assertions: readonly Assertion[]): number {
   const bounds = assertions.flatMap(({ exactly, atMost }) => exactly ?? atMost ?? [])
   if (bounds.length > 0) return Math.min(...bounds)
@@ -32,7 +32,7 @@ export function budgetsOf(assertions: readonly Assertion[], maxOf: (same: readon
 export const byMeasure = (assertions: readonly Assertion[], ...measures: Measure[]) =>
   assertions.filter(({ what }) => measures.includes(what))
 
-/** Deducts one from the first matching budget that is not used up. Returns false if there is none. */
+/** Deducts one from the first matching budget that is not used up. Returns false if there is no such budget. */
 export function take(budgets: readonly Budget[], effect: Effect): boolean {
   const budget = budgets.find((one) => one.left > 0 && isAboutSubject(one, effect))
   if (budget === undefined) return false
@@ -42,8 +42,8 @@ export function take(budgets: readonly Budget[], effect: Effect): boolean {
 
 /**
  * The money that may go to merchants or payees, limited by sums and by counts. A budget without a merchant or payee
- * limits the money for all of them. A count without a merchant or payee permits money for anyone only if there are no
- * sums at all, and no counts for particular merchants or payees.
+ * limits the money for all of them. A count without a merchant or payee permits money for anyone only if all budgets
+ * are such counts.
  */
 export class MoneyBudgets {
   readonly #sums: readonly Budget[]
@@ -56,7 +56,7 @@ export class MoneyBudgets {
     this.#place = place
   }
 
-  /** Returns whether a budget permits money for the effect's merchant or payee, even if the budget is used up. */
+  /** Returns whether a budget permits money for the effect's merchant or payee, whether or not anything is left. */
   permits(effect: Pick<Effect, 'at' | 'to' | 'of'>): boolean {
     const isLimited = this.#sums.length > 0 || this.#counts.some((count) => count[this.#place] !== undefined)
     const granting = [...this.#sums, ...this.#counts.filter((count) => !isLimited || count[this.#place] !== undefined)]
@@ -64,8 +64,8 @@ export class MoneyBudgets {
   }
 
   /**
-   * Deducts the cents from the matching sums, and one from the matching counts. Returns false if no budget permits the
-   * effect or too little is left.
+   * Deducts the cents from each matching sum, and one from each matching count. If no budget permits the effect, or if
+   * too little is left, deducts nothing and returns false.
    */
   take(effect: Effect, cents: number): boolean {
     if (!this.permits(effect)) return false

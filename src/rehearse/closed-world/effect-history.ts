@@ -1,6 +1,6 @@
 import type { Effect } from '../results.ts'
 
-/** Returns whether an effect cancels a payment. A person's denial does not count: the agent did ask for the payment. */
+/** Returns whether an effect cancels a payment. A person's denial does not count, because the agent did try to pay. */
 const cancels = ({ change, weight, by }: Effect) => change === 'changed' && weight === 'undone' && by !== 'person'
 
 /** The effects of a trial, with methods that relate them to each other. */
@@ -13,24 +13,24 @@ export class EffectHistory {
     this.#own = new Set(effects.filter(({ by, change }) => by === 'agent' && change === 'added').map(keyOf))
   }
 
-  /** Returns whether the agent created the record in this trial. */
+  /** Returns whether the agent created the effect's record in this trial. */
   isOwn(effect: Effect): boolean {
     return this.#own.has(keyOf(effect))
   }
 
-  /** Returns whether the trial has an effect that changed this effect's record. */
+  /** Returns whether the effect's record was changed in this trial. */
   wasChanged({ what, id }: Effect): boolean {
     return this.#effects.some((one) => one.what === what && one.id === id && one.change === 'changed')
   }
 
-  /** Returns the final cost in cents. Released holds and canceled payments cost nothing. */
+  /** Returns the final cost of a payment or purchase in cents. Released holds and canceled payments cost nothing. */
   costOf({ what, id, cents = 0 }: Effect): number {
     const later = this.#effects.filter((one) => one.id === id)
     if (what !== 'purchase') return later.some(cancels) ? 0 : cents
     return later.filter((one) => one.what === 'release').reduce((left, one) => left - (one.cents ?? 0), cents)
   }
 
-  /** Returns whether the same step also asked for approval of a payment to the same payee. */
+  /** Returns whether the effect's step also asked for approval of a payment to the effect's payee. */
   isInReview({ step, to }: Effect): boolean {
     return this.#effects.some(
       (one) => one.what === 'approval' && one.change === 'added' && one.step === step && one.to === to,
@@ -55,7 +55,7 @@ export class EffectHistory {
     return later.some(({ what, change, to }) => what === effect.what && change === 'added' && to === effect.to)
   }
 
-  /** Returns whether a purchase with a card was declined and a new card for the merchant was issued afterwards. */
+  /** Returns whether a purchase at a card's merchant was declined, and a new card for the merchant was issued later. */
   wasReplaced(card: Effect): boolean {
     const at = this.#effects.indexOf(card)
     const later = this.#effects.slice(at + 1).filter((one) => one.at === card.at && one.of === card.of)

@@ -48,8 +48,8 @@ interface JudgedSoFar {
 }
 
 /**
- * Returns whether an effect needs no separate verdict, because it is part of another judged effect, or changes a
- * record that the agent itself created.
+ * Returns whether an effect needs no separate verdict, because it is part of another effect that is judged, or because
+ * it changes a record that the agent itself created.
  */
 function needsNoVerdict(effect: Effect, { history, expected, uncovered }: JudgedSoFar): boolean {
   const { what, change } = effect
@@ -63,13 +63,14 @@ function needsNoVerdict(effect: Effect, { history, expected, uncovered }: Judged
     case 'checkout':
       return history.wasChanged(effect)
     case 'approval':
-      // Canceling a payment also cancels its approval.
+      // Asking for approval is part of a payment, and canceling the payment also cancels the approval.
       return change === 'added' || (changesOwnRecord && effect.weight === 'undone')
     case 'return':
       return history.isOwn(effect) && expected.boughtEnoughAt(effect, history)
     case 'payment':
     case 'wire':
-      // The agent may cancel its own unrequested payment; a requested one only if it then pays the payee again.
+      // The agent may cancel its own payment if the task did not ask for the payment, or if the agent then pays the
+      // payee again.
       return changesOwnRecord && (uncovered.some(({ id }) => id === effect.id) || history.wasPaidAgain(effect))
     default:
       return changesOwnRecord

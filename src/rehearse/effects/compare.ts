@@ -16,8 +16,8 @@ const alwaysIgnored = ['version', 'updatedAtMs']
 export type Cause = Pick<Effect, 'by' | 'step'>
 
 /**
- * Returns an effect for each change between two snapshots, in a fixed order of tables, so that equal trials have equal
- * effects.
+ * Returns the effects of all changes between two snapshots. The order of the tables is fixed, so that equal trials have
+ * equal effects.
  */
 export function effectsBetween(
   before: Snapshot,
@@ -71,7 +71,7 @@ function changedIn(description: Description<Row>, before: Row, after: Row, conte
   return [{ says: `${noun}: ${inWords(String(after.status))}`, ...description.status(after, context) }]
 }
 
-/** Returns a record's id. Without one, returns a hash of its key, because the key may contain a hashed secret. */
+/** Returns a record's id, or a hash of its key if it has no id. The key itself might contain a hashed secret. */
 const idOf = (key: string, row: Row) => (row.id === key ? key : sha256(key).slice(0, 16))
 
 function effectOf(

@@ -7,7 +7,7 @@ type About = Pick<Effect, 'at' | 'to' | 'of' | 'cents'>
 
 /** The description of an effect. The id of its record, its cause and its step are added later. */
 export interface RowEffect extends About {
-  /** The kind of effect, if it differs from the description's. */
+  /** The kind of effect, if it differs from the kind in the table's description. */
   what?: EffectKind
   weight: Effect['weight']
   says: string
@@ -21,7 +21,7 @@ export interface RowEffect extends About {
 export interface Names {
   /** Returns the party's name in the world file, or its display name if the file does not list the party. */
   party(id: string): string
-  /** Returns the party's handle, or its name if it has none. */
+  /** Returns the party's handle, or its name if it has no handle. */
   payee(id: string): string
   /** Returns the name of a shop. */
   shop(id: string): string
@@ -39,7 +39,7 @@ export type TableRow<Name extends TableName> = RowOf<(typeof tables)[Name]>
 /** A description of the records and changes in a table. */
 export interface Description<Row> {
   what: EffectKind
-  /** Columns whose changes are not reported, because they only accompany other changes or the passing of time. */
+  /** Columns whose changes are not reported, such as times that change together with other columns. */
   ignored?: readonly (keyof Row)[]
   /** Returns the merchant, recipient, party and amount of a record. The party defaults to `partyId` in the row. */
   about?(row: Row, context: DescriptionContext): About
@@ -50,8 +50,8 @@ export interface Description<Row> {
   /** Describes a change in the column `status`. By default, the effect says "NOUN: STATUS". */
   status?(row: Row, context: DescriptionContext): Omit<RowEffect, 'says'> & Partial<RowEffect>
   /**
-   * Describes any change. If this function is missing or returns undefined, `status` describes it. If that is missing
-   * too, the effect says "NOUN: COLUMNS changed".
+   * Describes any change. If this function is missing or returns undefined, `status` describes a change in the column
+   * `status`. If `status` is missing too, or if this column did not change, the effect says "NOUN: COLUMNS changed".
    */
   changed?(before: Row, after: Row, context: DescriptionContext): RowEffect[] | undefined
 }

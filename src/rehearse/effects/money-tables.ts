@@ -22,7 +22,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   about: ({ merchantName, amountCents }) => ({ at: merchantName, cents: amountCents }),
   noun: ({ merchantName, amountCents }) => `the purchase of ${money(amountCents)} at ${merchantName}`,
   added: ({ kind, merchantName, amountCents, declineCode }) => {
-    // A refund also changes the purchase, and that change is reported.
+    // A refund also changes the row of its purchase. Only the change of that row is reported.
     if (kind === 'refund') return []
     const amount = money(amountCents)
     if (declineCode === null) return [{ weight: 'given', ...moved('spent', amount, `at ${merchantName}`) }]
@@ -47,7 +47,7 @@ const cardTransactions: Description<TableRow<'cardTransactions'>> = {
   },
 }
 
-/** Returns the recipient: a handle, email address, phone number, name or wallet; "" for deposits and withdrawals. */
+/** Returns the payee: a handle, email address, phone number, name or wallet; "" for deposits and withdrawals. */
 function payeeOf({ recipientPartyId, claimant, beneficiary, kind }: Payment, context: DescriptionContext): string {
   if (recipientPartyId !== null) return context.names.payee(recipientPartyId)
   if (claimant !== null) return claimant
@@ -168,7 +168,7 @@ const paymentRequests: Description<TableRow<'paymentRequests'>> = {
   noun: (row) => requested(row).says,
   added: (row) => [{ weight: 'given', ...requested(row) }],
   status: () => ({ weight: 'undone' }),
-  // A payment of the request has its own effect.
+  // If the request is paid, the payment has its own effect.
   changed: ({ status }, after) =>
     status === after.status || ['CANCELED', 'DECLINED'].includes(after.status) ? undefined : [],
 }

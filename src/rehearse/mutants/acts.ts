@@ -79,7 +79,7 @@ export function recordingOrders(tools: Tools, orders: PlacedOrder[]): Tools {
   }
 }
 
-/** Returns a value that an act needs. @throws NotDone if the scenario does not have it */
+/** Returns a value that an act needs. @throws NotDone if the value is missing */
 export function required<Value>(value: Value | null | undefined): Value {
   if (value === undefined || value === null) throw new NotDone('The scenario lacks something that the act needs.')
   return value

@@ -5,7 +5,7 @@ import type { Tools } from '../scripted/tools.ts'
 
 /** The tools and the scenario that a mutant works with. */
 export interface Scene {
-  /** The tools. Those for the task itself do not retry; those for an act after the task do. */
+  /** The tools. During the task, they do not retry failed calls. For an act after the task, they do. */
   tools: Tools
   goal: Goal
   scenario: Scenario
@@ -17,7 +17,7 @@ export type PlacedOrder = { orderId: string; customerPartyId?: string }
 
 export type MutantKind = 'act' | 'omission' | 'order' | 'lie'
 
-/** An agent that behaves like `careful` except for one mistake. The judge must detect the mistake. */
+/** An agent that behaves like the scripted agent `careful`, except for one mistake that the judge must detect. */
 export interface Mutant {
   /** A name such as `pays-a-stranger`. */
   name: string
