@@ -379,7 +379,7 @@ const budget: Readonly<Record<string, number>> = {
   'src/mcp': 861,
   'src/mcp/answers': 358,
   'src/mcp/bridge': 345,
-  'src/mcp/http': 1884,
+  'src/mcp/http': 1887,
   'src/mcp/people': 1260,
   'src/mcp/resources': 405,
   'src/mcp/tools': 1852,

@@ -3,7 +3,17 @@ import { sha256 } from '../../src/core/system.ts'
 import { createMcpSessions } from '../../src/service/store/mcp-sessions.ts'
 import { sqlite } from '../support/databases.ts'
 import { fakeSystem } from '../support/fake-system.ts'
-import { allEvents, createHosting, eventsOf, type Hosting, jsonOf, principal, rawHost, resultOf } from './hosting.ts'
+import {
+  allEvents,
+  createHosting,
+  eventsOf,
+  type Hosting,
+  jsonOf,
+  modernRequest,
+  principal,
+  rawHost,
+  resultOf,
+} from './hosting.ts'
 import { cancelled, gate } from './test-server.ts'
 
 let hosting: Hosting
@@ -279,15 +289,22 @@ test('a closing endpoint lets a running call finish, ends the streams and refuse
   expect((await listening.next()).done).toBe(true)
 })
 
-test('a stream ends soon after its credential is revoked', async () => {
+test('a stream ends soon after its credential is revoked, in MCP 2025 and MCP 2026', async () => {
   const quickHosting = await createHosting({ limits: { heartbeatMs: 20 } })
-  quickHosting.credentials.set(...principal('carol'))
+  for (const name of ['bob', 'carol']) quickHosting.credentials.set(...principal(name))
   const host = rawHost(quickHosting.url, 'token-of-carol')
   await host.initialize()
-  const stream = await host.send('GET')
-  expect(stream.status).toBe(200)
+  const { body, headers } = modernRequest('subscriptions/listen', { notifications: { toolsListChanged: true } })
+  const listen = (name: string) => rawHost(quickHosting.url, `token-of-${name}`).post(body, headers)
+  const streams = await Promise.all([host.send('GET'), listen('carol')])
+  expect(streams.map(({ status }) => status)).toEqual([200, 200])
+  const kept = eventsOf(await listen('bob'))
+  await kept.next()
   quickHosting.credentials.delete('token-of-carol')
-  await allEvents(stream)
+  await Promise.all(streams.map(allEvents))
   expect((await host.send('GET')).status).toBe(401)
+  expect((await listen('carol')).status).toBe(401)
+  quickHosting.endpoint.notify({ kind: 'tools_list_changed' })
+  expect((await kept.next()).value?.message.method).toBe('notifications/tools/list_changed')
   await quickHosting.close()
 })

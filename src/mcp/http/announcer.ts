@@ -56,17 +56,15 @@ export class Announcer {
   }
 
   /**
-   * Closes the MCP 2025 streams whose credentials are no longer valid. With `principals`, checks only their streams.
+   * Ends the streams whose credentials are no longer valid. With `principals`, checks only their streams. Calling
+   * `authorize` also announces changed scopes.
    */
   recheck(principals?: ReadonlySet<string>): void {
     const { sessions, modern, authorize, log } = this.#dependencies
     const isValid = async (credential: string) => (await authorize(credential)) !== undefined
-    const rechecked = async () => {
-      await sessions.recheck(isValid, principals)
-      // Subscriptions of MCP 2026 stay open. Calling `authorize` suffices, because it also announces changed scopes.
-      for (const { id, credential } of modern.listening()) if (principals?.has(id)) await isValid(credential)
-    }
-    rechecked().catch((error: unknown) => log.warn({ err: error }, 'the credentials of sessions were not checked'))
+    Promise.all([sessions.recheck(isValid, principals), modern.recheck(isValid, principals)]).catch((error: unknown) =>
+      log.warn({ err: error }, 'the credentials of streams were not checked'),
+    )
   }
 
   async close(): Promise<void> {

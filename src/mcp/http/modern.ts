@@ -69,13 +69,12 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
       if ('method' in message && message.method === 'subscriptions/listen') {
         if (bus.count(principal.id) >= limits.sessionsPerPrincipal) return tooManySubscriptions(message)
         await begin(principal.partyId)
-        return carryResponse(
-          await bus.runAs({ principal, uris: new Set(listenedAddresses(message)) }, () =>
-            serve(request, message, context),
-          ),
-          limits,
-          {},
-        )
+        const subscriber: Subscriber = { principal, uris: new Set(listenedAddresses(message)), end: () => {} }
+        const response = await bus.runAs(subscriber, () => serve(request, message, context))
+        const attachStream = (events: EventResponse) => {
+          subscriber.end = () => events.end()
+        }
+        return carryResponse(response, limits, { attachStream })
       }
       running += 1
       const connection = new Connection(onClose)
@@ -87,7 +86,13 @@ export function createModernEra({ createServer, limits, log, begin }: ModernEraO
     /** Notifies all subscriptions, or only those of one principal, of a change. */
     notify: bus.publish,
     /** Lists the principals that listen. */
-    listening: bus.listening,
+    listening: () => bus.subscribers().map(({ principal }) => principal),
+    /** Ends the streams of credentials that are no longer valid. With `principals`, checks only their streams. */
+    recheck: async (isValid: (credential: string) => Promise<boolean>, principals?: ReadonlySet<string>) => {
+      for (const { principal, end } of bus.subscribers()) {
+        if (principals?.has(principal.id) !== false && !(await isValid(principal.credential))) end()
+      }
+    },
     /** Lists the subscriptions to the resource at an address. */
     subscribed: bus.subscribed,
     /** Resolves when no request is running. Subscriptions do not count, because they run until they are closed. */
@@ -176,7 +181,7 @@ function createBus() {
       },
     },
     publish,
-    listening: () => [...listeners.values()].flatMap((host) => host?.principal ?? []),
+    subscribers: () => [...listeners.values()].filter((host) => host !== undefined),
     subscribed: (uri: string) =>
       [...listeners].flatMap(([notify, host]) => (host?.uris.has(uri) ? [{ principal: host.principal, notify }] : [])),
     runAs: <T>(host: Subscriber, work: () => T): T => current.run(host, work),
@@ -187,6 +192,8 @@ function createBus() {
 interface Subscriber {
   principal: Principal
   uris: ReadonlySet<string>
+  /** Ends the stream of the subscription. */
+  end(): void
 }
 
 function tooManySubscriptions(message: JSONRPCMessage): Response {
