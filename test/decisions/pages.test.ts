@@ -193,4 +193,19 @@ onEachDatabase('the page of a pending call', (database) => {
     const stranger = await site.visitor(await site.addUser({ partyId: on.shop.partyId }))
     expect((await stranger.open('/decisions')).text).toContain('No decisions are pending.')
   })
+
+  test('the list shows 20 payments in review, and says that there are more only if there are', async () => {
+    const { site, world } = on
+    const self = payer(world)
+    const owner = await site.visitor(site.owner)
+    await self.setLimits('parties', site.owner.partyId, { perTransaction: 100 })
+    const requestPayment = () => self.pay(1_500, { type: 'party_id', value: on.shop.partyId })
+    for (let count = 0; count < 20; count += 1) await requestPayment()
+    const whole = (await owner.open('/decisions')).text
+    await requestPayment()
+    const cut = (await owner.open('/decisions')).text
+    await self.setLimits('parties', site.owner.partyId, null)
+    expect([whole, cut].map((text) => text.split('name="decision" value="approve"').length - 1)).toEqual([20, 20])
+    expect([whole, cut].map((text) => text.includes('More decisions are pending.'))).toEqual([false, true])
+  })
 })

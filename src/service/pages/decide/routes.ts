@@ -62,7 +62,7 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
   const { user, formToken } = signedIn
   const [decisions, approvals] = [
     await pages.reviews.waiting(user, maxShown + 1),
-    await pages.approvals.waiting(user, maxShown),
+    await pages.approvals.waiting(user, maxShown + 1),
   ]
   const page = decisionsPage({
     decisions: decisions.slice(0, maxShown).map((review) => ({
@@ -70,11 +70,11 @@ const showAll: Show<DecideDependencies> = async (c, pages, signedIn) => {
       contextFacts: contextFactsOf(review),
       form: { action: decisionPath(review.id), token: formToken(purposeOf(review.id)) },
     })),
-    approvals: approvals.map((review) => ({
+    approvals: approvals.slice(0, maxShown).map((review) => ({
       words: approvalWords(review),
       form: { action: approvalPagePath(review.id), token: formToken(`approval ${review.id}`) },
     })),
-    hasMore: decisions.length > maxShown || approvals.length === maxShown,
+    hasMore: decisions.length > maxShown || approvals.length > maxShown,
     mayAgree: signedIn.isProven,
   })
   return c.html(page, 200, headers)
