@@ -261,6 +261,7 @@ test('parsing a resource URI returns the parts that it was built from, and a mal
     'payments://activity/a/b',
     'payments://a/b?other=1',
     'payments://a/%E0%A4%A',
+    'payments://a/b?customerPartyId=%',
   ]) {
     expect(parseAddress(malformed)).toBeUndefined()
   }

@@ -85,14 +85,10 @@ interface ParsedAddress {
 export function parseAddress(text: string): ParsedAddress | undefined {
   const [, kind, path, customer] =
     /^payments:\/\/([a-z-]+)\/([^/?#]+)(?:\?customerPartyId=([\w%-]+))?$/.exec(text) ?? []
-  const id = path === undefined ? undefined : decode(path)
-  if (kind === undefined || id === undefined) return undefined
-  return { kind, id, customerPartyId: customer === undefined ? undefined : decode(customer) }
-}
-
-function decode(text: string): string | undefined {
+  if (kind === undefined || path === undefined) return undefined
   try {
-    return decodeURIComponent(text)
+    const customerPartyId = customer === undefined ? undefined : decodeURIComponent(customer)
+    return { kind, id: decodeURIComponent(path), customerPartyId }
   } catch {
     // The server did not build this address, because its own addresses always have valid percent-encoding.
     return undefined
