@@ -5,12 +5,14 @@ import type { Entry, Results, ScenarioResults, Trial } from './results.ts'
 import { isJudged } from './trial-record.ts'
 
 /**
- * Writes trials as one line of OTLP JSON for a collector's file receiver, with one trace for each trial. The traces
- * follow OpenTelemetry's conventions for generative AI (github.com/open-telemetry/semantic-conventions-genai). Times
- * come from the sandbox clock, and ids are derived from the seed, so the same trials always give the same file.
+ * Returns the trials as one line of OTLP JSON, which a collector's file receiver can read. Each trial becomes one
+ * trace. The traces follow OpenTelemetry's conventions for generative AI
+ * (github.com/open-telemetry/semantic-conventions-genai). Times come from the sandbox clock, and ids are derived from
+ * the agent, the seed and the trial, so the same trials always give the same file.
  */
 export function openTelemetryJson(results: Results): string {
-  // Each span is serialized at once, because the span objects of a large rehearsal would take hundreds of megabytes.
+  // Spans are serialized trial by trial, because all span objects of a large rehearsal together would take hundreds of
+  // megabytes.
   const spans = results.scenarios.flatMap(({ scenario, trials }) =>
     trials.flatMap((trial) => traceOf(results, scenario, trial).map((span) => JSON.stringify(span))),
   )
@@ -25,8 +27,8 @@ const statusCode = { ok: 1, error: 2 } as const
 type Scenario = ScenarioResults['scenario']
 
 /**
- * Makes the spans of a trace: a span for the agent, and a child span for each call or page. The person's acts,
- * the effects of passing time, and the judgements are events of the agent's span.
+ * Makes the spans of a trace: a span for the agent, and a child span for each call and each page. The person's acts,
+ * the effects of passing time, and the judgements become events of the agent's span.
  */
 function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
   const ids = { agent, seed, scenario: scenario.id, trial: trial.number }
@@ -43,7 +45,8 @@ function traceOf({ agent, seed }: Results, scenario: Scenario, trial: Trial) {
     ...{ startTimeUnixNano: nanos(startMs, 0), endTimeUnixNano: end },
     attributes: attributes({
       'gen_ai.operation.name': 'invoke_agent',
-      // The convention requires the provider of the agent's model, which the sandbox does not know.
+      // The conventions require the name of the model's provider. The sandbox does not know it, so this package's name
+      // is given instead.
       'gen_ai.provider.name': 'payments-mcp',
       'gen_ai.agent.name': agent,
       'gen_ai.conversation.id': `${scenario.id}-${trial.number}`,
@@ -142,7 +145,7 @@ function evaluations(trial: Trial, timeUnixNano: string) {
     name: 'gen_ai.evaluation.result',
     attributes: attributes({
       'gen_ai.evaluation.name': name,
-      // An unclear answer has no score.
+      // There is no score if it is unclear whether the answer is true.
       ...(label === 'unclear' ? {} : { 'gen_ai.evaluation.score.value': new Score(label === 'pass' ? 1 : 0) }),
       'gen_ai.evaluation.score.label': label,
       ...(label === 'pass' || reasonLines === '' ? {} : { 'gen_ai.evaluation.explanation': reasonLines }),
@@ -150,7 +153,7 @@ function evaluations(trial: Trial, timeUnixNano: string) {
   }))
 }
 
-/** A number that is encoded as a double, even if it is an integer. */
+/** A number that is always encoded as a double, whether or not it is an integer. */
 class Score {
   readonly value: number
   constructor(value: number) {
@@ -177,7 +180,7 @@ const statusOf = (trouble: string | null) =>
 
 const masked = (text: string) => withoutSecrets(text).toWellFormed()
 
-/** Converts a time to nanoseconds, and adds the step's number, so that steps in the same millisecond stay in order. */
+/** Converts milliseconds to nanoseconds, and adds the step's number, so that steps in one millisecond stay in order. */
 const nanos = (atMs: number, step: number) => String(BigInt(Math.round(atMs)) * 1_000_000n + BigInt(step))
 
 const idOf = (identity: object, bytes: number) => sha256(JSON.stringify(identity)).slice(0, 2 * bytes)

@@ -1,4 +1,4 @@
-/** The options of the `rehearse` command. Each entry has the flags, the description and the default value. */
+/** The options of the `rehearse` command. Each entry consists of the option, its description and its default value. */
 export const rehearseOptions = [
   ['--agent <command>', 'The agent to rehearse: a command, the word "wait" or a scripted agent (see below)', undefined],
   [

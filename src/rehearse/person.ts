@@ -18,9 +18,9 @@ interface PendingDecision {
   id: string
   kind: 'approval' | 'question'
   partyId: string
-  /** The time on the sandbox clock at which the person's delay begins. */
+  /** The time on the sandbox clock from which the person's delay, `afterMinutes`, is counted. */
   sinceMs: number
-  /** The subject, such as "a payment of $5.00". */
+  /** The subject of the decision, such as "a payment of $5.00". */
   about: string
   amountCents: number
 }
@@ -38,8 +38,8 @@ interface PersonOptions {
 }
 
 /**
- * A scenario's simulated person. After a delay on the sandbox clock, the person decides on approvals, and on the
- * server's questions about tool calls, as a signed-in user of the world would.
+ * The simulated person of a scenario. After a delay on the sandbox clock, the person decides on payments under review
+ * and on tool calls that need a confirmation, as a signed-in user would.
  */
 export class Person {
   readonly #options: PersonOptions
@@ -60,13 +60,13 @@ export class Person {
     }
   }
 
-  /** The time on the sandbox clock of the person's next decision; undefined if no decision is pending. */
+  /** The time of the person's next decision, by the sandbox clock; undefined if no decision is pending. */
   get nextMs(): number | undefined {
     const times = [...this.#pending.values()].map((one) => this.#decidesAtMs(one))
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Makes one decision whose time has come, and returns it; undefined if there is none. */
+  /** Makes one decision whose time has come, and returns it as an act. Returns undefined if no decision is due. */
   async act(nowMs: number): Promise<PersonAct | undefined> {
     const one = [...this.#pending.values()].find((decision) => this.#decidesAtMs(decision) <= nowMs)
     if (one === undefined) return undefined
@@ -115,7 +115,7 @@ export class Person {
     })
   }
 
-  /** Decides for a customer without users, through the sandbox's simulation operations. */
+  /** Decides in place of a customer that has no users, by calling the sandbox's simulation operations. */
   async #simulate({ id }: PendingDecision, agrees: boolean): Promise<string> {
     const { stage, system } = this.#options
     const path = `/simulations/approvals/${id}/${agrees ? 'approve' : 'deny'}`

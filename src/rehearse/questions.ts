@@ -12,7 +12,7 @@ export const askTool = 'ask_person'
 const maxQuestions = 20
 const maxQuestionLength = 1_000
 
-/** Synonyms of words in the names of facts, separated by `|`. A question may use them instead of a fact's name. */
+/** Maps words in the names of facts to synonyms, separated by `|`. A question may use a synonym instead of the word. */
 const synonyms: Readonly<Record<string, string>> = {
   size: 'fit',
   budget: 'spend|limit|maximum|at most|how much may|how much can|price range',
@@ -71,7 +71,10 @@ export class Questions {
   }
 }
 
-/** Returns the person's reply as the result of the tool call with this id, or as plain JSON if there is no id. */
+/**
+ * Returns the response with the person's reply: the result of the tool call with this id, or plain JSON if there is no
+ * id.
+ */
 export function replyTo({ kind, reply }: Question, id: unknown): Response {
   const outcome = { reply, known: kind === 'known' }
   if (id === undefined) return Response.json(outcome)
@@ -92,7 +95,10 @@ const tool = {
   annotations: { readOnlyHint: true, openWorldHint: false },
 }
 
-/** Adds `ask_person` to the last page of a list of tools. The response is JSON or a stream of events. */
+/**
+ * Adds `ask_person` to a response that has the last page of a list of tools. Such a response is JSON or a stream of
+ * events.
+ */
 export async function withAskTool(answered: Response): Promise<Response> {
   const { status, headers } = answered
   const body = await answered.text()
@@ -117,7 +123,7 @@ function factText(name: string, fact: Fact): string {
   return typeof value === 'number' && amounts.test(name) ? money(value) : String(value)
 }
 
-/** Returns whether a question contains a fact's name, or another word for it. */
+/** Returns whether a question contains a fact's name, a synonym of a word in that name, or an entry of `about`. */
 function isAbout(question: string, name: string, about: readonly string[]): boolean {
   const words = wordsOf(name)
   const others = words.split(' ').flatMap((word) => synonyms[word]?.split('|') ?? [])
@@ -179,12 +185,15 @@ export function lastQuestion(answer: string): string | undefined {
   return text.split(/(?<=[.!?:])\s+|\n+/).at(-1)
 }
 
-/** Returns the names of the facts that a goal leaves open, as `{name}`. Only the person knows these facts. */
+/**
+ * Returns the names of the facts that a goal leaves open with placeholders such as `{size}`. Only the person knows
+ * these facts.
+ */
 export function missingIn(goal: Goal): string[] {
   return [...new Set([...JSON.stringify(goal).matchAll(/\{([a-z]\w*)\}/g)].map(([, name = '']) => name))]
 }
 
-/** Replaces each `{name}` in a goal by the person's reply about that fact. */
+/** Replaces each `{name}` in a goal with the person's reply about that fact, if there is a reply. */
 export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>): Goal {
   const fill = (value: unknown): unknown => {
     if (typeof value === 'string') return value.replace(/\{([a-z]\w*)\}/g, (found, name) => replies.get(name) ?? found)
@@ -195,7 +204,7 @@ export function completedGoal(goal: Goal, replies: ReadonlyMap<string, string>):
   return fill(goal) as Goal
 }
 
-/** Returns the person's words for each fact that the goal leaves open, keyed by the fact's name. */
+/** Returns the facts that the goal leaves open, in the person's words, keyed by the name of the fact. */
 export function missingFacts(goal: Goal, { knows }: Scenario['person']): Map<string, string> {
   const openFacts = Object.entries(knows).filter(([name]) => missingIn(goal).includes(name))
   return new Map(openFacts.map(([name, fact]) => [name, factText(name, fact)]))

@@ -38,8 +38,8 @@ export type RecordedResults = z.output<typeof RecordedResults>
 type RecordedScenario = RecordedResults['scenarios'][number]['scenario']
 
 /**
- * Parses the text of a `results.json`. The size limit of `parseFile` does not apply to it.
- * @param name the file's name for error messages
+ * Parses the text of a `results.json`, which may be larger than `parseFile` allows for other files.
+ * @param name the name of the file in error messages
  * @throws WorldFileError with the first mistake in the file
  */
 export function readResults(text: string, name: string): RecordedResults {
@@ -52,7 +52,9 @@ export function readResults(text: string, name: string): RecordedResults {
   }
 }
 
-/** Parses a JSON object. Returns undefined for any other text, because `parseFile` reports what is wrong with it. */
+/**
+ * Parses a JSON object. Returns undefined for any other text; `parseFile` then reports what is wrong with that text.
+ */
 function jsonOf(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -63,8 +65,8 @@ function jsonOf(text: string): object | undefined {
 }
 
 /**
- * Parses the text of a `trials.jsonl`. Each line is a `results.json` with one trial. An incomplete last line is
- * ignored.
+ * Parses the text of a `trials.jsonl`. Each line has the format of a `results.json` with one trial. An incomplete last
+ * line is ignored.
  * @returns undefined if there is no complete line
  */
 export function readTrials(text: string, name: string): RecordedResults | undefined {
@@ -82,7 +84,8 @@ export function readTrials(text: string, name: string): RecordedResults | undefi
 }
 
 /**
- * Judges recorded trials again by the current scenario with the same id, or by the recorded scenario if there is none.
+ * Judges recorded trials again, by the current scenario with the recorded id. If there is no such scenario, judges by
+ * the recorded scenario.
  */
 export function regrade(recorded: RecordedResults, scenarios: readonly Scenario[], { isStrict = false } = {}): Results {
   const now = new Map(scenarios.map((scenario) => [scenario.id, scenario]))
@@ -101,8 +104,9 @@ export function regrade(recorded: RecordedResults, scenarios: readonly Scenario[
 }
 
 /**
- * Returns the drawn parts of a scenario by which a trial is judged. The values are drawn again. If they give a task
- * that differs from the recorded one, the scenario has changed since, and the recorded parts are used instead.
+ * Returns the parts of a scenario that contain drawn values, so that a trial can be judged by them. The values are
+ * drawn again. If the resulting task differs from the recorded task, the scenario has changed since the trial. In that
+ * case, returns the recorded parts.
  */
 function judgedPartsOf(
   current: Scenario,
@@ -117,7 +121,9 @@ function judgedPartsOf(
   return { asked: asked ?? recorded, trialFields: {} }
 }
 
-/** Adds empty parts to a trial that an earlier version recorded without them, and lists these parts in `lacks`. */
+/**
+ * Adds the parts that an earlier version of this package did not record, as empty values, and lists them in `lacks`.
+ */
 function withMissingParts({ effects, read, ...trial }: z.output<typeof RecordedTrial>) {
   const lacks = [effects === undefined ? ['effects' as const] : [], read === undefined ? ['read' as const] : []].flat()
   const parts = { effects: effects ?? [], read: read ?? nothingRead }

@@ -10,7 +10,7 @@ export interface RehearsalOptions extends Omit<TrialOptions, 'number'> {
   agent: Agent
   /** The number of trials of each scenario. */
   trials: number
-  /** The number of trials that run at the same time. */
+  /** The maximum number of trials that run at the same time. */
   concurrency: number
   onTrial?: ((trial: Trial, scenario: Scenario) => void) | undefined
 }
@@ -28,7 +28,8 @@ export interface Rehearsal {
 export async function rehearse(options: RehearsalOptions): Promise<Rehearsal> {
   const { scenarios, agent, trials, seed, signal } = options
   const numbers = Array.from({ length: trials }, (_, at) => at + 1)
-  // Every scenario gets its first trial before any gets a second, so an interrupted rehearsal covers more scenarios.
+  // The first trials of all scenarios come before any second trial, so that an interrupted rehearsal covers more
+  // scenarios.
   const planned = numbers.flatMap((number) => scenarios.map((scenario) => ({ scenario, number })))
   const trialsByScenario = new Map<Scenario, Trial[]>(scenarios.map((scenario) => [scenario, []]))
   await forEachConcurrently(planned, options, async ({ scenario, number }, over) => {

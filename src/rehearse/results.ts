@@ -16,7 +16,7 @@ export type {
   Usage,
 } from './trial-record.ts'
 
-/** The results of a rehearsal: `results.json`, from which reports are made (docs/rehearse.md#results). */
+/** The results of a rehearsal, as stored in `results.json`. Reports are made from them (docs/rehearse.md#results). */
 export interface Results {
   format: 1
   agent: string
@@ -27,7 +27,7 @@ export interface Results {
   summary: Summary
   /** The settings of the rehearsed model (`--model`). */
   model?: ModelSettings
-  /** Results of agents that do nothing or say nothing, with one trial of each scenario. */
+  /** The results of trivial agents, which do nothing or say nothing, from one trial of each scenario. */
   trivial?: TrivialResults[]
   /** The differences from earlier results (`--compare`). */
   comparison?: Comparison
@@ -38,7 +38,7 @@ export interface TrivialResults {
   passed: Share
   didRight: Share
   toldTruth: Share
-  /** The ids of the scenarios that this agent passes. Passing them proves little about any other agent. */
+  /** The ids of the scenarios that this agent passes. If another agent passes them too, that proves little. */
   passes: string[]
 }
 
@@ -46,17 +46,19 @@ export interface Comparison {
   before: Pick<Results, 'agent' | 'seed' | 'trials'>
   /** Whether the two rehearsals had different seeds. */
   otherSeed: boolean
-  /** The change in the share of passed trials, over the scenarios that both results contain. */
+  /** The change in the share of passed trials, over all compared scenarios. */
   passed: ShareChange
   didRight: ShareChange
   toldTruth: ShareChange
-  /** The change in each scenario, worst first. */
+  /** The change in each scenario, the largest decline first. */
   scenarios: ScenarioChange[]
-  /** Scenarios that are not compared because their task changed. */
+  /** The ids of the scenarios that are not compared, because their tasks changed. */
   otherTask: string[]
   onlyBefore: string[]
   onlyNow: string[]
-  /** Whether the earlier results are from an old version, and lack parts that are judged now. */
+  /**
+   * Whether the earlier results lack parts that are judged now, because an older version of this package wrote them.
+   */
   lacks: boolean
 }
 
@@ -68,7 +70,7 @@ export interface CountedTrials {
 export interface ShareChange {
   before: Share
   now: Share
-  /** The p-value: the probability that two equally good agents differ by at least this much. */
+  /** The p-value: the probability that two equally good agents would differ by at least this much. */
   chance: number
 }
 
@@ -76,7 +78,7 @@ export interface ScenarioChange {
   id: string
   before: CountedTrials
   now: CountedTrials
-  /** The p-value of this scenario, corrected for the number of scenarios. */
+  /** The p-value of the change, corrected for the number of scenarios. */
   chance: number
 }
 
@@ -99,7 +101,10 @@ export interface ScenarioResults {
   trials: Trial[]
 }
 
-/** A share of trials and its 95 % interval (`clusteredShare`). Without trials, `share`, `low` and `high` are null. */
+/**
+ * A share of trials and its 95 % confidence interval (`clusteredShare`). Without trials, `share`, `low` and `high` are
+ * null.
+ */
 export interface Share {
   passed: number
   of: number
@@ -109,11 +114,11 @@ export interface Share {
 }
 
 export interface Summary {
-  /** Share of all trials that passed. */
+  /** The share of trials that passed. */
   passed: Share
-  /** Share of all trials in which the agent did all that was requested, and nothing forbidden or unrequested. */
+  /** The share of trials in which the agent did all that was requested, and nothing forbidden or unrequested. */
   didRight: Share
-  /** Share of all trials in which the agent's answer is true, as far as it can be checked. */
+  /** The share of trials in which the agent's answer is true, as far as it can be checked. */
   toldTruth: Share
   /** The number of trials in which the provider of the agent's model failed. They are not included in any share. */
   notJudged?: number
@@ -123,13 +128,13 @@ export interface Summary {
   clutter: number
   /** The probability that k trials of a scenario all pass (pass^k), for k = 1, 2, … */
   passK: number[]
-  /** Share of trials in which all expectations held, among those without an attack. */
+  /** Among the trials without an attack, the share in which all expectations held. */
   utility: Share
-  /** Share of trials in which all expectations held, among those with an attack. Such a trial may still have failed. */
+  /** Among the trials with an attack, the share in which all expectations held. Such a trial may still have failed. */
   utilityUnderAttack: Share
-  /** Share of trials in which the attacker succeeded or a secret was disclosed, among those with an attack. */
+  /** Among the trials with an attack, the share in which the attacker succeeded or a secret was disclosed. */
   attackSuccess: Share
-  /** The number of attacks with each wording, and how many succeeded; missing if no trial has a wording. */
+  /** The number of attacks with each wording, and how many of them succeeded; missing if no trial has a wording. */
   wordings?: { wording: Wording; succeeded: number; of: number }[]
   /** The number of identical purchases or payments beyond the expected ones. */
   doubleCharges: number
@@ -140,7 +145,9 @@ export interface Summary {
   grader?: { agreed: number; of: number }
 }
 
-/** The opinion of the `--grader` command on an answer, or the reason why there is none. It changes no verdict. */
+/**
+ * The opinion of the `--grader` command on an answer, or the reason why there is none. The opinion changes no verdict.
+ */
 export type GraderOpinion =
   | {
       claims: { text: string; founded: boolean }[]
@@ -151,7 +158,7 @@ export type GraderOpinion =
   | { trouble: string }
 
 export interface Trial extends TrialRecord {
-  /** The drawn parts of the scenario, if it has `draw`. */
+  /** The parts of the scenario with the values drawn for this trial; missing if the scenario has no `draw`. */
   asked?: DrawnParts
   /** Whether the agent did right and told the truth. */
   passed: boolean
@@ -160,12 +167,12 @@ export interface Trial extends TrialRecord {
   toldTruth: 'yes' | 'no' | 'unclear'
   grader?: GraderOpinion
   verdicts: Verdict[]
-  /** The parts that could not be judged, because an earlier version did not record them. */
+  /** The parts that could not be judged, because an earlier version of this package did not record them. */
   lacks?: ('effects' | 'read')[]
   doubleCharges: number
 }
 
-/** The verdict on an assertion, an effect or a claim of the answer. */
+/** A verdict on an assertion, an effect, a question to the person, or a claim in the answer. */
 export interface Verdict {
   kind: 'expect' | 'never' | 'unasked' | 'question' | 'answer'
   /** The assertion of `expect` or `never`. */

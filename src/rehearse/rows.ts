@@ -24,8 +24,8 @@ export const paymentsIn = (tables: Snapshot): ReadonlyMap<string, Payment> =>
   byId(rowsOf(tables, 'payments').filter(({ kind }) => kind === 'payment' || kind === 'wire'))
 
 /**
- * Returns the payee's handle or name. If the payee is not a party, returns the masked email address, phone number or
- * account name.
+ * Returns the payee's handle or name. If the payee is not a party, returns the email address, phone number or account
+ * name, with secrets masked.
  */
 export function payeeOf({ recipientPartyId, kind, claimant, beneficiary }: Payment, names: Names): string {
   if (recipientPartyId !== null) return names.payee(recipientPartyId)

@@ -171,7 +171,7 @@ export type Scenario = z.output<typeof Scenario>
 
 const { task, expect, never, allow, answer } = Scenario.shape
 
-/** The parts of a scenario by which a trial is judged, filled with the values that were drawn for the trial. */
+/** The parts of a scenario that decide how a trial is judged, filled with the values that were drawn for the trial. */
 export const DrawnParts = z.object({
   ...{ task, expect, never, allow, answer: answer.unwrap().exactOptional() },
   /** The wording of the attackers' texts. */

@@ -10,7 +10,7 @@ export interface Stage {
   service: Pick<Service, 'actAs' | 'fetch' | 'faults' | 'reportEntry'>
   /** The API key of the world's first agent. The rehearsed agent uses this key. */
   agentKey: string
-  /** Returns the URL of the API, without a trailing slash. It is a placeholder until `listen` is called. */
+  /** Returns the URL of the API, without a trailing slash. The URL is a placeholder until `listen` is called. */
   url(): string
   fetch(request: Request): Promise<Response>
   /** Listens on a free port of this machine, and passes requests to `answer`. */

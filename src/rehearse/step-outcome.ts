@@ -1,7 +1,7 @@
 import { jsonIn, wordsOf } from './bodies.ts'
 import { maskText } from './mask.ts'
 
-/** The outcome of a step, such as `ok`, `no answer` or an error code, and the shortened answer with secrets masked. */
+/** A step's outcome, such as `ok`, `no answer` or an error code, and its answer, shortened and with secrets masked. */
 export interface Outcome {
   outcome: string
   answer: string
@@ -19,7 +19,7 @@ export function restOutcome(status: number, body: string): Outcome {
   return { outcome: error?.code ?? `HTTP ${status}`, answer: shortText(error?.detail ?? body) }
 }
 
-/** Returns the outcome of opening a page. The answer is the page's words, without HTML. */
+/** Returns the outcome of opening a page. The answer is the text of the page, without HTML. */
 export function pageOutcome(status: number, body: string): Outcome {
   return { outcome: status < 400 ? 'ok' : `HTTP ${status}`, answer: shortText(wordsOf(body)) }
 }

@@ -7,7 +7,7 @@ import { answeredData, answerOrReason, NotDone } from '../scripted/steps.ts'
 import { recordingOrders } from './acts.ts'
 import type { Mutant, PlacedOrder, Scene } from './mutant.ts'
 
-/** Returns the operation that completes a task; undefined for a report. */
+/** Returns the operation that completes a task; undefined if the task is only to report something. */
 function lastStep(goal: Goal): OperationKey | undefined {
   if (goal.do === 'report') return undefined
   if (goal.do === 'pay') return 'createPayment'
@@ -17,13 +17,13 @@ function lastStep(goal: Goal): OperationKey | undefined {
 }
 
 interface Stop {
-  /** The agent stops before its first call of this operation. */
+  /** The careful agent stops before its first call of this operation. */
   at?: OperationKey | undefined
-  /** Whether the agent stops after the first call that fails. */
+  /** Whether the careful agent stops after the first call that fails. */
   onError?: boolean
 }
 
-/** Runs the careful agent until it has to stop, and returns its answer; undefined if it never has to stop. */
+/** Runs the careful agent until it has to stop, and returns its answer. Returns undefined if it never has to stop. */
 async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
   let isStopped = false
   const call: Scene['tools']['call'] = async (operation, input, extra) => {
@@ -40,7 +40,7 @@ async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Sto
 
 type Items = Extract<Goal, { do: 'buy' }>['items']
 
-/** Runs the careful agent with changed items. Returns undefined if it then buys nothing. */
+/** Runs the careful agent with changed items. Returns its answer, or undefined if it buys nothing. */
 async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items | undefined) {
   const items = goal.do === 'buy' ? change(goal.items) : undefined
   if (goal.do !== 'buy' || items === undefined) return undefined
@@ -49,7 +49,10 @@ async function buyOther({ tools, goal }: Scene, change: (items: Items) => Items 
   return orders.length > 0 ? answer : undefined
 }
 
-/** Multiplies all quantities by a factor. Returns undefined if a quantity would be less than 1. */
+/**
+ * Returns a function that multiplies all quantities by a factor. The function returns undefined if a quantity would be
+ * less than 1.
+ */
 const multiplied =
   (factor: number) =>
   (items: Items): Items | undefined => {

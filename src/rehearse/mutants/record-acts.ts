@@ -1,7 +1,7 @@
 import { act, firstOf } from './acts.ts'
 import type { Mutant } from './mutant.ts'
 
-/** Harmful acts on records that none of the package's own scenarios contain, such as payment requests. */
+/** Harmful acts on records that no built-in scenario contains, such as payment requests. */
 export const recordActs: Mutant[] = [
   act('pays-a-request', 'pays a payment request', 'fulfillPaymentRequest', async ({ call }) => {
     const { id: paymentRequestId } = await firstOf(call('listIncomingPaymentRequests', {}))

@@ -14,7 +14,10 @@ import type { Mutant } from './mutant.ts'
 
 export interface MutantRun {
   mutant: Pick<Mutant, 'name' | 'kind' | 'does'>
-  /** `missed`: the trial passed. `not applicable`: the scenario offers no opportunity for the mistake. */
+  /**
+   * `caught`: the trial failed; `missed`: the trial passed; `not applicable`: the scenario gives no opportunity for the
+   * mistake.
+   */
   outcome: 'caught' | 'missed' | 'not applicable'
   /** The failed verdicts. */
   verdicts: Verdict[]
@@ -30,16 +33,16 @@ export interface ScenarioMutants {
 export interface MutantOptions extends Omit<TrialOptions, 'number'> {
   scenarios: readonly Scenario[]
   mutants: readonly Mutant[]
-  /** Lies by name. Each makes a false answer from the careful agent's true one. */
+  /** The lies, keyed by name. Each lie turns the careful agent's true answer into a false one. */
   lies: Readonly<Record<string, Lie>>
-  /** The number of scenarios that run at the same time. */
+  /** The maximum number of scenarios that run at the same time. */
   concurrency: number
   onScenario?: (() => void) | undefined
 }
 
 /**
- * Tests the judge: in each scenario, each mutant carries out the task but makes one mistake. If a mutant passes, the
- * scenario does not detect its mistake.
+ * Tests the judge: in each scenario, each mutant works on the task but makes one mistake. If the mutant's trial passes,
+ * the scenario does not detect the mistake.
  */
 export async function runMutants(options: MutantOptions): Promise<ScenarioMutants[]> {
   const results: ScenarioMutants[] = []
@@ -71,7 +74,7 @@ async function runInScenario(template: Scenario, options: MutantOptions): Promis
   return { scenario: identity, leftOut: null, runs }
 }
 
-/** Adds the facts that only the person knows to the goal and the task, because mutants ask no questions. */
+/** Completes the goal and the task with the facts that only the person knows, because mutants ask no questions. */
 function withCompleteGoal(scenario: Scenario): Scenario {
   const { goal, task, person } = scenario
   if (goal === undefined) return scenario
@@ -97,7 +100,7 @@ async function runMutant(mutant: Mutant, scenario: Scenario, options: MutantOpti
   return { mutant, outcome: trial.passed ? 'missed' : 'caught', verdicts: failedVerdicts(trial) }
 }
 
-/** Judges the careful agent's finished trial again, with a false answer. No new trial is needed. */
+/** Judges the careful agent's finished trial again, but with a false answer. This needs no new trial. */
 function runLie(name: string, lie: Lie, scenario: Scenario, control: Trial): MutantRun {
   const mutant = { name, kind: 'lie', does: `gives an answer that ${name}` } as const
   const { answer: truth, effects, state } = control
@@ -112,7 +115,7 @@ const firstTrial = (scenario: Scenario, agent: Agent, options: MutantOptions) =>
 
 const failedVerdicts = ({ verdicts }: Trial) => verdicts.filter((verdict) => verdict.failed)
 
-/** Counts the mutants that were caught, and the mutants that were applicable. */
+/** Returns the number of mutants that were caught, and the number of mutants that were applicable. */
 export function countCaught(runs: readonly MutantRun[]): [caught: number, applicable: number] {
   const applicable = runs.filter(({ outcome }) => outcome !== 'not applicable')
   return [applicable.filter(({ outcome }) => outcome === 'caught').length, applicable.length]

@@ -11,7 +11,10 @@ const kinds: Readonly<Record<MutantKind, string>> = {
   lie: 'lies',
 }
 
-/** Lists the mutants that each scenario catches and misses, as plain text for a terminal or a log. */
+/**
+ * Returns a plain-text table for a terminal or a log: for each scenario, how many mutants it catches, and the names of
+ * the mutants that it misses.
+ */
 export function mutantsTable(results: readonly ScenarioMutants[], seed: string): string {
   const tried = results.filter(({ leftOut }) => leftOut === null)
   const mutants = Math.max(0, ...tried.map(({ runs }) => runs.length))

@@ -1,11 +1,11 @@
 import type { Trial } from '../results.ts'
 
-/** Returns the URL fragment of a scenario's section. */
+/** Returns the URL fragment of a scenario's section in the report. */
 export function scenarioAnchor(id: string): string {
   return `scenario-${id}`
 }
 
-/** Returns the URL fragment of a trial. A link to it expands the trial. */
+/** Returns the URL fragment of a trial. A link to this fragment expands the trial. */
 export function trialAnchor(id: string, { number }: Pick<Trial, 'number'>): string {
   return `${id}-${number}`
 }

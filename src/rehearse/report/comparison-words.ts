@@ -2,7 +2,7 @@ import { difference, significanceLevel } from '../comparison.ts'
 import type { Comparison, ShareChange } from '../results.ts'
 import { countWithNoun, percent } from './words.ts'
 
-/** Formats a change in a share, such as `+18.5 points`. */
+/** Formats a change in a share in percentage points, such as `+18.5 points`. */
 function points(change: number): string {
   const rounded = (change * 100).toFixed(1)
   return `${change > 0 ? '+' : ''}${rounded === '-0.0' ? '0.0' : rounded} points`
@@ -23,15 +23,15 @@ export function changeLine({ before, now, chance }: ShareChange): string {
 export interface ChangedScenario {
   id: string
   way: 'worse' | 'better'
-  /** The passed trials in the earlier results, such as `2 of 3`. */
+  /** The number of passed trials in the earlier results, such as `2 of 3`. */
   from: string
-  /** The passed trials in the current results. */
+  /** The number of passed trials in the current results. */
   to: string
   /** The p-value of the difference. */
   chance: number
 }
 
-/** Returns the scenarios that changed, the worst first. */
+/** Returns the scenarios that changed, the largest decline first. */
 export function changedScenarios({ scenarios }: Comparison): ChangedScenario[] {
   return scenarios.flatMap((change) => {
     const by = difference(change)
@@ -45,7 +45,10 @@ export function comparedWith({ before: { agent, seed, trials } }: Comparison): s
   return `${agent}, ${countWithNoun(trials, 'trial')} of each scenario, seed ${JSON.stringify(seed)}`
 }
 
-/** Returns notes: how many scenarios are unchanged, which were not compared, and how else the results differ. */
+/**
+ * Returns notes on the comparison: how many scenarios are unchanged, which scenarios were not compared, and how else
+ * the two results differ.
+ */
 export function notCompared(comparison: Comparison): string[] {
   const { scenarios, otherSeed, otherTask, onlyBefore, onlyNow, lacks } = comparison
   const same = scenarios.length - changedScenarios(comparison).length

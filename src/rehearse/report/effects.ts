@@ -8,8 +8,8 @@ import { countWithNoun } from './words.ts'
 const causes = { agent: 'By the agent', person: 'By a person', time: 'Over time', shop: 'By a shop' } as const
 
 /**
- * Renders a collapsed list of all changes in the sandbox. Changes that count against the trial also appear among its
- * verdicts.
+ * Renders a collapsed list of the changes in the sandbox. If a change counts against the trial, it also appears among
+ * the trial's verdicts.
  */
 export function effectList(id: string, trial: Trial): Html {
   const { effects, lacks = [] } = trial
@@ -23,7 +23,7 @@ export function effectList(id: string, trial: Trial): Html {
 <ol class="list">${effects.slice(0, maxShown).map((effect) => item(id, trial, effect))}</ol>${left > 0 ? html`<p class="aside">${countWithNoun(left, 'more effect')}: see results.json.</p>` : ''}</details>`
 }
 
-/** The maximum number of effects shown. `results.json` has all of them. */
+/** The maximum number of effects shown. `results.json` has all effects. */
 const maxShown = 200
 
 function item(id: string, trial: Trial, { by, change, says, step, weight }: Effect): Html {
@@ -31,7 +31,7 @@ function item(id: string, trial: Trial, { by, change, says, step, weight }: Effe
   return html`<li><span class="kind">${causes[by]}</span> ${line(says, 200)}${kind} ${stepLink(id, trial, step)}</li>`
 }
 
-/** Renders a link to a step, if the trial has that step. */
+/** Renders a link to a step. Returns an empty string if the trial has no such step. */
 export function stepLink(id: string, trial: Trial, step: number | null | undefined): Html | string {
   if (step === null || step === undefined || trial.timeline[step - 1] === undefined) return ''
   return html`<a href="#${stepAnchor(id, trial, step)}">Step ${step}</a>`

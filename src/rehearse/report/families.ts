@@ -1,7 +1,7 @@
 import type { ScenarioResults } from '../results.ts'
 import type { families } from '../scenario.ts'
 
-/** The names of the scenario families in the report and in docs/scenarios.md. */
+/** The names that the report and docs/scenarios.md use for the families of scenarios. */
 export const familyNames: Readonly<Record<(typeof families)[number], string>> = {
   extras: 'Free trials, extras and subscriptions',
   splitting: 'Splitting below a limit',
@@ -20,7 +20,7 @@ export const familyNames: Readonly<Record<(typeof families)[number], string>> = 
   'lost-answers': 'Lost and late answers',
 }
 
-/** The names of the scenario groups. The report uses them only for scenarios without a family. */
+/** The names of the groups of scenarios. The report uses them only for scenarios without a family. */
 const groupNames = {
   money: 'Money',
   identity: 'Identity',
@@ -30,7 +30,10 @@ const groupNames = {
   injections: 'Injections',
 } as const
 
-/** A section of the report: the scenarios of one family, or those of one group that have no family. */
+/**
+ * A section of the report: the scenarios of one family, the scenarios of one group that have no family, or the
+ * scenarios that have neither a family nor a group.
+ */
 export interface Family {
   /** The HTML id of the section's heading. */
   id: string
@@ -38,7 +41,10 @@ export interface Family {
   scenarios: readonly ScenarioResults[]
 }
 
-/** Groups scenarios by family. Next come the scenarios with only a group, by group, and last those with neither. */
+/**
+ * Groups scenarios by family. Next are the scenarios without a family, by group. The last section has the scenarios
+ * that have neither a family nor a group.
+ */
 export function byFamily(scenarios: readonly ScenarioResults[]): Family[] {
   const sections = [
     ...Object.entries(familyNames).map(([key, name]) => ({ id: `family-${key}`, name })),

@@ -6,7 +6,7 @@ import { scenarioAnchor } from './anchors.ts'
 import { line } from './foreign-texts.ts'
 import { countWithNoun, interval, passKRows, percent, providerFailed, usageWords, wordingNames } from './words.ts'
 
-/** Renders the verdict on the agent in one sentence, and the confidence interval of its pass rate. */
+/** Renders the verdict on the agent in one sentence, and the confidence interval of the agent's pass rate. */
 export function verdictBanner({ scenarios, summary }: Results): Html {
   const { passed, attackSuccess, doubleCharges, unclear, notJudged } = summary
   if (passed.of === 0) return html`<p class="verdict">${providerFailed(notJudged) || 'No trials were run.'}</p>`
@@ -31,7 +31,7 @@ function intervalText(passed: Share): string {
   return `The 95 % confidence interval of the pass rate is ${interval(passed)}. More trials narrow it.`
 }
 
-/** Renders the figures. Each percentage has its confidence interval. */
+/** Renders the figures. Each share is shown with its confidence interval. */
 export function figures(
   {
     passed,
@@ -69,7 +69,7 @@ ${trivialTable(trivial)}
 </section>`
 }
 
-/** Renders the results of agents that do nothing or say nothing. */
+/** Renders a table of the results of trivial agents, which do nothing or say nothing. */
 function trivialTable(trivial: readonly TrivialResults[]): Html | string {
   if (trivial.length === 0) return ''
   const share = (name: string, select: (results: TrivialResults) => Share): Column<TrivialResults> => ({
@@ -112,14 +112,20 @@ function countFigure(name: string, meaning: string, count: number): Html {
   return html`<div class="box"><dt>${name} <span class="aside">${meaning}</span></dt><dd><strong>${count.toLocaleString('en-US')}</strong></dd></div>`
 }
 
-/** Draws a share and its confidence interval on a scale from 0 to 100 %. The text next to it has the same numbers. */
+/**
+ * Draws a share and its confidence interval on a scale from 0 to 100 %. Screen readers skip the picture, because the
+ * text next to it has the same numbers.
+ */
 function intervalPicture({ low, high, share }: Share): Html {
   const xOf = (value: number | null) => `${((value ?? 0) * 96 + 2).toFixed(1)}%`
   const width = `${(((high ?? 0) - (low ?? 0)) * 96).toFixed(1)}%`
   return html`<svg class="interval" width="100%" height="14" aria-hidden="true"><line class="track" x1="2%" x2="98%" y1="7" y2="7"/><rect x="${xOf(low)}" width="${width}" y="4" height="6" rx="3"/><circle cx="${xOf(share)}" cy="7" r="5"/></svg>`
 }
 
-/** Renders the probability that several trials of one scenario all pass, which matters for repeated use. */
+/**
+ * Renders a table of pass^k, the probability that k trials of one scenario all pass. This probability matters for
+ * repeated use.
+ */
 function passKTable(passK: readonly number[]): Html | string {
   const rows = passKRows(passK)
   if (rows.length < 2) return ''

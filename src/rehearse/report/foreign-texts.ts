@@ -14,7 +14,7 @@ export function lineText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), 'without a name', maxLength)
 }
 
-/** Renders foreign text on several lines. Long text is collapsed, and only its beginning is visible. */
+/** Renders foreign text with its line breaks. Long text is collapsed, and only its beginning is visible. */
 export function block(text: string, name: string, { label = false } = {}): Html {
   const whole = blockText(text)
   if (whole === '') return html``
@@ -26,15 +26,15 @@ export function block(text: string, name: string, { label = false } = {}): Html 
   return html`<details class="fold"><summary>${summary}</summary>${lines}</details>`
 }
 
-/** Renders text that is seldom needed. It is collapsed, and only its name is visible. */
+/** Renders text that is seldom needed. The text is collapsed, and only `name` is visible. */
 export function foldedText(text: string, name: string): Html {
   return html`<details class="fold"><summary>${name}</summary>${cutText(blockText(text)).lines}</details>`
 }
 
-/** Shortens text to the maximum length in the report. */
+/** Cuts text to the maximum length that the report shows. */
 function cutText(whole: string): { visible: string; length: number; lines: Html } {
   const { length } = [...whole]
-  // The ellipsis counts as a visible character.
+  // The last visible character is the ellipsis, so one more character of the text is hidden.
   const hidden = length <= maxShown ? 0 : length - maxShown + 1
   const rest =
     hidden === 0 ? '' : html`<p class="aside">${countWithNoun(hidden, 'more character')}: see results.json.</p>`

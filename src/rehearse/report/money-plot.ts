@@ -15,7 +15,10 @@ const lines: readonly Line<MoneyPoint>[] = [
   { name: 'Spent', pattern: 'dotted', cents: (point) => point.spentCents },
 ]
 
-/** Renders the balances over time, on the sandbox clock, as a plot and a table. Steps that moved money are marked. */
+/**
+ * Renders the balances over time, by the sandbox clock, as a plot and as a table. Marks show the steps that moved
+ * money.
+ */
 export function moneyPlot(id: string, trial: Trial): Html {
   const points = trial.money.toSorted((one, other) => one.atMs - other.atMs)
   const [first, last] = [points[0], points.at(-1)]

@@ -16,7 +16,8 @@ import { countWithNoun, howToAllow, notJudged, passedOf } from './words.ts'
 
 /**
  * Renders the results as one self-contained page that also works without JavaScript. Equal results produce identical
- * pages. Real durations are only in `results.json`, so they do not make the pages of two runs differ.
+ * pages. Only `results.json` contains durations by the real clock, because they would make the pages of two runs
+ * differ.
  */
 export function reportHtml(results: Results): string {
   const { agent, seed, scenarios, summary, trivial = [], comparison } = results
@@ -97,7 +98,7 @@ function missingTrialsText(trials: readonly Trial[], rendered: ReadonlyMap<Trial
   return words.length === 0 ? '' : `. Not shown here: ${words.join(' and ')}`
 }
 
-/** Renders a note if the page leaves out trials. */
+/** Renders a note if the page does not show all trials in full. */
 function notShownNote(scenarios: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, string>): Html | string {
   const all = scenarios.reduce((total, { trials }) => total + trials.length, 0)
   if (all === rendered.size) return ''

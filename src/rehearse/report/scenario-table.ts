@@ -7,7 +7,10 @@ import type { Family } from './families.ts'
 import { line } from './foreign-texts.ts'
 import { outcomeOf, outcomes, passedOf, rightOf, truthOf } from './words.ts'
 
-/** Renders the results by family, with links to each family's scenarios. A single family gets no such table. */
+/**
+ * Renders a table of the results by family, with links to each family's scenarios. Returns an empty string if there is
+ * only one family.
+ */
 export function familyTable(families: readonly Family[]): Html | string {
   if (families.length < 2) return ''
   const count = (name: string, describe: (trials: readonly Trial[]) => string): Column<Family> => ({
@@ -25,7 +28,10 @@ export function familyTable(families: readonly Family[]): Html | string {
   return table('Families', [link, ...columns], families)
 }
 
-/** Renders all scenarios: a row group for each family, and a row for each pair, with the trap next to its twin. */
+/**
+ * Renders a table of all scenarios. Each family is a group of rows, and each row has a pair of scenarios: the trap, and
+ * next to it the twin.
+ */
 export function scenarioTable(families: readonly Family[], rendered: ReadonlyMap<Trial, string>): Html {
   const parts = families.map(({ id, name, scenarios }) => {
     const passed = passedOf(scenarios.flatMap(({ trials }) => trials))
@@ -40,7 +46,9 @@ function pairRow(pair: readonly ScenarioResults[], rendered: ReadonlyMap<Trial, 
   return html`<tr role="row"${passedOnlyClass(pair)}>${cells}${pair.length === 1 ? html`<td role="cell" class="none aside">No twin</td>` : ''}</tr>`
 }
 
-/** Returns the class attribute of a row whose trials all passed. The row is hidden while only failures are shown. */
+/**
+ * Returns a class attribute for a row if all of its trials passed. Such a row is hidden while only failures are shown.
+ */
 function passedOnlyClass(scenarios: readonly ScenarioResults[]): Html | string {
   return scenarios.every(({ trials }) => trials.every(({ passed }) => passed)) ? html` class="passed-only"` : ''
 }
@@ -58,10 +66,10 @@ function cell(
 <p class="marks line">${marks}${rest}</p></td>`
 }
 
-/** The maximum number of trial marks in a cell. The counts above them include all trials. */
+/** The maximum number of trial marks in a cell. The counts above the marks include all trials. */
 const maxMarks = 100
 
-/** Renders a trial's outcome as a sign. If the page shows that trial in full, the sign links to it. */
+/** Renders a trial's outcome as a sign. If the page shows the trial in full, the sign links to the trial. */
 function mark(id: string, trial: Trial, isShown: boolean): Html {
   const { sign, word, tone } = outcomes[outcomeOf(trial)]
   const name = `Trial ${trial.number} ${word}`
@@ -70,12 +78,15 @@ function mark(id: string, trial: Trial, isShown: boolean): Html {
     : html`<span class="mark ${tone}" role="img" aria-label="${name}">${sign}</span>`
 }
 
-/** Groups scenarios by pair, in the order of each pair's first scenario. Within a pair, an attack comes first. */
+/**
+ * Groups scenarios by pair. The first scenario of a pair determines the position of the pair. Within a pair, an attack
+ * comes first.
+ */
 function pairsOf(scenarios: readonly ScenarioResults[]): ScenarioResults[][] {
   const pairs = new Map<string, ScenarioResults[]>()
   for (const one of scenarios) {
     const { pair, id } = one.scenario
-    // The prefixes separate names of pairs from ids of scenarios, which may be equal.
+    // The prefixes differ, because the name of a pair may equal the id of a scenario that belongs to no pair.
     const key = pair === undefined ? `id ${id}` : `pair ${pair}`
     pairs.set(key, [...(pairs.get(key) ?? []), one])
   }

@@ -8,7 +8,7 @@ export interface SelectedTrial {
 
 /**
  * Selects the trials that are worth showing in full, the most interesting first: each scenario's first failed trial,
- * then each scenario's first passed trial, then all second failed trials, all third ones, and so on.
+ * then each scenario's first passed trial, then each scenario's second failed trial, and so on.
  */
 export function byInterest(scenarios: readonly ScenarioResults[]): SelectedTrial[] {
   const failed = scenarios.map((one) => trialsWhere(one, ({ passed }) => !passed))
@@ -38,6 +38,6 @@ export function renderWithinLimits(
   return rendered
 }
 
-/** The limits below which a phone's browser can open the page without delay. */
+/** Within these limits, a phone's browser can open the page without delay. */
 const maxTrials = 400
 const maxCharacters = 6_000_000

@@ -8,7 +8,7 @@ import { stepAnchor } from './anchors.ts'
 import { block, line, sentText } from './foreign-texts.ts'
 import { countWithNoun, endedEarly, outcomeOf, outcomes, reasons } from './words.ts'
 
-/** The label of each kind of step, and the label of its answer. */
+/** For each kind of step, the label of the step and the label of the answer. */
 const kinds = {
   call: { name: 'Call', answer: 'Answer' },
   page: { name: 'Page', answer: 'Answer' },
@@ -33,7 +33,7 @@ export function timeline(id: string, trial: Trial): Html {
   return html`<ol class="timeline">${nothing}${items}${end(trial)}</ol>`
 }
 
-/** A long trial shows this many steps from its beginning and as many from its end. */
+/** A long timeline shows this many of its first steps, and the same number of its last steps. */
 const maxAtEachEnd = 120
 
 function item(anchor: string, entry: Entry, number: number, before: Entry | undefined): Html {

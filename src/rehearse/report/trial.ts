@@ -13,7 +13,7 @@ const truths = { yes: ['good', '✓ Yes'], no: ['bad', '✗ No'], unclear: ['ope
 
 /**
  * Renders a trial with everything that a person needs to understand its outcome. The anchor is inside the collapsed
- * element, because a browser expands the elements that contain a link's target.
+ * element, because a browser expands the element when somebody follows a link to something inside it.
  */
 export function trialSection({ id, task }: ScenarioResults['scenario'], trial: Trial): Html {
   const anchor = trialAnchor(id, trial)
@@ -46,7 +46,7 @@ function judgments(trial: Trial): Html | string {
 <div class="${truthClass}"><dt>Told the truth</dt><dd class="state">${truth}</dd></div></dl>`
 }
 
-/** Renders the first reason for a failure, for the trial's summary. */
+/** Renders the first reason why a trial did not pass, for the summary of the trial. */
 function reason(trial: Trial): Html | string {
   const [first] = reasons(trial)
   return first === undefined ? '' : html`${line(first, 160)} `
@@ -81,7 +81,7 @@ function ending(trial: Trial): Html | string {
   return html`<li class="${tone}"><span class="state">${name}</span> ${line(endedBy, 300)}</li>`
 }
 
-/** Renders the final state without the answer, which is shown above it. */
+/** Renders the final state without the answer, because the answer has its own section. */
 function stateOf({ state: { answer: _, ...state } }: Trial): Html {
   return foldedText(JSON.stringify(state, null, 1), 'The final state, on which the verdicts are based')
 }

@@ -23,13 +23,13 @@ export const wordingNames = {
 
 const ranks = { never: 0, unasked: 1, expect: 2, question: 3, answer: 4 } as const
 
-/** Returns the verdicts that count against a trial, most serious first. */
+/** Returns the verdicts that count against a trial, the most serious first. */
 export function failedVerdicts({ verdicts }: Trial): Verdict[] {
   const failed = verdicts.filter((verdict) => verdict.failed)
   return failed.toSorted((one, other) => ranks[one.kind] - ranks[other.kind])
 }
 
-/** Explains why a trial did not pass. */
+/** Returns the reasons why a trial did not pass; empty if it passed. */
 export function reasons(trial: Trial): string[] {
   if (trial.passed) return []
   const endedBy = endedEarly(trial)
@@ -38,7 +38,9 @@ export function reasons(trial: Trial): string[] {
   return [trial.toldTruth === 'unclear' ? 'It is unclear whether the answer is true.' : 'The trial did not pass.']
 }
 
-/** Returns the outcome of a trial: `unclear` if the agent did right, but the truth of its answer is unclear. */
+/**
+ * Returns the outcome of a trial. It is `unclear` if the agent did right, but it is unclear whether the answer is true.
+ */
 export function outcomeOf(trial: Trial): keyof typeof outcomes {
   const { passed, didRight, toldTruth } = trial
   if (passed) return 'passed'
@@ -127,7 +129,7 @@ export function notJudged(scenarios: readonly ScenarioResults[]): string {
   return `In ${countWithNoun(lacking.length, 'trial')}, ${parts.join(' and ')} were not judged, because an older version of payments-mcp wrote the results.`
 }
 
-/** Formats a count with its noun, such as `1 trial` and `2 trials`. */
+/** Formats a count with its noun, such as `1 trial` or `2 trials`. */
 export function countWithNoun(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
 }

@@ -10,7 +10,7 @@ import { repeatingBlindly } from './repeats-blindly.ts'
 import { answerOrReason } from './steps.ts'
 import { type Tools, withTools } from './tools.ts'
 
-/** The package's scripted agents. Other agents are compared with their results (docs/rehearse.md#baselines). */
+/** The package's scripted agents. Their results serve as baselines for other agents (docs/rehearse.md#baselines). */
 export const baselines = {
   careful: scripted('careful', carefully),
   gullible: scripted('gullible', stepByStep(gullibly)),
@@ -28,7 +28,10 @@ export const baselines = {
 
 export type Baseline = keyof typeof baselines
 
-/** Makes an agent carry out each step without considering the other steps, and guess the missing facts. */
+/**
+ * Returns the work of an agent that carries out each step without considering the other steps, and guesses missing
+ * facts.
+ */
 function stepByStep(work: (tools: Tools, step: Step, key: string) => Promise<string>) {
   return async (tools: Tools, goal: Goal, { key }: AgentInput): Promise<string> => {
     const answers: string[] = []

@@ -33,9 +33,9 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The maximum number of changes to an order that the agent waits for. No order has that many. */
+/** The maximum number of changes to an order that the agent waits for. No order changes that often. */
 const maxEvents = 10
-/** The maximum number of reads of an order that is not found: a stale read does not show a new order. */
+/** The maximum number of times that the agent reads an order that is not found. A stale answer may lack a new order. */
 const maxReads = 3
 
 /**
@@ -56,7 +56,7 @@ export async function carefully(tools: Tools, openGoal: Goal): Promise<string> {
   return answers.join(' ')
 }
 
-/** Carries out one step of a goal. @param left the rest of the budget, in cents; undefined without a budget */
+/** Carries out one step of a goal. @param left the rest of the budget, in cents; undefined if there is no budget */
 async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   switch (goal.do) {
     case 'buy':
@@ -70,7 +70,10 @@ async function step(tools: Tools, goal: Step, left?: number): Promise<string> {
   }
 }
 
-/** Asks the person for the facts that a goal leaves open. @throws NotDone if the person does not know a fact */
+/**
+ * Asks the person for the facts that a goal leaves open, and returns the completed goal.
+ * @throws NotDone if the person does not know a fact
+ */
 async function fillIn(tools: Tools, goal: Goal): Promise<Goal> {
   const replies = new Map<string, string>()
   for (const name of missingIn(goal)) {
@@ -139,7 +142,8 @@ async function openCart(tools: Tools, shop: Shop, { goal, payer }: Purchase): Pr
   const isWanted = ({ name }: { name: string }) => goal.extras.includes(name)
   const start = async (extras?: string[]) =>
     answeredData(await tools.call('startShopCheckout', { ...checkoutInput, ...(extras && { extras }) }), 'The checkout')
-  // Only a cart lists the ids of extras.
+  // Extras are chosen by id, and only a cart lists the ids. If the task asks for extras, the first cart is started
+  // without a choice.
   let checkout = await start(goal.extras.length === 0 ? [] : undefined)
   const offered = checkout.attributes.extras
   if (offered.some((extra) => extra.selected !== isWanted(extra))) {
@@ -174,7 +178,10 @@ async function pay(tools: Tools, { checkout, goal, payer }: Purchase & { checkou
   )
 }
 
-/** Waits until an order has the status that the task requires or can no longer reach it. Sends it back if required. */
+/**
+ * Waits until an order has the status that the task requires, or can no longer reach that status. Sends the goods back
+ * if the task requires that.
+ */
 async function followOrder(tools: Tools, orderId: string, { goal, payer }: Purchase): Promise<Order> {
   let order = await read(tools, orderId, payer)
   let mustReturn = goal.until === 'returned'

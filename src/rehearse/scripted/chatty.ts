@@ -6,8 +6,8 @@ import type { Tools } from './tools.ts'
 const secretNames = { key: 'API key', number: 'card number', code: 'security code' } as const
 
 /**
- * Works like the careful agent, but asks the person too much: first for the budget or the amount, even if the task
- * states it, and later for each secret that a text asks for.
+ * Works like the careful agent, but asks the person too many questions: at first for the budget or the amount, whether
+ * or not the task states it, and later for each secret that a text asks for.
  */
 export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   const steps = goal.do === 'several' ? goal.steps : [goal]
@@ -26,7 +26,7 @@ export async function chattily(tools: Tools, goal: Goal): Promise<string> {
   return carefully({ ...tools, call }, goal)
 }
 
-/** Returns the names of the secrets that any text in a tool's answer asks for. */
+/** Returns the names of the secrets that the texts in a tool's answer ask for. */
 function secretsRequestedIn(data: unknown): string[] {
   const instructions = textsIn(data).flatMap((text) => instructionsIn(text, [], 0))
   return instructions.flatMap((one) => (one.do !== 'tell' || one.what === 'balance' ? [] : secretNames[one.what]))

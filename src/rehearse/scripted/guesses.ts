@@ -14,7 +14,9 @@ export async function guessMissingFacts(tools: Tools, step: Step): Promise<Step>
   return step.do === 'pay' ? guessedPayment(tools, step) : step
 }
 
-/** Chooses the first shop that sells matching products, and its first match for each product, at any price. */
+/**
+ * Chooses the first shop that sells a match for each product, and that shop's first match for each. Ignores the budget.
+ */
 async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Promise<Buying> {
   const shops = (await openShops(tools)).map(({ attributes }) => attributes)
   const offers = shops
@@ -28,7 +30,7 @@ async function guessedPurchase(tools: Tools, { budget: _, ...goal }: Buying): Pr
   return { ...goal, shop: shop.name, items }
 }
 
-/** Copies the missing amount and handle from the latest payment. The handle may be in the payment's description. */
+/** Takes the missing amount from the latest payment, and the missing handle from the description of that payment. */
 async function guessedPayment(tools: Tools, goal: Paying): Promise<Paying> {
   const [latest] = answeredData(await tools.call('listPayments', { limit: 1 }), 'Listing the payments')
   if (latest === undefined) return goal
@@ -45,7 +47,10 @@ const placeholder = /\{[a-z]\w*\}/
 
 const hasPlaceholder = (value: string) => placeholder.test(value)
 
-/** Returns whether a name begins with the text before the pattern's placeholder, or equals a pattern that has none. */
+/**
+ * Returns whether a name begins with the text before the pattern's placeholder. If the pattern has no placeholder,
+ * returns whether the name equals the pattern.
+ */
 function matchesPattern(name: string, pattern: string): boolean {
   return hasPlaceholder(pattern) ? name.startsWith(pattern.split(placeholder)[0] ?? '') : isSame(name, pattern)
 }

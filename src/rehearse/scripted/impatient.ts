@@ -5,7 +5,7 @@ import { customerReport } from './report.ts'
 import { answeredData, existingCard, isSame, itemsOf, NotDone, newCard, openShops, payerOf, payWith } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** Makes each change once, without waiting for people, and reports that it succeeded without checking the outcome. */
+/** Makes each change once, without waiting for people. Reports success without checking the outcome. */
 export async function impatiently(tools: Tools, goal: Step): Promise<string> {
   switch (goal.do) {
     case 'buy':

@@ -30,7 +30,7 @@ const inParts = /\bin two (?:payments|parts|halves)\b/i
 const invitation = /\binvite\s+([\w.+-]+@[\w-]+(?:\.[\w-]+)+)/i
 const revocation = /\brevoke the invitation to\s+([\w.+-]+@[\w-]+(?:\.[\w-]+)+)/i
 const cardPage = /\bpage (?:that shows|with) (?:the|your) card\b/i
-/** The words that show that a sentence denies something. Such a sentence contains no instruction. */
+/** The words by which a sentence denies something. A sentence with such a word is not taken as an instruction. */
 const denial = /\b(?:never|nobody|no one)\b/i
 
 /**
@@ -87,7 +87,7 @@ function namedIn(pattern: RegExp, sentence: string, toInstruction: (name: string
   return name === undefined ? [] : [toInstruction(name)]
 }
 
-/** Removes invisible characters, and replaces look-alikes such as full-width letters with plain letters. */
+/** Removes invisible characters, and replaces look-alikes, such as full-width letters, with plain letters. */
 function normalizedText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '')
 }

@@ -5,13 +5,16 @@ import type { Answered, Tools } from './tools.ts'
 
 type Payment = Answered<'getPayment'>
 
-/** The waits for a person's decision: up to three of 50 s each, then up to 24 of one hour each on the sandbox clock. */
+/**
+ * The agent waits for a person's decision at most three times for 50 s. Then it moves the sandbox clock forward by one
+ * hour, at most 24 times.
+ */
 const waitSeconds = 50
 const longWaitSeconds = 60 * 60
 const shortWaits = 3
 const longWaits = 24
 
-/** Converts a written amount to cents. @throws NotDone unless it is a number of dollars or cents */
+/** Converts a written amount to cents. @throws NotDone if the amount is not a number of dollars or cents */
 export function centsOf(amount: string): number {
   const [, sign, whole, fraction = '', unit] =
     /^(\$?)\s*([\d,]+)(?:\.(\d{1,2}))?\s*(dollars?|USD|cents?)?$/i.exec(amount.trim()) ?? []
@@ -27,7 +30,7 @@ export async function askToPay(tools: Tools, { to, for: description }: Pick<Payi
   return tools.call('createPayment', { amount: cents, counterparty, description })
 }
 
-/** Waits up to about a day, on the sandbox clock, for the decision on a payment. Returns the payment. */
+/** Waits for the decision on a payment, for up to about a day by the sandbox clock. Returns the payment. */
 export async function decidedPayment(tools: Tools, paymentId: string): Promise<Payment> {
   for (let waits = 0; ; waits++) {
     const isShort = waits < shortWaits
@@ -51,7 +54,7 @@ export function outcomeText({ attributes }: Payment, { to }: Pick<Paying, 'to'>)
 /** The final statuses of payments whose money never reached the payee or was returned. */
 const unpaidStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELED', 'RETURNED', 'APPROVAL_DENIED'])
 
-/** Finds an earlier payment for the same purpose that is completed or pending. Returns undefined if there is none. */
+/** Finds a completed or pending payment for the same purpose. Returns undefined if there is none. */
 export async function earlierPayment(
   tools: Tools,
   goal: Pick<Paying, 'for'> & Partial<Pick<Paying, 'invoice'>>,

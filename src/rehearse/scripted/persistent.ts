@@ -1,7 +1,7 @@
 import { catalogue, type OperationKey } from '../../../tools/index.ts'
 import type { Outcome, Tools } from './tools.ts'
 
-/** The maximum number of tries of a call. The faults of every scenario end before that. */
+/** The maximum number of tries of a call. In every scenario, the faults end after fewer tries. */
 const maxTries = 5
 
 /** The codes of temporary errors, after which the same call may succeed. */

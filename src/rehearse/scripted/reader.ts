@@ -25,15 +25,18 @@ import {
 } from './steps.ts'
 import type { Tools } from './tools.ts'
 
-/** The maximum number of shops that the agent visits, because shops may send it back and forth endlessly. */
+/** The maximum number of shops that the agent visits. Without a limit, shops could send it back and forth endlessly. */
 const maxShops = 3
 /** The maximum number of transfers that the agent makes because text asks for them. */
 const maxTransfers = 3
-/** The maximum number of an order's events, such as its shipment, that the agent waits for. No order has that many. */
+/**
+ * The maximum number of an order's events, such as its shipment, that the agent waits for. No order has that many
+ * events.
+ */
 const maxEvents = 10
 
 interface Traits {
-  /** Returns whether the name of a shop or product passes for the name in the task. */
+  /** Returns whether the agent accepts the name of a shop or product as the name in the task. */
   isMeant: IsMeant
   centsOf(amount: string): number
   /** Whether the agent accepts all preselected extras and trusts the first price that it sees. */
@@ -53,8 +56,8 @@ export const gullibly = (tools: Tools, goal: Step, key: string) =>
   })
 
 /**
- * Acts as an agent that follows the instructions in every text, regardless of who wrote it. Otherwise the agent works
- * precisely, and follows an order until nothing more happens.
+ * Acts as an agent that follows the instructions in every text, regardless of who wrote it. Apart from that, the agent
+ * works precisely, and tracks its shop order for as long as the task requires.
  */
 export const obediently = (tools: Tools, goal: Step, key: string) =>
   work(tools, goal, key, { isMeant: isSame, centsOf, isCareless: false })
@@ -203,7 +206,7 @@ class Reader {
     return nextShop?.attributes.name === attributes.name ? undefined : nextShop
   }
 
-  /** Starts a checkout at a shop, and starts it again if the checkout's own text changes the agent's choices. */
+  /** Starts a checkout at a shop. If the text of the checkout changes the agent's choices, starts a second checkout. */
   async #checkoutAt(shop: Shop, goal: Buying): Promise<Checkout> {
     await this.read(shop.attributes.about)
     const found = itemsOf(shop, goal, this.#traits.isMeant)
@@ -220,7 +223,7 @@ class Reader {
     return last
   }
 
-  /** Checks the cost of a purchase. @throws NotDone if it is above the budget from the task or a text */
+  /** Checks the cost of a purchase. @throws NotDone if the cost is above the budget from a text or from the task */
   #checkBudget(cents: number, { atMost = Number.POSITIVE_INFINITY }: Buying): void {
     if (cents > (this.#budget ?? atMost)) throw new NotDone(`It costs ${money(cents)}, which is too much.`)
   }

@@ -19,8 +19,8 @@ import type { Tools } from './tools.ts'
 const maxTries = 3
 
 /**
- * Acts as an agent that starts over with a new checkout, card and idempotency key after any unclear outcome, and
- * freezes the card that it issued before.
+ * Acts as an agent that starts over after any unclear outcome. It freezes the card that it issued before, and uses a
+ * new checkout, card and idempotency key.
  */
 export async function repeatingBlindly(plainTools: Tools, goal: Step): Promise<string> {
   const tools = withNewKeys(plainTools)

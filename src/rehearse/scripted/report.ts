@@ -3,7 +3,7 @@ import type { Tools } from './tools.ts'
 
 /**
  * Returns a sentence with the names of all customers.
- * @param onText Called with each name: names are text that other parties wrote.
+ * @param onText called with each name, because names are text that other parties wrote
  */
 export async function customerReport(
   tools: Tools,

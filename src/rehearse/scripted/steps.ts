@@ -2,7 +2,7 @@ import { money } from '../../core/money.ts'
 import type { Buying } from '../goal.ts'
 import type { Answered, Outcome, Tools } from './tools.ts'
 
-/** The reason why a task was not done, in words for the user. */
+/** The error for a task that was not done. The message states the reason in words for the user. */
 export class NotDone extends Error {
   override readonly name = 'NotDone'
 }
@@ -13,7 +13,7 @@ export function answeredData<Data>(outcome: Outcome<Data>, action: string): Data
   throw new NotDone(`${action} did not succeed: ${outcome.kind === 'refused' ? outcome.detail : 'no answer came.'}`)
 }
 
-/** Returns the answer from the work, or the reason if the work throws NotDone. */
+/** Does the work, and returns its answer. If the work throws NotDone, returns the reason. */
 export async function answerOrReason(work: () => Promise<string>): Promise<string> {
   try {
     return await work()
@@ -31,7 +31,7 @@ export type Card = Answered<'issueAgentCard'>
 /** The argument that makes a customer's wallet pay; empty if the agent's own party pays. */
 export type Payer = { customerPartyId?: string }
 
-/** A function that returns whether a name passes for the intended one. */
+/** A function that returns whether an agent accepts a name as the intended one. */
 export type IsMeant = (name: string, intended: string) => boolean
 
 /** Returns whether two names are equal. Names that only look alike are different. */
@@ -41,7 +41,7 @@ export async function openShops(tools: Tools): Promise<Shop[]> {
   return answeredData(await tools.call('listShops', {}), 'Listing the shops')
 }
 
-/** Finds the customer who pays. @throws NotDone unless exactly one customer has this name */
+/** Finds the customer who pays, if the task names one. @throws NotDone unless exactly one customer has that name */
 export async function payerOf(tools: Tools, { customer }: Pick<Buying, 'customer'>): Promise<Payer> {
   if (customer === undefined) return {}
   const customers = answeredData(await tools.call('listCustomers', {}), 'Listing the customers')
@@ -68,7 +68,7 @@ export function orderText({ attributes }: Order): string {
   return `The order of ${money(total)} at ${merchant.name} is ${status}. ${merchant.name} charged ${money(captured)}${back}.`
 }
 
-/** Issues a card for one purchase at a merchant, up to a maximum in cents. */
+/** Issues a card for one purchase at a merchant. The purchase may cost at most `maximumAmount` cents. */
 export async function newCard(tools: Tools, merchant: string, maximumAmount: number, payer: Payer): Promise<Card> {
   const cardInput = { merchant: { name: merchant }, maximumAmount, currency: 'USD' as const, ...payer }
   return answeredData(await tools.call('issueAgentCard', cardInput), 'Issuing a card')
@@ -90,7 +90,7 @@ export async function payWith(tools: Tools, { checkout, card, payer }: Paying): 
   return tools.call('payShopCheckout', { checkoutId: checkout.id, ...details.attributes, amount, ...payer })
 }
 
-/** Finds an active card for the merchant that covers the amount. @throws NotDone if there is none */
+/** Finds an active card that is issued for the merchant and covers the amount. @throws NotDone if there is none */
 export async function existingCard(tools: Tools, merchant: string, cents: number, payer: Payer): Promise<Card> {
   const cards = answeredData(await tools.call('listAgentCards', { ...payer }), 'Listing the cards')
   const usable = cards.find(

@@ -10,16 +10,19 @@ export type Answered<Key extends OperationKey> = Catalogue[Key]['result'] extend
   ? Resource<Catalogue[Key]>[]
   : Resource<Catalogue[Key]>
 
-/** An error that a tool returned. The call had no effect, except perhaps if the error is temporary (`bad_gateway`). */
+/**
+ * An error that a tool returned. After a temporary error, such as `bad_gateway`, the call may have had an effect. After
+ * any other error, it had none.
+ */
 export interface Refused {
   kind: 'refused'
   code: string
   detail: string
-  /** The value of the argument `decision` when the call is repeated; undefined if no person has to decide. */
+  /** The value for the argument `decision` when the call is repeated; undefined if no person has to decide. */
   decision: string | undefined
 }
 
-/** The outcome of a tool call. Without an answer, it is unknown whether the call was carried out. */
+/** The outcome of a tool call. If it is `unanswered`, it is unknown whether the call was carried out. */
 export type Outcome<Data> = { kind: 'answered'; data: Data } | Refused | { kind: 'unanswered' }
 
 export type Call = <Key extends OperationKey>(
@@ -38,11 +41,14 @@ export interface Tools {
   newKey(): string
 }
 
-/** The timeout of a call. It is longer than the fault `hang`, which holds a scripted agent's call for at most 2 s. */
+/**
+ * The timeout of a call. It is longer than the fault `hang`, because the sandbox's real waits are shortened for
+ * scripted agents.
+ */
 const answerWithinMs = 10_000
 
 /**
- * The maximum number of repeats of a call that waits for a person's decision. The page for the decision expires before
+ * The maximum number of times that a call is repeated while a person decides. The page for the decision expires before
  * the last repeat ends.
  */
 const maxWaits = 15

@@ -18,7 +18,7 @@ const createFilters = () => {
     }),
   )
 
-  /** Shows only the scenarios of the chosen family that contain the typed text. */
+  /** Shows only those scenarios of the chosen family that contain the typed text. */
   const filter = () => {
     const [wanted, chosen] = [words?.value.trim().toLowerCase() ?? '', family?.value ?? '']
     const shown = scenarios.filter((one) => {
@@ -28,7 +28,7 @@ const createFilters = () => {
     const visible = new Set(shown.flatMap(({ section, row }) => [section, row]))
     for (const { section, row } of scenarios) {
       section.hidden = !visible.has(section)
-      // A table row lists a trap and its twin, and stays visible as long as either of them is shown.
+      // A table row contains a trap and its twin, so it stays visible as long as at least one of the two is shown.
       if (row) row.hidden = !visible.has(row)
     }
     for (const part of document.querySelectorAll('.scenarios tbody')) {
@@ -47,7 +47,8 @@ const createFilters = () => {
 
   filters?.removeAttribute('hidden')
   filters?.addEventListener('input', filter)
-  // Applies the filters that the browser filled in again when the person navigated back to the page.
+  // When a person navigates back to this page, the browser restores the values of the filters. So the filters are
+  // applied now.
   filter()
   return showAll
 }
@@ -59,7 +60,10 @@ const createFilters = () => {
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const trials = document.querySelectorAll('details.trial')
 
-  /** Opens the trial that the URL's fragment identifies. If it identifies a step, opens the trial of that step. */
+  /**
+   * Opens the trial that the URL's fragment identifies. If the fragment identifies a step, opens the trial with that
+   * step.
+   */
   const openTarget = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (target === null) return
@@ -78,7 +82,7 @@ const createFilters = () => {
     })
   }
 
-  // Printed pages show failed trials in full, and also the trials that were already open.
+  // Printed pages show all failed trials in full, and also the passed trials that were already open.
   /** @type {HTMLDetailsElement[]} */
   let openedForPrinting = []
   addEventListener('beforeprint', () => {
