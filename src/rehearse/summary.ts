@@ -36,7 +36,10 @@ export function summaryMarkdown(results: Results): string {
     .concat('\n')
 }
 
-/** Returns a table of how often the rehearsed agent and each trivial agent passed, did right and told the truth. */
+/**
+ * Returns a table with a row for the rehearsed agent and a row for each trivial agent. The columns show how often each
+ * agent passed, did right and told the truth.
+ */
 function figures({ summary }: Results, trivial: readonly TrivialResults[]): string {
   const row = (name: string, shares: readonly string[]) => `| ${[name, ...shares].join(' | ')} |`
   const { passed, didRight, toldTruth } = summary
@@ -123,7 +126,10 @@ function failedScenarios(scenarios: readonly ScenarioResults[]): string {
 const maxReasons = 3
 const maxTextLength = 300
 
-/** Masks and escapes untrusted text for one line of Markdown, so that it cannot become markup, a formula or a link. */
+/**
+ * Makes untrusted text safe for one line of Markdown: masks secrets, shortens the text, and escapes characters that
+ * could become markup, a formula or a link.
+ */
 function escapeText(foreign: string): string {
   return foreignName(withoutSecrets(foreign), '', maxTextLength).replace(/[\\`*_[\]<>#|~&@$]|:(?=\/\/)/g, '\\$&')
 }

@@ -19,7 +19,7 @@ import {
 import { withoutSecrets } from './report-text.ts'
 import type { Comparison, Results, ScenarioResults, Share, Summary, Trial, TrivialResults } from './results.ts'
 
-/** Writes the results as plain text for a terminal or a CI log, with the reasons of failures. */
+/** Writes the results as plain text for a terminal or a CI log, with the reasons why trials did not pass. */
 export function resultsTable({ agent, seed, trials, scenarios, summary, trivial, comparison }: Results): string {
   const scope = `${countWithNoun(scenarios.length, 'scenario')} x ${countWithNoun(trials, 'trial')}`
   return [
@@ -38,7 +38,9 @@ export function resultsTable({ agent, seed, trials, scenarios, summary, trivial,
   ].join('\n')
 }
 
-/** Writes a header and a line for each scenario. */
+/**
+ * Writes a header, then one line for each scenario, and finally an explanation of the question mark if it is needed.
+ */
 function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
   const width = Math.min(40, Math.max(8, ...scenarios.map(({ scenario }) => scenario.id.length)))
   const truths = scenarios.map(({ trials }) => truthOf(trials))
@@ -65,8 +67,8 @@ function scenarioLines(scenarios: readonly ScenarioResults[]): string[] {
 }
 
 /**
- * Writes a sign for each trial: a dot if it passed, an F if it failed, a question mark if only the answer is unclear,
- * and a hyphen if the trial was not judged.
+ * Writes a sign for each trial: a dot if it passed, an F if it failed, and a hyphen if it was not judged. A question
+ * mark means that the agent did right, but that it is unclear whether its answer is true.
  */
 function marks(trials: readonly Trial[]): string {
   const signs = trials
@@ -114,8 +116,8 @@ function shareText(share: Share): string {
 }
 
 /**
- * Writes the results of trivial agents, which do nothing or say nothing. If they reach the same pass rate as the
- * rehearsed agent, that rate says little about it.
+ * Writes the results of trivial agents, which do nothing or say nothing. If a trivial agent passes as often as the
+ * rehearsed agent, the results say little about the rehearsed agent.
  */
 function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   if (trivial.length === 0) return []
@@ -130,7 +132,7 @@ function trivialLines(trivial: readonly TrivialResults[] = []): string[] {
   ]
 }
 
-/** Writes the differences from earlier results, and whether each may be due to chance. */
+/** Writes the differences from earlier results, and whether each difference may be due to chance. */
 function comparisonLines(comparison: Comparison | undefined): string[] {
   if (comparison === undefined) return []
   const { passed, didRight, toldTruth } = comparison
@@ -153,7 +155,7 @@ function comparisonLines(comparison: Comparison | undefined): string[] {
   ]
 }
 
-/** Writes why the first failed trial of each scenario failed. */
+/** Writes the reasons why trials did not pass, for the first such trial of each scenario. */
 function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
   const failed = scenarios.flatMap(({ scenario, trials }) => {
     const first = trials.find(({ passed }) => !passed)
@@ -168,7 +170,7 @@ function reasonLines(scenarios: readonly ScenarioResults[]): string[] {
 
 const maxReasonLength = 300
 
-/** Makes foreign text safe for a terminal: one line, with secrets masked and without control characters. */
+/** Makes foreign text safe for a terminal: puts it on one line, masks secrets and removes control characters. */
 function terminalText(text: string, maxLength?: number): string {
   return foreignName(withoutSecrets(text), '?', maxLength)
 }

@@ -16,8 +16,9 @@ import { Scenario } from './scenario.ts'
 export type Template = Readonly<Record<string, unknown>>
 
 /**
- * Returns a schema for a file of scenarios whose strings may contain `{names}`. It checks each scenario with every
- * value of a list and with both ends of a range. The parsed scenario has the first value of each list and range.
+ * Returns a schema for a file of scenarios whose strings may contain `{names}`. The schema checks each scenario with
+ * every value of each list and with both ends of each range. The parsed scenario contains the first value of each list
+ * and range.
  * @param schema the schema of a file without `{names}`
  * @param onTemplate called for each scenario, in the file's order
  */
@@ -46,7 +47,10 @@ export function withDraws<Schema extends z.ZodType>(schema: Schema, onTemplate: 
 
 const isTemplate = (value: unknown): value is Template => typeof value === 'object' && value !== null
 
-/** Fills a template with its possible values in turn. Returns the mistakes, and the scenario with the first values. */
+/**
+ * Fills a template with its possible values, one after another. Returns the mistakes, and the scenario that is filled
+ * with the first values.
+ */
 function fillAll(template: Template, draws: Draws) {
   const mistakes = new Map<string, TemplateMistake>()
   for (const mistake of mistakesInDraws(draws)) mistakes.set(JSON.stringify(mistake), mistake)

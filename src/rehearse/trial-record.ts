@@ -10,11 +10,16 @@ const Effect = z.object({
   /** The id of the record. */
   id: z.string(),
   change: z.enum(['added', 'changed', 'removed']),
-  /** The cause. For due effects it is `time`, even if the agent moved the sandbox clock. */
+  /**
+   * The cause. Due effects have the cause `time`, or `shop` if a shop acts, even if the agent moved the sandbox clock.
+   */
   by: z.enum(['agent', 'person', 'time', 'shop']),
   /** The step of the timeline, counted from 1; null if no step caused the effect. */
   step: z.int().nullable(),
-  /** `given`: it gives away money or authority; `clutter`: it gives away neither; `undone`: it takes something back. */
+  /**
+   * `given`: the effect gives away money or authority; `clutter`: it gives away neither; `undone`: it takes something
+   * back.
+   */
   weight: z.enum(['given', 'clutter', 'undone']),
   /** A description, such as "$1.00 paid to stranger@evil.example"; secrets in it are masked. */
   says: z.string(),
@@ -22,9 +27,9 @@ const Effect = z.object({
   did: z.string().optional(),
   /** The merchant. */
   at: Name,
-  /** The payee's handle, or another recipient. */
+  /** The recipient: the payee's handle, or a name or address if the payee has no handle. */
   to: Name,
-  /** The party of the world to which the record belongs. */
+  /** The name of the party to which the record belongs. */
   of: Name,
   cents: Cents.exactOptional(),
 })
@@ -42,8 +47,8 @@ const Cart = z.object({
 export type Cart = z.output<typeof Cart>
 
 /**
- * The facts that an agent read. Its answer is checked against them. Only a limited number of facts is recorded, without
- * secrets (src/rehearse/answer/reading.ts).
+ * The facts that an agent read. The answer of the agent is checked against them. The number of recorded facts is
+ * limited, and secrets in them are masked (src/rehearse/answer/reading.ts).
  */
 const Read = z.object({
   /** Amounts in fields of records. */
@@ -57,12 +62,12 @@ const Read = z.object({
   products: z.array(z.string()),
   /** Free text with amounts, handles or HTML tags. An answer may quote it. */
   texts: z.array(z.string()),
-  /** Statuses of records, each after the type of the record, such as "shopOrder placed". */
+  /** Statuses of records, each preceded by the type of the record, such as "shopOrder placed". */
   statuses: z.array(z.string()),
   carts: z.array(Cart),
   /** For each type of record, the length of the longest list that the agent read. */
   counts: z.record(z.string(), z.int()),
-  /** Whether facts were dropped because of the limits. */
+  /** Whether facts were dropped because there were too many. */
   isCut: z.boolean(),
 })
 export type Read = z.output<typeof Read>
@@ -84,12 +89,15 @@ const LedgerMove = z.object({
 })
 export type LedgerMove = z.output<typeof LedgerMove>
 
-/** One step of a trial's timeline, with its time by the sandbox clock. */
+/** One step of a trial's timeline. `atMs` is the time of the step by the sandbox clock. */
 const Entry = z.object({
   atMs: z.number(),
-  /** A call of a tool or the REST API, a page opened in a browser, an act of the simulated person, or due effects. */
+  /**
+   * `call`: a call of a tool or of the REST API; `page`: a page that was opened in a browser; `person`: an act of the
+   * simulated person; `time`: due effects.
+   */
   kind: z.enum(['call', 'page', 'person', 'time']),
-  /** The tool, the method and path, or the person's act. */
+  /** The name of the tool, the method and path of the request, or the person's act. */
   what: z.string(),
   /** The request; secrets in it are masked. */
   sent: z.unknown(),
@@ -99,7 +107,7 @@ const Entry = z.object({
   answer: z.string(),
   /** The ledger moves that the step caused. */
   moves: z.array(LedgerMove),
-  /** The injected fault; null if there was none. */
+  /** The faults that were injected in the step, separated by commas; null if there were none. */
   fault: z.string().nullable(),
 })
 export type Entry = z.output<typeof Entry>
@@ -110,16 +118,19 @@ const partyAndStatus = { party: z.string(), status: z.string() }
 const Question = z.object({
   question: z.string(),
   reply: z.string(),
-  /** `known`: the person knows it; `unknown`: the person does not; `told`: the task states it; `secret`: a secret. */
+  /**
+   * `known`: the person knows the answer; `unknown`: the person does not know it; `told`: the task already states it;
+   * `secret`: the question asks for a secret.
+   */
   kind: z.enum(['known', 'unknown', 'told', 'secret']),
 })
 export type Question = z.output<typeof Question>
 
-/** The countable facts at the end of a trial, against which assertions are checked. */
+/** The state at the end of a trial, as lists of records. The assertions of the scenario are checked against it. */
 const FinalState = z.object({
-  /** The cards when the agent answered. `isNew` says that the card did not exist when the trial began. */
+  /** The cards at the time when the agent answered. `isNew` is true if the card did not exist when the trial began. */
   cards: z.array(z.object({ id: Name, merchant: z.string(), ...partyAndStatus, isNew: z.boolean() })),
-  /** The purchases. Captures and refunds from before the trial are not counted. */
+  /** The purchases. Their captured and refunded amounts do not include captures and refunds from before the trial. */
   purchases: z.array(
     z.object({
       merchant: z.string(),
@@ -139,7 +150,10 @@ const FinalState = z.object({
   keysMade: z.int(),
   customers: z.array(z.object({ ...partyAndStatus, customer: z.string() })),
   answer: z.string(),
-  /** The kinds of secrets that the agent disclosed, each with the place, such as "card number in the answer". */
+  /**
+   * The kinds of secrets that the agent disclosed, each with the place where it was disclosed, such as "card number in
+   * the answer".
+   */
   secretsMentioned: z.array(z.string()),
   questions: z.array(Question).exactOptional(),
 })
@@ -147,7 +161,7 @@ export type FinalState = z.output<typeof FinalState>
 
 /** A model's usage in a trial. */
 const Usage = z.object({
-  /** Tokens of all requests, including those that the provider had cached. */
+  /** The input tokens of all requests, including tokens that the provider had cached. */
   inputTokens: z.int(),
   outputTokens: z.int(),
   /** The number of the model's answers. */
@@ -166,7 +180,7 @@ export const ModelSettings = z.object({
   maxSteps: z.int(),
   /** The maximum number of tokens in one answer. */
   maxOutputTokens: z.int().exactOptional(),
-  /** Dollars per million tokens. */
+  /** The prices in dollars per million tokens. */
   price: z.object({ input: z.number(), output: z.number() }).exactOptional(),
 })
 export type ModelSettings = z.output<typeof ModelSettings>
@@ -176,7 +190,7 @@ export const TrialRecord = z.object({
   /** The number of the trial in its scenario, counted from 1. */
   number: z.int(),
   ended: z.enum(['answered', 'timed_out', 'too_many_calls', 'failed', 'provider_failed']),
-  /** The reason why the trial ended badly, or why its failure says nothing about the agent; null if neither applies. */
+  /** The reason why the trial ended badly, and advice if it failed without a single call; null if there is neither. */
   trouble: z.string().nullable(),
   /** The agent's final answer; secrets in it are masked. */
   answer: z.string(),
@@ -188,12 +202,15 @@ export const TrialRecord = z.object({
   state: FinalState,
   /** All changes in the sandbox in the order in which they happened, including changes that were undone later. */
   effects: z.array(Effect),
-  /** The amounts and names that the agent read. Its answer is checked against them. */
+  /** The facts that the agent read. The answer of the agent is checked against them. */
   read: Read,
   durationMs: z.number(),
   usage: Usage.exactOptional(),
 })
 export type TrialRecord = z.output<typeof TrialRecord>
 
-/** Returns whether a trial is judged. A trial in which the model's provider failed says nothing about the agent. */
+/**
+ * Returns whether a trial is judged. If the model's provider failed, the trial says nothing about the agent, so it is
+ * not judged.
+ */
 export const isJudged = ({ ended }: Pick<TrialRecord, 'ended'>) => ended !== 'provider_failed'

@@ -6,7 +6,10 @@ export interface TrialSystem extends System {
   move(byMs: number): void
 }
 
-/** Returns the seed of one trial. Two rehearsals with the same seed give each trial the same seed. */
+/**
+ * Returns the seed of one trial, made from `seed`, the seed of the rehearsal. So if the rehearsal is repeated with the
+ * same seed, each trial gets the same seed as before.
+ */
 export const trialSeed = (seed: string, scenarioId: string, number: number) =>
   JSON.stringify([seed, scenarioId, number])
 
@@ -39,7 +42,7 @@ export function trialSystem({ seed, startsAtMs, longestSleepMs }: TrialSystemOpt
   }
 }
 
-/** Returns a source of random bytes. The bytes are hashes of the seed and a counter. */
+/** Returns a source of pseudorandom bytes, which are hashes of the seed and a counter. */
 function seededBytes(seed: string): System['randomBytes'] {
   let [pool, blocks] = [Buffer.alloc(0), 0]
   return (length) => {

@@ -15,26 +15,29 @@ interface TimelineOptions {
   system: TrialSystem
   person: Person
   names: Names
-  /** The agent's party, whose money is recorded. */
+  /** The id of the agent's party. The timeline records the money of this party. */
   partyId: string
   reader: TableReader
   beginning: Moment
 }
 
-/** A step without its time, its ledger moves and its fault, which are added later. */
+/** A step of the timeline before its time, its ledger moves and its faults are added. */
 export type Step = Omit<Entry, 'atMs' | 'moves' | 'fault'>
 
-/** The maximum number of due times that `passTo` handles in one call. Only a bug can reach it. */
+/**
+ * The maximum number of stops that `passTo` makes, each at a time when effects or a decision are due. Only a bug can
+ * cause so many stops.
+ */
 const maxDueTimes = 10_000
 
-/** The record of a trial: its time, its steps, their effects and the money. */
+/** The record of a trial: the time, the steps, the effects of the steps, and the money of the agent's party. */
 export class TrialTimeline {
   readonly entries: Entry[] = []
   readonly money: MoneyPoint[]
   readonly effects: Effect[] = []
   readonly #options: TimelineOptions
   #last: Moment
-  /** The sandbox clock minus the clock of the trial's system. */
+  /** How many milliseconds the sandbox clock is ahead of the clock of the trial's system. */
   #aheadMs: number
   #reportedFaults = new Set<string>()
 
@@ -50,7 +53,10 @@ export class TrialTimeline {
     return this.#options.system.now() + this.#aheadMs
   }
 
-  /** Moves the time forward to `untilMs`. Due effects and the person's decisions happen on the way, at their times. */
+  /**
+   * Moves the time forward to `untilMs`. On the way, each due effect and each decision of the person happens at its own
+   * time.
+   */
   async passTo(untilMs: number): Promise<void> {
     const { store, system, person } = this.#options
     for (let count = 0; count < maxDueTimes; count++) {
@@ -76,7 +82,7 @@ export class TrialTimeline {
     const moves = await this.#readLedger(causeOf(step), true)
     this.entries.push({ atMs, ...step, moves, fault: await this.#newFault() })
     await this.#options.person.findDecisions()
-    // If the step moved the clock, the person's decision may be due.
+    // If the step moved the clock, a decision of the person may be due now.
     await this.#letPersonAct()
     return result
   }
@@ -100,8 +106,9 @@ export class TrialTimeline {
   }
 
   /**
-   * Returns the ledger moves since the last call. Also records the effects since then, and any change in the money.
-   * @param isStep whether the effects get the number of the next step even if no money moved
+   * Returns the ledger moves since the previous call of this method. Also records the effects and any change in the
+   * party's money since that call.
+   * @param isStep whether the effects belong to the next step of the timeline even if no money moved
    */
   async #readLedger(by: Effect['by'], isStep: boolean): Promise<LedgerMove[]> {
     const { reader, system, names, partyId } = this.#options
@@ -120,7 +127,10 @@ export class TrialTimeline {
     return moves
   }
 
-  /** Returns the faults that the activity log recorded since the last step; null if there are none. */
+  /**
+   * Returns the faults that were added to the activity log since the previous step, separated by commas; null if there
+   * are none.
+   */
   async #newFault(): Promise<string | null> {
     const rows = await this.#options.store.transaction((tx) =>
       tx.db.selectFrom('activity').select(['id', 'code']).where('operation', '=', faultEntry).orderBy('id').execute(),
@@ -131,7 +141,10 @@ export class TrialTimeline {
   }
 }
 
-/** The operations that move the sandbox clock. The changes that they cause are due effects. */
+/**
+ * The tool and the request that move the sandbox clock. If a step uses one of them, the effects of the step are due
+ * effects, with the cause `time`.
+ */
 const clockOperations: ReadonlySet<string> = new Set([
   catalogue.advanceSandboxClock.name,
   `${catalogue.advanceSandboxClock.method} ${catalogue.advanceSandboxClock.path}`,

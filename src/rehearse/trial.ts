@@ -36,7 +36,10 @@ export interface TrialOptions {
   isStrict?: boolean
 }
 
-/** The limits of the agent in a trial: its milliseconds by the real clock, and the number of its calls. */
+/**
+ * The limits of the agent in a trial: how many milliseconds it may take by the real clock, and how many calls it may
+ * make.
+ */
 export interface Bounds {
   ms: number
   calls: number
@@ -44,13 +47,13 @@ export interface Bounds {
 
 export const defaultBounds: Bounds = { ms: 300_000, calls: 200 }
 
-/** The time that an agent gets to stop when its trial is over. A program needs longer, to end its processes. */
+/** How many milliseconds an agent may take to stop after its trial. A program needs longer, to end its processes. */
 const maxStopMs = { scripted: 500, other: 5_000 }
 
-/** The longest sleep of the sandbox, by the real clock. It is short for scripted agents, which run in this process. */
+/** The longest sleep of the sandbox, in milliseconds by the real clock. It is short for scripted agents. */
 const longestSleepMs = { scripted: 20, other: 5_000 }
 
-/** Carries out one trial of a scenario in its own world, and judges it. */
+/** Carries out one trial of a scenario in a new world, and judges the trial. */
 export async function runTrial(template: Scenario, agent: Agent, options: TrialOptions): Promise<Trial> {
   const beganAtMs = options.elapsed()
   const seed = trialSeed(options.seed, template.id, options.number)
@@ -145,7 +148,7 @@ async function carryOut(setup: TrialSetup, options: TrialOptions): Promise<Omit<
   return { ...record, ...judged, ...usage, trouble: reasons.filter((reason) => reason !== null).join(' ') || null }
 }
 
-/** The advice for a trial that failed without a call, most often because the agent's host had no tools. */
+/** The advice for a failed trial in which the agent made no call. Usually, the agent's host had no tools. */
 export const neverCalled =
   'The agent never called a tool. Check that its host was given MCP_CONFIG, or MCP_URL and MCP_KEY, and that it waits for the MCP server before its first turn (docs/rehearse.md#an-agent-that-never-calls-a-tool).'
 
@@ -185,7 +188,8 @@ async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> 
     over.throwIfAborted()
     return { ended: 'answered', trouble: null, answer: boundedAnswer(answer) }
   } catch (error) {
-    // If the model's provider kept failing until the time ran out, the reason is that failure, not the time limit.
+    // If the model's provider kept failing until the time ran out, the trial ends because of the provider's failure,
+    // not because of the time limit.
     return endingBy(over.aborted && !(error instanceof ProviderError) ? over.reason : error)
   } finally {
     timer?.clear()
@@ -197,7 +201,10 @@ async function runAgent(setup: TrialSetup, agentRun: AgentRun): Promise<Ending> 
 /** The maximum number of times in a trial that the person replies to a question at the end of an answer. */
 const maxReplies = 5
 
-/** Runs the agent, and runs it again whenever its answer ends with a question that the person can answer. */
+/**
+ * Runs the agent. As long as its answer ends with a question that the person can answer, runs it again with the
+ * person's reply.
+ */
 async function converse(agent: Agent, input: AgentInput, agentRun: AgentRun, over: AbortSignal): Promise<string> {
   const { questions, timeline } = agentRun
   let [next, answer] = [input, await agent.run(input, over)]
@@ -223,7 +230,10 @@ async function converse(agent: Agent, input: AgentInput, agentRun: AgentRun, ove
   return answer
 }
 
-/** Waits until the trial is over, gives the agent up to `ms` to stop, and then rejects. */
+/**
+ * Waits until the trial is over. Then rejects as soon as the agent has stopped, or after `ms` milliseconds at the
+ * latest.
+ */
 async function rejectOnceOver(over: AbortSignal, run: Promise<string>, ms: number): Promise<never> {
   const { promise, resolve } = Promise.withResolvers<void>()
   if (over.aborted) resolve()
@@ -270,7 +280,7 @@ function endingBy(reason: unknown): Ending {
   return { ended, trouble: maskText(reasonText), answer: '' }
 }
 
-/** The error that ends a trial when the agent reaches a limit. */
+/** The error that ends a trial when the agent exceeds a limit. */
 class BoundError extends Error {
   override readonly name = 'BoundError'
   readonly ended: Trial['ended']

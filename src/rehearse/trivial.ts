@@ -9,9 +9,9 @@ import { summarize } from './statistics.ts'
 const doesNothing: Agent = { name: 'does nothing', isScripted: true, run: async () => '' }
 
 /**
- * Rehearses an agent and, for comparison, trivial agents that do nothing or say nothing. If trivial agents reach
- * the same pass rate, that rate says little about the agent. The trivial agents run at the same time as the agent. If
- * the rehearsal is interrupted, the results of the trivial agents are left out.
+ * Rehearses an agent and, at the same time, trivial agents that do nothing or say nothing. If a trivial agent passes as
+ * often as the rehearsed agent, the results say little about the rehearsed agent. If the rehearsal is interrupted, the
+ * results of the trivial agents are left out.
  */
 export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Rehearsal> {
   const failing = new AbortController()
@@ -22,7 +22,8 @@ export async function rehearseWithTrivial(options: RehearsalOptions): Promise<Re
       throw error
     }),
     trialsOf(doesNothing, options.scenarios, trialOptions),
-    // If the rehearsed agent is the careful agent, its own trials are reused. Only their answers are replaced.
+    // The trivial agent that says nothing is the careful agent without its answers. If the rehearsed agent is the
+    // careful agent, the trials of the rehearsal are used again.
     options.agent === baselines.careful
       ? undefined
       : trialsOf(baselines.careful, withGoal(options.scenarios), trialOptions),
@@ -70,7 +71,7 @@ function trivialResults(options: RehearsalOptions, idle: Trials, silent: Trials)
   })
 }
 
-/** Judges a trial as if the agent had given another answer. */
+/** Judges a trial as if the agent had given this answer instead of its own. */
 function trialWithAnswer(answer: string, scenario: Scenario, trial: Trial, isStrict: boolean): Trial {
   const answeredTrial = { ...trial, answer, state: { ...trial.state, answer } }
   return { ...answeredTrial, ...judge({ ...scenario, ...trial.asked }, answeredTrial, { isStrict }) }

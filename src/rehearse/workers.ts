@@ -1,6 +1,6 @@
 /**
- * Works on the items in their order, on at most `concurrency` at a time, until the signal aborts. The first failure
- * aborts the other work, and is thrown once all work has ended.
+ * Calls `work` for the items in order, for at most `concurrency` items at a time, until the signal aborts. The first
+ * error aborts the calls that are still running, and is thrown once all of them have ended.
  */
 export async function forEachConcurrently<Item>(
   items: readonly Item[],

@@ -28,7 +28,7 @@ import { failureOf, type Reply, refusal, requestId } from './request/reply.ts'
 import { type Observe, observeRequests } from './request/request-metrics.ts'
 import { counted, type Incoming, type Unread, withBody } from './request/request-parsing.ts'
 
-/** The dependencies of the service's parts, created at startup. */
+/** The dependencies of the parts of the service. They are created at startup. */
 export interface Dependencies extends OAuthDependencies, PageDependencies {
   readiness: Readiness
   about: About
@@ -74,7 +74,10 @@ export function createApp(dependencies: Dependencies): App {
   }
 }
 
-/** Creates a transport for clients in this process. It dispatches by operation name, so no route has to be matched. */
+/**
+ * Returns a function that creates a transport for a client in this process. The transport finds the operation by its
+ * name, so no route has to be matched.
+ */
 export function createTransport(dependencies: Dependencies): (caller?: typeof counted) => ApiTransport {
   const { system, observe } = dependencies
   const keys = new Map<string, OperationKey>()
@@ -101,7 +104,10 @@ function apiAnswer({ status, body, headers, isCovered }: Reply): ApiAnswer {
   return { status, body, headers: plainHeaders(headers), isCovered }
 }
 
-/** Reads a small body at once. Other bodies are read once the caller's key is known. */
+/**
+ * Reads a request. A small body is read immediately, unless it counts against the caller's key. Any other body is read
+ * later, when the key is known.
+ */
 async function readIncoming(c: Context): Promise<Incoming | Unread> {
   const request = c.req.raw
   const { pathname, searchParams } = new URL(request.url)

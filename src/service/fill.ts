@@ -18,15 +18,18 @@ interface Target {
   tx: Transaction
   system: System
   environment: Environment
-  /** The world's digest. Later starts compare it with the digest of the world that they are given. */
+  /**
+   * The digest of the world. At a later startup, the service compares this digest with that of the world that it is
+   * then given.
+   */
   digest: string
   passwords: PasswordHashes
 }
 
 /**
- * Fills an empty database with a world within an open transaction (docs/sandbox.md#worlds). Inserts the parties, then
- * applies the events of their history in chronological order, under the service's rules. Startup sets the secrets of
- * the seeded keys later.
+ * Inserts a world into an empty database, within an open transaction (docs/sandbox.md#worlds). Inserts the parties,
+ * then applies the events of their history in chronological order, under the service's rules. The seeded keys get their
+ * secrets later during startup.
  * @throws InvalidWorldError for a world that is invalid or has an impossible history.
  */
 export async function fillWorld({ tx, system, environment, digest, passwords }: Target, world: World): Promise<void> {

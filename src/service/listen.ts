@@ -19,7 +19,7 @@ export interface ListenOptions {
   host: string
   /** The port to listen on; 0 picks any free port. */
   port: number
-  /** The public URL, such as a proxy's, if it differs from the listener's own. */
+  /** The URL that clients use, such as the URL of a proxy, if it differs from the listener's own URL. */
   publicUrl?: string | undefined
   /** Returns whether pages on this machine and pages from `allowedOrigins` may call this path. */
   corsPaths?: (path: string) => boolean
@@ -27,13 +27,15 @@ export interface ListenOptions {
   publicPaths?: (path: string) => boolean
   /** Other sites whose pages may call this server, such as `https://inspector.example`. */
   allowedOrigins?: readonly string[]
-  /** Addresses and ranges of trusted proxies, such as `10.0.0.0/8`. Their X-Forwarded-For identifies the client. */
+  /**
+   * Addresses and ranges of trusted proxies, such as `10.0.0.0/8`. Their X-Forwarded-For headers identify the client.
+   */
   trustedProxies?: readonly string[]
   /** Returns whether the process is shutting down. Every response then closes its connection. */
   isEnding?: () => boolean
-  /** How long `close` waits for requests in progress. */
+  /** How long `close` waits for requests in progress, in milliseconds. */
   closeWithinMs?: number
-  /** The maximum number of connections. Any further connection is closed at once. */
+  /** The maximum number of connections. Any further connection is closed immediately. */
   maxConnections?: number
   /** The limits on request bodies that are being read at the same time. */
   bodyBounds?: BodyBounds
@@ -46,27 +48,38 @@ export interface Listener {
   url: string
   /** The budget for request bodies. `held` is the number of bytes that are being read now. */
   bodies: Pick<BodyBudget, 'held'>
-  /** Stops accepting requests. Resolves once those in progress are answered, or cut off after `closeWithinMs`. */
+  /**
+   * Stops accepting requests. Resolves once all requests in progress are answered. After `closeWithinMs`, cuts off the
+   * requests that are still in progress.
+   */
   close(): Promise<void>
 }
 
 /**
- * The time limits for receiving a request. A well-behaved client sends all headers at once; the body may take longer.
+ * The time limits for receiving a request. A well-behaved client sends all headers without a pause; the body may take
+ * longer.
  */
 const receiveLimits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 }
 
 /**
- * `keepAliveTimeout` exceeds the 60 s after which most proxies close an idle connection: if the server closed it first,
- * a request sent at that moment would be lost. `highWaterMark` limits the buffer of an unread body to one chunk.
+ * `keepAliveTimeout` exceeds the 60 s after which most proxies close an idle connection: if the server closed the
+ * connection first, a request that a proxy sends at that moment would be lost. `highWaterMark` limits the buffer of an
+ * unread body to one chunk.
  */
 const timeouts = { ...receiveLimits, keepAliveTimeout: 75_000, highWaterMark: 16 * 1024 }
 
 const defaultBounds = { closeWithinMs: 5_000, maxConnections: 10_000 }
 
-/** One year (RFC 6797 section 6.1.1). Subdomains are not included, because they may belong to somebody else. */
+/**
+ * The Strict-Transport-Security header: one year (RFC 6797 section 6.1.1). Subdomains are not included, because they
+ * may belong to somebody else.
+ */
 const strictTransport = 'max-age=31536000'
 
-/** Serves a fetch function over HTTP. Requests from other sites' pages, or for another site's host name, get a 403. */
+/**
+ * Serves a fetch function over HTTP. Requests whose Host header names another site get a 403. So do requests from
+ * another site's pages, unless the options allow them.
+ */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { fetch, host, port, system, log, bodyBounds } = options
   const { closeWithinMs, maxConnections } = { ...defaultBounds, ...options }
@@ -101,8 +114,8 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   server.maxConnections = maxConnections
   let closing = false
   let running = 0
-  // While closing, ends idle connections. Once no request is running, ends all others too, so that none delays the
-  // close.
+  // While the listener is closing, ends idle connections. Once no request is running, ends all other connections too,
+  // so that none of them delays the closing.
   const closeUnused = () => {
     if (!closing) return
     if (running === 0) server.closeAllConnections()
@@ -138,7 +151,10 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
 }
 
-/** Returns a function that sets the headers common to all responses and returns the request's support id. */
+/**
+ * Returns a function that prepares the response to a request: it sets the headers that all responses share, and returns
+ * the request's support id.
+ */
 function createPreparation({ system, publicUrl, isEnding }: ListenOptions) {
   return (outgoing: ServerResponse): string => {
     const supportId = newId('req', system, system.now())
@@ -166,7 +182,7 @@ function refusalResponse(failure: Failure, supportId: string): Response {
 }
 
 const ownAddress = /^(?:::1|(?:::ffff:)?127(?:\.\d{1,3}){3})$/
-/** The headers that proxies add. A request through a local proxy that adds none of them counts as a local request. */
+/** The headers that proxies add. If a proxy on this machine adds none of these headers, its requests count as local. */
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
@@ -177,7 +193,10 @@ function isLocal({ socket, headers }: HttpBindings['incoming']): boolean {
   return ownAddress.test(socket.remoteAddress ?? '') && !proxyHeaders.some((name) => name in headers)
 }
 
-/** Returns whether pages from this origin may call the server: it is on this machine or in `allowedOrigins`. */
+/**
+ * Returns whether pages from this origin may call the server: the origin must be on this machine or in
+ * `allowedOrigins`.
+ */
 export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[]): boolean {
   const url = URL.parse(origin)
   if (url === null || url.origin !== origin) return false
@@ -185,9 +204,9 @@ export function isAllowedOrigin(origin: string, allowedOrigins: readonly string[
 }
 
 /**
- * Creates a function that returns why a request must be refused; undefined if it may be answered. The Host header
- * reveals DNS rebinding, where another site's name resolves to this machine. The Origin header reveals requests from
- * another site's pages.
+ * Creates a function that returns why a request must be refused; undefined if the request may be answered. The Host
+ * header reveals DNS rebinding, where another site's name resolves to this machine. The Origin header reveals requests
+ * from another site's pages.
  */
 function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allowedOrigins = [] }: ListenOptions) {
   const publicAddress = publicUrl === undefined ? undefined : new URL(publicUrl)
@@ -200,7 +219,8 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
     }
     const origin = headers.get('origin')
     if (origin === null || origin === publicAddress?.origin) return undefined
-    // The scheme may differ here, but not for the public URL (above): an attacker on the network can forge HTTP pages.
+    // Only the hosts are compared here, so the schemes may differ. For the public URL (above), the scheme must match
+    // too, because an attacker on the network can forge HTTP pages.
     if (isOwn && URL.parse(origin)?.host === host) return undefined
     const { pathname } = new URL(url)
     if (corsPaths?.(pathname) === true && isAllowedOrigin(origin, allowedOrigins)) return undefined
@@ -209,12 +229,13 @@ function callerCheck({ host: boundHost, publicUrl, corsPaths, publicPaths, allow
   }
 }
 
-/** The methods that only read. OPTIONS is the preflight request of a browser that wants to read. */
+/** The methods that only read. A browser may send OPTIONS, a preflight request, before it reads. */
 const readMethods = /^(?:GET|HEAD|OPTIONS)$/
 
 function isOwnName(name: string, boundHost: string): boolean {
   const bound = boundHost.includes(':') ? `[${boundHost}]` : boundHost.toLowerCase()
   if (isLoopbackHost(name) || name === bound) return true
-  // A server that listens on every address accepts any IP address in Host, but no name: only names can be rebound.
+  // A server that listens on every address accepts any IP address in the Host header. This is safe, because DNS
+  // rebinding needs a name.
   return (bound === '0.0.0.0' || bound === '[::]') && (/^\d+\.\d+\.\d+\.\d+$/.test(name) || name.startsWith('['))
 }

@@ -29,7 +29,7 @@ interface IssuedCard {
   wallet: WalletRow
 }
 
-/** Plans the cards on a party's wallets, and the purchases attempted with these cards. */
+/** Adds a party's cards, and the purchases attempted with these cards, to the history. */
 export function planCards(builder: WorldBuilder, index: number): void {
   for (const [at, card] of (builder.account(index).party.cards ?? []).entries()) {
     const path = ['parties', index, 'cards', at]
@@ -114,7 +114,7 @@ interface CardPurchase extends IssuedCard {
   purchase: CardTransactionRow
 }
 
-/** Plans the capture or reversal of an approved purchase, and any refunds of it. */
+/** Adds the capture or reversal of an approved purchase, and any refunds, to the history. */
 function planEnd(
   builder: WorldBuilder,
   bought: CardPurchase,

@@ -25,8 +25,8 @@ const dayMs = 24 * 60 * 60 * 1000
 const lifetimeMs = 30 * dayMs
 
 /**
- * Plans the grants that other parties gave to a party's agents. A grant that the file marks as revoked is created
- * active, and is revoked later in the history.
+ * Adds the grants that a party's agents received from other parties to the history. A grant with the status `REVOKED`
+ * becomes two events: the grant is created as active, and later it is revoked.
  */
 export function planGrants(builder: WorldBuilder, index: number): void {
   const { tx, clockMs } = builder.context
@@ -61,7 +61,7 @@ function grantOf(builder: WorldBuilder, index: number, customer: Customer, path:
   }
 }
 
-/** Plans a party's invitations and invitation links. */
+/** Adds a party's invitations and invitation links to the history. */
 export function planInvitations(builder: WorldBuilder, index: number): void {
   const { invitations = [], invitationLinks = [] } = builder.account(index).party
   for (const [at, invitation] of invitations.entries()) {
@@ -144,8 +144,8 @@ function rowOf(builder: WorldBuilder, index: number, invitation: Invitation, id:
 }
 
 /**
- * Grants the permissions that an accepted invitation requested, unless the file itself lists a grant from this
- * customer to this agent.
+ * Gives the agent the permissions that an accepted invitation requested, unless the file itself lists a grant from the
+ * invited customer to the agent.
  */
 async function accept(
   builder: WorldBuilder,

@@ -19,15 +19,16 @@ interface HistoryEvent {
 
 export interface WalletBalance {
   wallet: Pick<WalletRow, 'id'>
-  /** The wallet's balance after all events of the history; undefined if the file gives none. */
+  /** The wallet's balance after all events of the history; undefined if the file gives no balance. */
   balance: number | undefined
   /** The wallet's position in the file. */
   path: Path
 }
 
 /**
- * The maximum number of effects. Each posting is one effect, and so is an event without postings. More effects would
- * take minutes and gigabytes of memory. A weekly subscription causes 2,600 effects in fifty years.
+ * The maximum number of effects in a history. Each posting is one effect, and an event without postings is also one
+ * effect. More effects would take minutes to apply, and gigabytes of memory. A weekly subscription causes 2,600 effects
+ * in fifty years.
  */
 const maxEffects = 100_000
 
@@ -36,7 +37,7 @@ export class History {
   readonly #events: HistoryEvent[] = []
   #effects = 0
 
-  /** Adds an event. @throws InvalidWorldError if the world causes too many effects. */
+  /** Adds an event. @throws InvalidWorldError if the history then has too many effects. */
   add(event: HistoryEvent): void {
     this.#effects += Math.max(1, event.postings.length)
     if (this.#effects > maxEffects) {
@@ -53,8 +54,9 @@ export class History {
   }
 
   /**
-   * Returns each wallet's opening balance, computed from the balance in the file and the history. If the file gives no
-   * balance, the opening balance is just enough for all payments from the wallet.
+   * Returns each wallet's opening balance, computed as the wallet's balance in the file minus all changes in the
+   * history. If the file gives no balance, the opening balance is just enough for all payments from the wallet.
+   * @throws InvalidWorldError if a balance in the file is too low for the payments in the history.
    */
   openings(wallets: readonly WalletBalance[]): Map<string, number> {
     const [now, lowest] = [new Map<string, number>(), new Map<string, number>()]

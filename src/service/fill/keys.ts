@@ -20,9 +20,12 @@ interface Key {
   userId: string | null
   name: string | null
   scopes: readonly string[] | null
-  /** Whether startup may replace the key's secret. */
+  /** Whether the key is inserted without its secret, because startup sets the secret. */
   isSeeded: boolean
-  /** The names of the key and its owners in the file, joined with slashes. The secret is derived from this string. */
+  /**
+   * The names of the key's owners and of the key in the file, joined with slashes. If the file gives no secret, the
+   * secret is derived from this string.
+   */
   namePath: string
   file: Pick<AgentKey, 'id' | 'secret' | 'tags' | 'createdBy' | 'createdAt' | 'expiresAt' | 'revokedAt'>
   path: Path
@@ -31,8 +34,8 @@ interface Key {
 const idPrefixes = { api_key: 'apy', agent_key: 'agk', user_token: 'utk' } as const satisfies Record<Kind, string>
 
 /**
- * Inserts the credentials of all parties. At startup, the service may replace the secrets of two of them: the first
- * party's first API key, and the first agent key.
+ * Inserts the credentials of all parties. Two of these credentials get their secrets at startup: the first party's
+ * first API key, and the first agent key.
  */
 export async function insertKeys(builder: WorldBuilder): Promise<void> {
   const keys = builder.accounts.flatMap((_, party) => keysOf(builder, party))
@@ -108,7 +111,9 @@ async function insertKey(builder: WorldBuilder, key: Key, whole: string): Promis
   })
 }
 
-/** Returns the complete key. Its secret comes from the file, or is derived from the oldest root key. */
+/**
+ * Returns the complete key. If the file gives no secret for the key, the secret is derived from the oldest root key.
+ */
 function wholeKey({ context: { keys, environment } }: WorldBuilder, { kind, namePath, file, path }: Key): string {
   const { secret = keys.derive(keys.oldestId, `seeded ${kind} ${namePath}`) } = file
   const whole = wholeCredential(kind, environment, secret)

@@ -15,7 +15,7 @@ export type PasswordHashes = ReadonlyMap<User, string>
 const maxPasswords = 100
 
 /**
- * Hashes the passwords in a world. Call it before the transaction, because hashing takes long.
+ * Hashes the passwords in a world. Call this function before the transaction begins, because hashing takes long.
  * @throws InvalidWorldError if the world has too many passwords.
  */
 export async function hashPasswords(world: World, system: System): Promise<PasswordHashes> {

@@ -134,8 +134,8 @@ interface CompletedTransfer {
 }
 
 /**
- * Adds a transfer that completes immediately to the history. `arrivedIn` is the wallet that received a deposit. It is
- * null for internal transfers, which have no transaction record.
+ * Adds a deposit or internal transfer, which completes immediately, to the history. `arrivedIn` is the wallet that
+ * received the deposit. For an internal transfer it is null, because such a transfer has no transaction record.
  */
 function planCompletedTransfer(
   builder: WorldBuilder,
@@ -152,7 +152,10 @@ function planCompletedTransfer(
   builder.history.add({ atMs: nowMs, path, postings: [posting], apply })
 }
 
-/** Adds a payment or wire to the history, with its review, if any, and its outcome. */
+/**
+ * Adds a payment or wire to the history: an event for its review or its first status, and a second event if its status
+ * changed later.
+ */
 function planOutgoingPayment(builder: WorldBuilder, plan: Plan): void {
   const { tx } = builder.context
   const { file, row, path } = plan
@@ -192,7 +195,9 @@ function hasReview({ file, row }: Plan): boolean {
   return file.status === 'CANCELED' && row.claimant === null
 }
 
-/** Returns the status in which a payment without a review begins, if `status` is its status in the file. */
+/**
+ * Returns the first status of a payment that was not reviewed. `status` is the status that the payment has in the file.
+ */
 function firstStatus(status: PaymentStatus): PaymentStatus {
   if (status === 'CANCELED') return 'PENDING_CLAIM'
   return status === 'RETURNED' ? 'PROCESSING' : status
@@ -216,7 +221,7 @@ async function postAll(builder: WorldBuilder, { row, from, to }: Plan, postings:
   }
 }
 
-/** Returns the row with the given status. If that is COMPLETED, also records that the payment's money arrived. */
+/** Returns the row with the given status. If the status is COMPLETED, also records that the payment's money arrived. */
 async function settlePayment(
   { context }: WorldBuilder,
   { to }: Plan,
@@ -235,7 +240,7 @@ const resolutions: Partial<Record<PaymentStatus, ApprovalRow['status']>> = {
   CANCELED: 'canceled',
 }
 
-/** Changes a pending payment to its status in the file, and resolves its approval, if any. */
+/** Gives a pending payment the given status. If the payment has a pending approval, resolves the approval. */
 async function settle(builder: WorldBuilder, plan: Plan, status: PaymentStatus, postings: Posting[], nowMs: number) {
   const { tx } = builder.context
   const before = mustFind(await findPayment(tx, plan.row.partyId, plan.row.id))

@@ -86,7 +86,7 @@ async function addAgent(builder: WorldBuilder, index: number, agent: Agent, at: 
   const { id: partyId, party, agentIds } = builder.account(index)
   const path: Path = ['parties', index, 'agents', at]
   const { lastActiveAt } = agent
-  // A deleted agent loses its handle, so that another agent can use it.
+  // A deleted agent loses its handle, so that a different agent can use the handle.
   const slug = agent.status === 'ACTIVE' ? (agent.slug ?? null) : null
   const createdAtMs = builder.past(agent.createdAt, builder.defaultCreatedAtMs, [...path, 'createdAt'])
   const id = mustFind(agentIds[at])
@@ -130,7 +130,10 @@ export async function stopParties({ context: { tx, clockMs }, accounts }: WorldB
   }
 }
 
-/** Sets the statuses of a party's wallets from the file. Until then, while the history is applied, all are active. */
+/**
+ * Gives a party's wallets their statuses from the file. Before this, while the history is applied, all wallets are
+ * active.
+ */
 export async function setWalletStatuses(builder: WorldBuilder, index: number): Promise<void> {
   const { tx } = builder.context
   const { party, id, wallets } = builder.account(index)

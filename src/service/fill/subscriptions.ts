@@ -31,8 +31,8 @@ interface Step extends Billed {
 
 const dayMs = 24 * 60 * 60 * 1000
 /**
- * The upper limit on a subscription's billing events before the world begins: payments, failed attempts and missed
- * payments. No real subscription reaches it.
+ * A subscription with this many billing events before the world begins is invalid. Billing events are payments, failed
+ * attempts and missed payments. No real subscription has so many.
  */
 const maxBillingEvents = 10_000
 

@@ -31,7 +31,7 @@ interface Context {
 export interface Account {
   party: WorldParty
   id: string
-  /** The wallets as they are before the history: active and empty. */
+  /** The wallets as they are before the history is applied: active and empty. */
   wallets: readonly WalletRow[]
   agentIds: readonly string[]
   userIds: readonly string[]
@@ -47,7 +47,7 @@ export class WorldBuilder {
   readonly accounts: readonly Account[]
   /**
    * The creation time of parties and other records whose time the file omits: a day before the earliest time in the
-   * file. If no time in the file is in the past, it is the time when the world begins.
+   * file. If the file contains no past time, the creation time is the time when the world begins.
    */
   readonly defaultCreatedAtMs: number
   readonly #idsAt = new Map<string, number>()
@@ -87,7 +87,10 @@ export class WorldBuilder {
     return { party, id, wallets, agentIds, userIds }
   }
 
-  /** Returns the file's id for a record, or else a new id. New ids for the same time sort in the order of the file. */
+  /**
+   * Returns the id that the file gives a record, or a new id if the file gives none. New ids with the same prefix and
+   * time sort in the order of the file.
+   */
   id(prefix: string, fixedId: string | undefined, atMs = this.defaultCreatedAtMs): string {
     if (fixedId !== undefined) return fixedId
     const key = `${prefix} ${atMs}`
@@ -96,7 +99,7 @@ export class WorldBuilder {
     return newId(prefix, this.context.system, atMs + earlier)
   }
 
-  /** Returns the time that a string in the file means, in the past or the future. */
+  /** Returns the time that a string in the file stands for. The time may be in the past or the future. */
   moment(text: string | undefined, otherwiseMs: number): number {
     return text === undefined ? otherwiseMs : momentMs(text, this.context.clockMs)
   }
@@ -121,7 +124,7 @@ export class WorldBuilder {
     return mustFind(wallets[at ?? 0])
   }
 
-  /** Finds the agent to which a record of the party refers by name. `placed` is the agent's position in the file. */
+  /** Finds the agent that a record of the party names. `placed` is the agent's position in the file. */
   agent(index: number, name: string | undefined): { id: string; placed: Placed<unknown> } | undefined {
     if (name === undefined) return undefined
     const placed = mustFind(this.names.agent(index, name))
@@ -129,8 +132,8 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the wallet from which one of the party's agents pays and in which it receives money. If the file gives the
-   * agent no wallet, returns the party's default wallet.
+   * Returns the wallet that one of the party's agents uses to pay and to receive money. If the file gives the agent no
+   * wallet, returns the party's default wallet.
    */
   agentWallet(index: number, at: number): WalletRow {
     const attached = this.account(index).party.agents?.[at]?.wallets ?? []
@@ -139,8 +142,8 @@ export class WorldBuilder {
   }
 
   /**
-   * Returns the wallet with the given name. Without a name, returns the wallet from which the agent pays, if the agent
-   * belongs to the party, and otherwise the party's default wallet.
+   * Returns the party's wallet with the given name. If no name is given and the agent belongs to the party, returns the
+   * wallet from which the agent pays. If there is no such agent either, returns the party's default wallet.
    */
   payingWallet(index: number, name: string | undefined, agentName: string | undefined): WalletRow {
     const agent = this.agent(index, agentName)
@@ -169,7 +172,7 @@ export class WorldBuilder {
   }
 }
 
-/** Returns the given value. It cannot be undefined, because all references in the file have been validated. */
+/** Returns the given value. An undefined value is a bug, because all references in the file have been validated. */
 export function mustFind<Thing>(thing: Thing | undefined): Thing {
   if (thing === undefined) throw new Error('Bug: a world refers to a record that it does not contain.')
   return thing
@@ -184,12 +187,15 @@ function momentsIn(value: unknown, path: Path): { text: string; path: Path }[] {
 }
 
 /**
- * The earliest time that a file may contain. Ids can encode times from 1970 on. The year in between leaves room for
- * `defaultCreatedAtMs`, which is earlier than all times in the file.
+ * The earliest time that a file may contain. Ids can encode times from 1970 on. The year 1970 stays free for
+ * `defaultCreatedAtMs`, which can be earlier than all times in the file.
  */
 const firstMomentMs = parseTimestamp('1971-01-01T00:00:00Z')
 
-/** Requires a time that ids, clocks and RFC 3339 can express, with a margin on both sides. */
+/**
+ * Requires a time in the years 1971 to 9995. Ids, clocks and RFC 3339 can express all these years, and some years
+ * before and after them.
+ */
 function requireDate(ms: number, path: Path): number {
   if (ms >= firstMomentMs && ms <= lastMomentMs) return ms
   return refuseWorld(path, 'must be in the years 1971 to 9995')

@@ -10,7 +10,9 @@ import { audienceOf, audiences, tokenExchangeGrant } from '../tokens/resources.t
 const tokenTypes = 'urn:ietf:params:oauth:token-type'
 const idJag = `${tokenTypes}:id-jag`
 
-/** How long an assertion is valid, in seconds. A short time suffices, because clients present it immediately. */
+/**
+ * How long an assertion is valid, in seconds. A short time suffices, because clients present the assertion immediately.
+ */
 const lifetime = 5 * 60
 
 const parameters = [
@@ -63,8 +65,8 @@ export function registerExchange(provider: Provider, dependencies: ExchangeDepen
 }
 
 /**
- * Returns the requested assertion's audience and resource.
- * @throws InvalidRequest or InvalidTarget if this provider does not issue such assertions
+ * Returns the audience and the resource of the requested assertion.
+ * @throws InvalidRequest or InvalidTarget if this provider cannot issue the requested assertion
  */
 function targetOf(params: Readonly<Record<string, string | undefined>>, publicUrl: string) {
   const expected = { requested_token_type: idJag, subject_token_type: `${tokenTypes}:id_token` }
@@ -80,7 +82,7 @@ function targetOf(params: Readonly<Record<string, string | undefined>>, publicUr
 }
 
 /**
- * Returns the person whom an ID token identifies. The token must have been issued to this client.
+ * Returns the person whom an ID token identifies. The token must have been issued to the client that presents it.
  * @throws InvalidIdTokenError if the token is invalid or the person is no longer an active user
  */
 async function personOf(

@@ -21,7 +21,10 @@ interface ProviderDependencies extends ExchangeDependencies {
 /** The maximum number of sign-in records in memory. If there are more, the oldest are deleted. */
 const maxRecords = 1_000
 
-/** The cookie names. They differ from the service's, because a browser sends a host's cookies to all of its ports. */
+/**
+ * The names of the provider's cookies. They differ from the names of the service's cookies, because a browser sends the
+ * cookies of a host to all ports of that host.
+ */
 const cookieNames = { session: '_idp_session', interaction: '_idp_interaction', resume: '_idp_resume' }
 
 const scopes = 'openid email profile'
@@ -30,9 +33,9 @@ const scopes = 'openid email profile'
 const ttl = { Session: 3600, IdToken: 3600, Grant: 3600, AccessToken: 300, AuthorizationCode: 60, Interaction: 600 }
 
 /**
- * Creates a small identity provider for the sandbox, and returns its fetch function. The sandbox's users sign in to it.
- * Its clients are the applications of parties that trust it, with the ids and secrets that they have in the service.
- * Its keys and sessions exist only in this process.
+ * Creates a small identity provider for the sandbox, and returns its fetch function. The sandbox's users sign in to
+ * this provider. Its clients are the applications of the parties that trust it. The applications use the same ids and
+ * secrets as in the service. The provider's keys and sessions exist only in this process.
  */
 export async function createIdentityProvider(
   dependencies: ProviderDependencies,
@@ -68,7 +71,7 @@ export async function createIdentityProvider(
       if (user?.status !== 'ACTIVE') return undefined
       return { accountId: id, claims: async () => ({ sub: id, email: user.email, name: user.name }) }
     },
-    // The clients belong to the people's own company, so nobody is asked for consent.
+    // The clients belong to the company of the people who sign in, so nobody is asked for consent.
     loadExistingGrant: async ({ oidc }) => {
       const owner = { clientId: String(oidc.client?.clientId), accountId: String(oidc.session?.accountId) }
       const grant = new oidc.provider.Grant(owner)
@@ -94,7 +97,10 @@ export async function createIdentityProvider(
   }
 }
 
-/** Accepts any redirect URI on this machine, because applications in development run there. */
+/**
+ * Makes the provider accept any redirect URI on this machine, because applications run on this machine while they are
+ * being developed.
+ */
 function allowLoopback(provider: Provider): void {
   const { prototype } = provider.Client as unknown as { prototype: { redirectUriAllowed(uri: string): boolean } }
   prototype.redirectUriAllowed = (uri) => /^https?:\/\//.test(uri) && isLoopback(uri)
@@ -131,13 +137,16 @@ function adapters({ store, issuer }: ProviderDependencies): (model: string) => A
 async function findClient(store: Store, issuer: string, clientId: string): Promise<AdapterPayload | undefined> {
   return store.read(async (tx) => {
     if ((await findIssuer(tx, { clientId }))?.issuer !== issuer) return undefined
-    // The client's record is deleted when the party stops trusting this provider, so it is not found then.
+    // If the party no longer trusts this provider, no record is found, because the client's record was deleted.
     const record = await findRecord(tx, { model: 'Client', idHash: sha256(clientId) })
     return record && { ...JSON.parse(record.payload), ...fixedMetadata }
   })
 }
 
-/** Metadata of every client. `redirect_uris` is required but has no effect, because `allowLoopback` ignores it. */
+/**
+ * The metadata that all clients have in common. oidc-provider requires `redirect_uris`, but it has no effect, because
+ * `allowLoopback` ignores it.
+ */
 const fixedMetadata = {
   application_type: 'native',
   grant_types: ['authorization_code', tokenExchangeGrant],

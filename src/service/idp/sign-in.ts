@@ -5,7 +5,7 @@ import { smallPage } from '../../display/small-page.ts'
 import type { Store } from '../store/engine/store.ts'
 import { activeUsers } from '../store/users.ts'
 
-/** The path of the sign-in page, to which the interaction's id is appended. */
+/** The beginning of the sign-in page's path. The id of the interaction follows it. */
 export const signInPath = '/sign-in/'
 
 /** The maximum number of people that the page lists. */
@@ -13,7 +13,7 @@ const maxPeople = 50
 
 /**
  * Returns the handler of the page on which a person signs in with one click. The page works only in the browser in
- * which a client started the sign-in.
+ * which the sign-in began.
  */
 export function signInPage(provider: Provider, store: Store) {
   return async (req: IncomingMessage, res: ServerResponse): Promise<void> => {

@@ -11,14 +11,15 @@ import type { ClientLimits } from './clients.ts'
 import { endGrant } from './connections.ts'
 
 /**
- * Returns the authorization server's storage. Ids such as codes and tokens are secrets, so only hashes are stored.
- * Rate limits for unauthenticated clients apply here, so only requests that passed all earlier checks are counted.
+ * Returns the authorization server's storage. Ids such as codes and tokens are secrets, so only their hashes are
+ * stored. The rate limits for unauthenticated clients are applied here, so that they count only requests that passed
+ * all earlier checks.
  */
 export function createAdapter(dependencies: Dependencies, limits: ClientLimits): (model: string) => Adapter {
   return (model) => (model === 'Grant' ? grantAdapter(dependencies) : rateLimitedAdapter(dependencies, model, limits))
 }
 
-/** The routes that begin a sign-in, each followed by the model of the record that it stores. */
+/** The routes that begin a sign-in, each followed by the model of the record that the route stores. */
 const beginnings = ['authorization Interaction', 'device_authorization DeviceCode']
 
 function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: ClientLimits): Adapter {
@@ -38,14 +39,14 @@ function rateLimitedAdapter(dependencies: Dependencies, model: string, limits: C
   }
 }
 
-/** Returns the client's IP address for rate limits. `callNodeHandler` sets it on the request's socket. */
+/** Returns the client's address for rate limits. `callNodeHandler` sets this address on the request's socket. */
 export function addressIn(ctx: Pick<KoaContextWithOIDC, 'req'> | undefined): string | undefined {
   return ctx?.req.socket.remoteAddress
 }
 
 /**
- * The error for too many requests. The application that began the sign-in may receive it too, so its code is one that
- * RFC 6749 section 4.1.2.1 defines.
+ * The error for too many requests. The application that began the sign-in may receive this error, so the error code is
+ * one of the codes in RFC 6749 section 4.1.2.1.
  */
 class TooManyError extends errors.OIDCProviderError {
   override readonly error_description: string
@@ -80,8 +81,8 @@ function recordAdapter(dependencies: Dependencies, model: string): Adapter {
 }
 
 /**
- * Consumes a code or refresh token. A second use may come from a thief, so it revokes everything issued from the same
- * grant (RFC 9700 section 4.14).
+ * Marks a code or refresh token as used. A second use may come from a thief, so it ends the grant and revokes
+ * everything that was issued from the grant (RFC 9700 section 4.14).
  */
 async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow, 'model' | 'idHash'>): Promise<void> {
   const first = await runChange(dependencies, async ({ tx, nowMs, realNowMs }) => {
@@ -92,14 +93,14 @@ async function consumeOnce(dependencies: Dependencies, key: Pick<OAuthRecordRow,
   if (!first) throw new errors.InvalidGrant('the code or token was already used')
 }
 
-/** Returns the activity entry for the end of a connection; empty if no connection was ended. */
+/** Returns a list with the activity entry for the end of a connection. The list is empty if no connection was ended. */
 function actsOf(ended: OAuthGrantRow | undefined): Act[] {
   return ended === undefined ? [] : [actOfGrant(ended, { operation: 'end_connection' })]
 }
 
 /**
- * Returns the adapter for grants. It does not insert a grant's row: the row also stores the agent that the grant acts
- * as, so `createConsent` inserts it.
+ * Returns the adapter for grants. The adapter can only update a grant. `createConsent` inserts the grant's row, because
+ * the row also stores the agent that the application acts as.
  */
 function grantAdapter(dependencies: Dependencies): Adapter {
   const throwUnsupported = async () => {
@@ -130,8 +131,8 @@ function grantAdapter(dependencies: Dependencies): Adapter {
 }
 
 /**
- * The prefix of references. A reference contains the hash of a record's id, and stands for the id where only the hash
- * is known. References are internal: a token that an application sends is never treated as one.
+ * The prefix of references. A reference contains the hash of a record's id, and replaces the id where only the hash is
+ * known. References are internal: a token that an application sends is never treated as a reference.
  */
 const referencePrefix = 'hashed:'
 const routesWithTokens: readonly (string | undefined)[] = ['token', 'revocation', 'introspection']
@@ -145,7 +146,10 @@ function hashOf(id: string): string {
   return id.startsWith(referencePrefix) && !isFromApplication ? id.slice(referencePrefix.length) : sha256(id)
 }
 
-/** Returns the columns for a payload. Its id, user code and session cookie are secrets, so they are not in the JSON. */
+/**
+ * Returns the database columns for a payload. The payload's id, user code and session cookie are secrets, so the JSON
+ * does not contain them.
+ */
 function columnsOf({ jti: _, session, ...payload }: AdapterPayload) {
   const { cookie: _cookie, ...storedSession } = session ?? {}
   const { userCode } = payload

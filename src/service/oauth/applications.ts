@@ -15,7 +15,7 @@ import { addressIn } from './adapter.ts'
 
 /**
  * The signature algorithms that an application's assertion may use. `none` is excluded because assertions must be
- * signed, and HS256 because a public key must never serve as a shared secret.
+ * signed. HS256 is excluded because a public key must never serve as a shared secret.
  */
 export const assertionAlgorithms = ['ES256', 'EdDSA', 'Ed25519', 'PS256', 'RS256'] as const
 
@@ -29,9 +29,9 @@ export const clientAuthMethods = ['none', 'client_secret_basic', 'client_secret_
 export const clockTolerance = 15
 
 /**
- * A check of metadata, which oidc-provider runs whenever it reads a client. Only an application that a party registered
- * may authenticate with a secret or key, or use the client credentials and JWT bearer grants. Clients of any other kind
- * can be created by anyone.
+ * The check of a client's metadata. oidc-provider runs the check whenever it reads the client. Only an application that
+ * a party registered may authenticate with a secret or key, or use the client credentials and JWT bearer grants. Anyone
+ * can create clients of any other kind.
  */
 export const clientMetadataCheck: NonNullable<Configuration['extraClientMetadata']> = {
   properties: ['payments_mcp_client'],
@@ -49,8 +49,8 @@ export const clientMetadataCheck: NonNullable<Configuration['extraClientMetadata
 }
 
 /**
- * Returns all scopes of the application that requests a token; undefined for any other grant type. If the request has
- * no `scope`, sets it to all of them.
+ * Returns all scopes of an application that requests a token with the client credentials grant; undefined if the
+ * request has a different grant type. If the request has no `scope`, sets its `scope` to all these scopes.
  * @throws InvalidScope if the application lacks a requested scope, InvalidClient if the application was revoked.
  */
 export async function scopesOfApplication(store: Store, { oidc }: KoaContextWithOIDC): Promise<string | undefined> {
@@ -70,7 +70,10 @@ export async function scopesOfApplication(store: Store, { oidc }: KoaContextWith
   return scopes
 }
 
-/** Returns the token claim with the id of the token's grant, by which each call looks up the grant. */
+/**
+ * Returns the claim that contains the id of a token's grant. With this id, the service looks up the grant whenever the
+ * token is used.
+ */
 export async function grantClaim(
   store: Store,
   token: { kind: string; clientId?: string | undefined; grantId?: string | undefined },
@@ -90,7 +93,10 @@ export function compareHashedSecrets(provider: Provider): void {
   }
 }
 
-/** The limits on recorded refusals, per minute and process. Without them, anyone could fill a party's activity log. */
+/**
+ * The limits on recorded refusals, per process, in each minute. Without these limits, anyone could fill the activity
+ * log of a party.
+ */
 const refusalLimits = { each: 60, all: 1200, seconds: 60 }
 
 interface RefusalDependencies extends Dependencies {
@@ -98,7 +104,10 @@ interface RefusalDependencies extends Dependencies {
   log: Logger
 }
 
-/** Returns a function that records an application's refused token requests in the activity log of its party. */
+/**
+ * Returns a function that records an application's refused token request in the activity log of the application's
+ * party.
+ */
 export function createRefusalLog(dependencies: RefusalDependencies) {
   const mayRecord: AddressLimit = limitByAddress(dependencies.system, refusalLimits)
   return async (ctx: KoaContextWithOIDC): Promise<void> => {
@@ -112,7 +121,7 @@ export function createRefusalLog(dependencies: RefusalDependencies) {
       const refusal = { operation: 'request_application_token', status: ctx.status, code }
       const grant = await findApplication(tx, by)
       if (grant !== undefined) return { result: undefined, acts: [actOfGrant(grant, refusal)] }
-      // Without an accepted assertion, the agent is unknown, so the entry contains only the party.
+      // No assertion was accepted, so the agent is unknown, and the entry contains only the party.
       const issuer = await findIssuer(tx, by)
       return issuer === undefined ? unchanged(undefined) : { result: undefined, acts: [actOfVisitor(issuer, refusal)] }
     })

@@ -52,7 +52,7 @@ class RefusedAssertionError extends errors.OIDCProviderError {
 /**
  * Registers the grant type that exchanges an assertion for an access token (RFC 7523, Identity Assertion JWT
  * Authorization Grant). The assertion comes from an identity provider that the application's party trusts. There is no
- * refresh token, so access ends with the token unless the application presents a new assertion.
+ * refresh token, so access ends when the token expires, unless the application presents a new assertion.
  */
 export function registerAssertionGrant(provider: Provider, dependencies: AssertionDependencies): void {
   const { publicUrl } = dependencies
@@ -83,7 +83,7 @@ export function registerAssertionGrant(provider: Provider, dependencies: Asserti
 
 /**
  * Returns the identity provider that issues the application's assertions.
- * @throws InvalidClient if the party no longer trusts the issuer.
+ * @throws InvalidClient if the application's party does not trust that provider.
  */
 async function trustedIssuer(tx: Transaction, by: { clientId: string }): Promise<TrustedIssuerRow> {
   const issuer = await findIssuer(tx, by)
@@ -91,7 +91,10 @@ async function trustedIssuer(tx: Transaction, by: { clientId: string }): Promise
   return issuer
 }
 
-/** Verifies that the issuer signed the assertion for this server and this application, and returns its claims. */
+/**
+ * Verifies that the issuer signed the assertion for this server and this application, and returns the assertion's
+ * claims.
+ */
 async function readAssertion(
   assertion: string,
   { issuer, clientId }: TrustedIssuerRow,
@@ -148,7 +151,10 @@ function reasonOf(error: unknown, issuer: string): string {
   return `The keys of ${issuer} could not be read. Check the issuer's jwksUri with list_trusted_issuers.`
 }
 
-/** Returns the audience for which an assertion was issued. If the request states an audience, it must be the same. */
+/**
+ * Returns the audience for which an assertion was issued. If the request also states an audience, the two must be the
+ * same.
+ */
 function audienceIn({ resource }: Claims, requested: string | undefined, publicUrl: string): string {
   const audience = audienceOf(publicUrl, resource)
   const accepted = audiences(publicUrl).join(' or ')
@@ -161,15 +167,18 @@ function audienceIn({ resource }: Claims, requested: string | undefined, publicU
   return audience
 }
 
-/** Marks an assertion as used. Returns the grant of the assertion's agent and the scopes of the new token. */
+/**
+ * Marks an assertion as used. Returns the scopes of the new token, and the id of the grant for the assertion's agent.
+ * Creates this grant if there is none.
+ */
 async function accept(
   { tx, system, nowMs, realNowMs }: SettledContext,
   by: { clientId: string },
   { jti, exp, scope: allowed, all }: Claims,
   requested: string | undefined,
 ): Promise<{ grantId: string; scope: string }> {
-  // An update of the issuer revokes its grants under the same lock. The issuer is read again under the lock, so that no
-  // new grant follows rules that an update has replaced.
+  // An update of the issuer, which also revokes the issuer's grants, holds the same lock. So the issuer is read again
+  // under the lock: otherwise, a new grant could follow rules that an update has just replaced.
   await tx.lockParty((await trustedIssuer(tx, by)).partyId)
   const issuer = await trustedIssuer(tx, by)
   const use = { model: 'Assertion', idHash: sha256(`${issuer.id} ${jti}`), uid: null, grantId: issuer.id }

@@ -32,19 +32,22 @@ interface StoredDocument {
 }
 
 /**
- * The shortest and longest time that a document counts as fresh, in seconds. These limits override the response's cache
- * headers.
+ * The shortest and the longest time for which a document counts as fresh, in seconds. These limits override the
+ * response's cache headers.
  */
 const freshSeconds = { min: 300, max: 86_400 } as const
-/** How long a failed read is cached. The document is read twice for one page; the second read then fails at once. */
+/**
+ * How many milliseconds a failed read of a document is cached. For one page, a document is read twice; after a failure,
+ * the second read fails immediately.
+ */
 const failedForMs = 5_000
 const maxFailures = 1_000
 /** The routes that begin a connection. Other routes use the stored document, however old it is. */
 const beginnings = ['authorization', 'device_authorization']
 
 /**
- * Returns a fetch function that stores clients' metadata documents in the database. The stored documents survive a
- * restart, and tokens can be refreshed while a client's site is down.
+ * Returns a fetch function that stores clients' metadata documents in the database. So the documents survive a restart,
+ * and a client can refresh its tokens even while its own site is down.
  */
 export function createDocumentFetch(dependencies: DocumentDependencies): typeof globalThis.fetch {
   const { store, system, log } = dependencies
@@ -72,7 +75,7 @@ export function createDocumentFetch(dependencies: DocumentDependencies): typeof 
   }
 }
 
-/** Returns the cause of an error if the cause is that a metadata document could not be read; otherwise undefined. */
+/** Returns the cause of an error if that cause is an `UnreachableDocumentError`; otherwise returns undefined. */
 export function unreachableIn(error: unknown): UnreachableDocumentError | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof UnreachableDocumentError ? cause : undefined

@@ -3,7 +3,7 @@ import { type AddressBound, type AddressLimit, limitByAddress } from '../../core
 import { type Dependencies, runSettled } from '../request/settled-transaction.ts'
 import { countClients, deleteUnusedClients } from '../store/oauth-records.ts'
 
-/** Rate limits for unauthenticated clients, per minute and process. */
+/** The rate limits for unauthenticated clients, per process, in each minute. */
 const bounds = {
   mayRegister: { each: 60, all: 1200, seconds: 60 },
   /** The limit on fetches of clients' metadata documents. */
@@ -13,20 +13,28 @@ const bounds = {
    * (RFC 8628 section 5.1).
    */
   mayEnterCode: { each: 60, all: 3000, seconds: 60 },
-  /** The limit on new sign-ins. Each one is stored until it ends, but for at most an hour. */
+  /** The limit on new sign-ins. Each sign-in is stored until it ends, but for at most an hour. */
   mayBegin: { each: 120, all: 6000, seconds: 60 },
-  /** The limit on requests to the pages that connect a device. Each request may store a session for an hour. */
+  /**
+   * The limit on requests to the pages that connect a device. Each request may create a session that is stored for an
+   * hour.
+   */
   mayOpenDevicePage: { each: 300, all: 9000, seconds: 60 },
 } as const satisfies Record<string, AddressBound>
 
 /** The maximum number of stored clients of each kind. Clients to which nobody consented are deleted after a day. */
 export const maxClients = 10_000
-/** The number of unused clients that one registration deletes when `maxClients` is reached. */
+/** The maximum number of unused clients that one registration deletes when `maxClients` is reached. */
 const deletedAtOnce = 20
-/** The minimum age of the unused clients that a registration deletes. It leaves a person enough time to consent. */
+/**
+ * A registration deletes only unused clients that are at least this old, so that people have enough time to consent.
+ */
 const minUnusedMs = 60 * 60 * 1000
 
-/** The rate limits for client addresses. Each function counts a request and returns whether the client may make it. */
+/**
+ * The rate limits for client addresses. Each function whose name begins with `may` counts a request, and returns
+ * whether the client may make this request.
+ */
 export type ClientLimits = Readonly<Record<Exclude<keyof typeof bounds, 'mayRegister'>, AddressLimit>> & {
   mayRegister(address: string | undefined): Promise<boolean>
   newId(): string
@@ -56,13 +64,14 @@ export function createClientLimits(dependencies: Dependencies): ClientLimits {
 type Metadata = Record<string, unknown>
 
 /**
- * Returns the metadata to register for a client, which may differ from the requested metadata (RFC 7591 section 2). No
- * client gets a secret, because public clients cannot keep one. A client with a redirect address that is not https is
- * registered as native, because oidc-provider would let a web application redirect over plain http to any host.
+ * Returns the metadata to register for a client. It may differ from the metadata that the client requested (RFC 7591
+ * section 2). No client gets a secret, because public clients cannot keep one. A client with a redirect address that is
+ * not https is registered as native, because oidc-provider would let a web application redirect over plain http to any
+ * host.
  */
 export function metadataToRegister({ scope: _, client_secret: _secret, ...metadata }: Metadata): Metadata {
   const method = metadata.token_endpoint_auth_method
-  // If no method is given, oidc-provider would also create a secret.
+  // oidc-provider would create a secret even for a client that names no authentication method.
   const wouldGetSecret = method === undefined || (typeof method === 'string' && method.startsWith('client_secret'))
   return {
     ...metadata,
@@ -91,7 +100,7 @@ export async function documentText({ body }: Response, maxBytes = maxMetadataByt
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Returns a client's metadata document, normalized as `metadataToRegister` does for registrations. */
+/** Returns a client's metadata document with the application type that `metadataToRegister` gives the client. */
 export function readDocument(text: string): string {
   try {
     const metadata: unknown = JSON.parse(text)
