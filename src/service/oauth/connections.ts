@@ -23,16 +23,19 @@ import type { UserRow } from '../store/schema/users.ts'
 import { changeIssuer, findIssuer, liveIssuers, revokeIssuer } from '../store/trusted-issuers.ts'
 import { type AgentSpending, spendingOf } from './agent-spending.ts'
 
-/** An application that a user connected or a party registered, or an identity provider that a party trusts. */
+/**
+ * An application that a user connected, an application that a party registered, or an identity provider that a party
+ * trusts.
+ */
 export interface Connection {
   grantId: string
   clientId: string
   clientName: string
-  /** Whether the party registered the application, which then signs in without a person. */
+  /** Whether the connection is an application that the party registered, which signs in without a person. */
   signsInItself: boolean
-  /** The identity provider whose assertions sign agents in; null for any other kind of connection. */
+  /** The URL of the trusted identity provider; null if the connection is an application. */
   identityProvider: string | null
-  /** The name of the connection's agent or agents; null if the connection acts as the user. */
+  /** The names of the agents that the connection acts as, separated by commas; null if it acts as the user. */
   agentName: string | null
   /** The agent's spending limits; null for an identity provider, or if the connection acts as the user. */
   spending: AgentSpending | null
@@ -43,15 +46,19 @@ export interface Connection {
 
 export interface Connections {
   /**
-   * Lists the user's connections. Users who manage the party also see its applications and trusted identity providers.
+   * Lists the applications that the user connected. If the user manages the party, also lists the applications that the
+   * party registered and the identity providers that it trusts.
    */
   list(user: UserRow): Promise<Connection[]>
   /**
-   * Ends a connection. A repeat changes nothing.
+   * Ends a connection. Ending an application's connection again changes nothing.
    * @throws 404 `not_found` if the connection does not exist, or the user may not end it.
    */
   revoke(user: UserRow, grantId: string): Promise<void>
-  /** Removes all permissions but the given ones from a connection. @throws 404 `not_found` like `revoke`. */
+  /**
+   * Reduces a connection's permissions to those in `scopes`. Scopes that the connection lacks are not added.
+   * @throws 404 `not_found` in the same cases as `revoke`.
+   */
   narrow(user: UserRow, grantId: string, scopes: readonly string[]): Promise<void>
 }
 
@@ -99,7 +106,10 @@ export function createConnections(dependencies: Dependencies): Connections {
   }
 }
 
-/** Ends a grant and everything issued from it. Returns the grant; undefined if it did not exist or had ended before. */
+/**
+ * Revokes a grant, which ends every token issued under the grant. Returns the grant; undefined if it does not exist or
+ * was already revoked.
+ */
 export async function endGrant(tx: Transaction, id: string, nowMs: number): Promise<OAuthGrantRow | undefined> {
   const grant = await findGrant(tx, id)
   await deleteRecordsOfGrant(tx, id)
@@ -117,8 +127,9 @@ async function ownGrant(tx: Transaction, user: UserRow, grantId: string): Promis
 }
 
 /**
- * Returns an issuer that the user's party trusts, if the user manages the party. Locks the party, so that none of the
- * issuer's assertions is accepted until the transaction ends.
+ * Returns an identity provider (an issuer of assertions) that the user's party trusts; undefined if there is none with
+ * this id, or the user does not manage the party. Locks the party, so that no assertion of the issuer is accepted until
+ * this transaction ends.
  */
 async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<TrustedIssuerRow | undefined> {
   if (!managesParty(user) || !id.startsWith('tis_')) return undefined
@@ -127,7 +138,7 @@ async function ownIssuer(tx: Transaction, user: UserRow, id: string): Promise<Tr
   return issuer?.revokedAtMs === null ? issuer : undefined
 }
 
-/** Returns whether the user may register, limit and end applications of the party. All roles but MEMBER may. */
+/** Returns whether the user may register, limit and end applications of the party. Every role except MEMBER may. */
 export function managesParty({ role }: Pick<UserRow, 'role'>): boolean {
   return role !== 'MEMBER'
 }

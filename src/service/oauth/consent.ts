@@ -15,17 +15,17 @@ import { type AgentSpending, newAgentSpending, spendingOf } from './agent-spendi
 
 /** An application's request for consent. */
 export interface ConsentRequest {
-  /** The id of the interaction, in which only one decision is possible. */
+  /** The id of this request, which oidc-provider calls an interaction. Only the first decision on a request counts. */
   uid: string
   client: {
     id: string
     name: string
-    /** The URL of the client's own page; null if the client provided none. */
+    /** The URL of the client's own website; null if the client provided none. */
     uri: string | null
-    /** The application's URL to which the browser returns after the decision; null for a device. */
+    /** The URL to which the browser returns after the decision; null if a device made the request. */
     redirectUri: string | null
   }
-  /** The requested scopes that this service defines, without those of OpenID Connect. */
+  /** The requested scopes that this service defines itself. OpenID Connect's scopes, such as `openid`, are left out. */
   scopes: readonly OAuthScope[]
 }
 
@@ -43,10 +43,10 @@ export interface ConsentView {
   }[]
   /** The spending limits of a new agent. */
   newAgentSpending: AgentSpending
-  /** The agent that the application already acts as; null if there is none. */
+  /** The agent that the application already acts as for this user; null if there is none. */
   currentAgentId: string | null
   mayCreate: boolean
-  /** Whether the application acts as the user, because there is no agent and the user may not create one. */
+  /** Whether the application will act as the user: the party has no agent, and the user may not create one. */
   actsAsUser: boolean
 }
 
@@ -58,9 +58,10 @@ export type AgentChoice =
 export interface Consent {
   view(user: UserRow, request: ConsentRequest): Promise<ConsentView>
   /**
-   * Stores the person's consent as a grant. A repeat, such as a double click, has no further effect.
-   * @throws 422 `invalid_value` for an agent that cannot be chosen, 403 `forbidden` or 409 `conflict` if the user or
-   *   the account cannot create an agent.
+   * Stores the person's consent as a grant. If called again for the same request, for example because of a double
+   * click, returns the grant of the first call and changes nothing.
+   * @throws 422 `invalid_value` if `choice` is not possible; 403 `forbidden` if the user may not create agents, or the
+   * account is suspended or inactive; 409 `conflict` if the account has no default wallet.
    */
   allow(user: UserRow, request: ConsentRequest, choice: AgentChoice): Promise<AllowedGrant>
 }
@@ -95,7 +96,7 @@ export function createConsent(dependencies: Dependencies): Consent {
     allow: (user, request, choice) =>
       runChange(dependencies, async (context) => {
         const { tx, realNowMs } = context
-        // Because of this lock, a second click finds the decision of the first.
+        // With this lock, a second click waits for the first one, and then finds its decision.
         await tx.lock(`consent ${request.uid}`)
         const decision = { model: 'Decision', idHash: sha256(request.uid) }
         const record = await findRecord(tx, decision)
@@ -151,8 +152,8 @@ async function newAgent(
 }
 
 /**
- * Stores a grant. A user has one grant for each application and agent. If the user connects the same application and
- * agent again, the existing grant is extended, so revoking this grant ends the whole connection.
+ * Stores a grant. A user has at most one live grant for each pair of application and agent. If the user connects the
+ * same pair again, the live grant is extended. Revoking this one grant therefore ends the whole connection.
  */
 async function storeGrant(
   { tx, system, nowMs, realNowMs }: SettledContext,

@@ -1,4 +1,4 @@
-/** The paths of the authorization server's endpoints, by the names that oidc-provider gives them. */
+/** The path of each endpoint of the authorization server. The keys are oidc-provider's names for the endpoints. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',

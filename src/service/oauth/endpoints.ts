@@ -30,19 +30,19 @@ interface OAuthEndpoints extends ExchangeDependencies {
   clientMetadata: Config['clientMetadata']
 }
 
-/** The size limit of a request body. Every valid request to these endpoints is smaller. */
+/** The maximum size of a request body. Every valid request to these endpoints is smaller. */
 const maxBodyBytes = 16 * 1024
 
 /** The minimum number of seconds between a device's token requests (RFC 8628 section 3.2). */
 const pollSeconds = 5
-/** The number of milliseconds by which a device's token request may come early, because network delays vary. */
+/** How early a device's token request may come. Network delays vary, so even a punctual device is sometimes early. */
 const pollToleranceMs = 1000
 
 const discoveryPaths = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
 
 /**
- * The CORS headers that allow pages of any origin. This is safe, because the listener has already refused forbidden
- * origins, and no cookie identifies the caller.
+ * The CORS headers that let pages of any origin call the endpoints. This is safe, because the listener has already
+ * refused requests from forbidden origins, and no cookie identifies the caller.
  */
 const preflight = {
   'Access-Control-Allow-Origin': '*',
@@ -105,7 +105,8 @@ export function mountEndpoints(app: Hono, endpoints: OAuthEndpoints): void {
     const begun = await serve(c, { body: formWithScope(await c.req.text(), defaultOAuthScopes.join(' ')) })
     return begun.status === 200 ? withMembers(begun, { interval: pollSeconds }) : begun
   })
-  // Each of these pages may show the code form. Showing the form stores a session if the browser has none.
+  // Each of the three routes below may show the form for the device's code. Showing this form stores a session if the
+  // browser has none.
   const limitPages: MiddlewareHandler = async (c, next) => {
     if (clientLimits.mayOpenDevicePage(callerOf(c)?.address)) return next()
     return busyResponse('Too many pages were opened. Try again in a minute.')
@@ -140,7 +141,7 @@ function busyResponse(description: string): Response {
   return errorAnswer(429, 'temporarily_unavailable', description, { 'Retry-After': '60' })
 }
 
-/** Adds metadata from other parts of the service to the discovery document. */
+/** Completes oidc-provider's discovery document with this service's scopes, grant types and other metadata. */
 async function completeDiscovery(response: Response, method: string, members: object): Promise<Response> {
   // Errors and responses without a body are returned unchanged.
   if (response.status !== 200 || method === 'HEAD') return response
@@ -154,16 +155,16 @@ async function completeDiscovery(response: Response, method: string, members: ob
 }
 
 /**
- * Returns the change to the discovery document. By default, a service on a loopback address does not announce support
- * for client metadata documents, because it may lack the internet access to fetch them. Clients then register instead,
- * but clients that already connected with a metadata document keep working.
+ * Returns the members to change in the discovery document. By default, a service on a loopback address does not
+ * announce support for client metadata documents, because the service may lack internet access to fetch them. New
+ * clients then register themselves. Clients that already connected with a metadata document keep working.
  */
 function announcedMetadata(clientMetadata: Config['clientMetadata'], publicUrl: string): object {
   const isHidden = clientMetadata === 'auto' && isLoopback(publicUrl)
   return isHidden ? { client_id_metadata_document_supported: undefined } : {}
 }
 
-/** Returns a JSON response with members added or replaced. */
+/** Returns a copy of a JSON response with the given members added or replaced. */
 async function withMembers(response: Response, members: object): Promise<Response> {
   const headers = new Headers(response.headers)
   headers.delete('content-length')
@@ -172,8 +173,8 @@ async function withMembers(response: Response, members: object): Promise<Respons
 }
 
 /**
- * Serves the metadata of a protected resource (RFC 9728 section 3), which is the API or the MCP endpoint. In
- * the response, the resource's URL has the host name that the caller used.
+ * Serves the metadata of a protected resource (RFC 9728 section 3): the API or the MCP endpoint. If the caller used
+ * another host name of this service, such as `localhost`, the resource's URL in the response has that host name.
  */
 function showResource(c: Context, publicUrl: string): Response {
   const path = new URL(c.req.url).pathname.replace('/.well-known/oauth-protected-resource', '')
@@ -184,9 +185,10 @@ function showResource(c: Context, publicUrl: string): Response {
 }
 
 /**
- * Adds the default scopes if the request has no `scope` (RFC 6749 section 3.3), and `prompt=consent`, because a person
- * decides on every connection. Without `prompt=consent`, the authorization server would drop the scope
- * `offline_access`, and later refuse token refreshes that request it.
+ * Adds the default scopes to an authorization request without `scope` (RFC 6749 section 3.3). Also adds
+ * `prompt=consent`, because a person decides on every connection; `prompt=none` and a repeated `prompt` are left
+ * unchanged. Without `prompt=consent`, the authorization server would drop the scope `offline_access`. It would later
+ * refuse a token refresh that requests this scope.
  */
 function withDefaults(url: string): string {
   const completed = new URL(url)
@@ -200,7 +202,7 @@ function withDefaults(url: string): string {
 }
 
 /**
- * Renames the query parameter `user_code` to `code_hint`, so that the code only prefills the form. The person must
+ * Renames the query parameter `user_code` to `code_hint`. The code then only prefills the form, so the person must
  * still compare the code and submit the form.
  */
 function withCodeHint(url: string): string {
@@ -211,7 +213,7 @@ function withCodeHint(url: string): string {
   return hinted.href
 }
 
-/** Returns the form with scope aliases replaced by scopes. A form without scopes gets `defaultScope`. */
+/** Returns the form with scope aliases replaced by scopes. A missing `scope` is set to `defaultScope`, if given. */
 function formWithScope(body: string, defaultScope?: string): string {
   const form = new URLSearchParams(body)
   replaceScopeAliases(form)
@@ -219,7 +221,9 @@ function formWithScope(body: string, defaultScope?: string): string {
   return form.toString()
 }
 
-/** Replaces scope aliases by scopes. A repeated `scope` parameter is left unchanged, because it is refused later. */
+/**
+ * Replaces scope aliases by scopes. Changes nothing if `scope` is repeated, because such a request is refused later.
+ */
 function replaceScopeAliases(params: URLSearchParams): void {
   const [scope, ...more] = params.getAll('scope')
   if (scope !== undefined && more.length === 0) params.set('scope', resolveScopeAliases(scope))

@@ -5,11 +5,13 @@ import type { UserRow } from '../store/schema/users.ts'
 import type { AllowedGrant, ConsentRequest } from './consent.ts'
 
 /**
- * The authorization requests that wait for a person's decision. A cookie in the browser where a request began
- * identifies it.
+ * The authorization requests that wait for a person's decision. Each one is identified by a cookie in the browser in
+ * which it began.
  */
 export interface Interactions {
-  /** Returns the browser's pending request; undefined if there is none or it has ended. */
+  /**
+   * Returns the authorization request that the browser's cookie identifies; undefined if there is none or it has ended.
+   */
   request(request: Request): Promise<ConsentRequest | undefined>
   /** Saves the user's grant, and sends the browser back to the application. */
   allow(request: Request, user: UserRow, consentRequest: ConsentRequest, allowed: AllowedGrant): Promise<Response>
@@ -27,7 +29,7 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
   return {
     request: async (request) => {
       let found: ConsentRequest | undefined
-      // This handler only reads the consent request. Its response is discarded.
+      // This handler only reads the consent request, so its response is discarded.
       await withInteraction(request, async (provider, req, res) => {
         found = await requestOf(provider, req, res)
         res.end()
@@ -38,7 +40,8 @@ export function createInteractions(providers: () => Promise<Provider>, publicUrl
       withInteraction(request, async (provider, req, res) => {
         const grantId = await saveGrant(provider, { req, res, publicUrl: publicUrl() }, user, consentRequest, allowed)
         const interaction = await provider.interactionDetails(req, res)
-        // The authorization server's session may be that of an earlier user, so the request is detached from it.
+        // The authorization server may still have a session of a user who was signed in earlier in this browser. The
+        // request is therefore detached from that session.
         delete interaction.session
         await interaction.persist()
         const login = { accountId: user.id, remember: false }
@@ -90,7 +93,7 @@ async function saveGrant(
   const { params } = await provider.interactionDetails(req, res)
   const grant = (await provider.Grant.find(id)) ?? new provider.Grant({ accountId: user.id, clientId: client.id })
   grant.jti = id
-  // The new decision replaces earlier refusals.
+  // The new decision replaces the refusals of earlier decisions.
   delete grant.rejected
   grant.addOIDCScope('openid offline_access')
   const resources = [params.resource ?? publicUrl].flat().map(String)

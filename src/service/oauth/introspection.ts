@@ -14,8 +14,8 @@ interface IntrospectionDependencies extends Dependencies {
 
 /**
  * Tells a resource server whether a signed access token still works (RFC 7662). The resource server authenticates with
- * an API key of the party that the token acts for. The function returns undefined for an unsigned token, and the
- * `oidc-provider` library then handles the request.
+ * an API key of the party that the token acts for. If the token is unsigned, returns undefined, and oidc-provider then
+ * handles the request.
  */
 export async function introspect(
   dependencies: IntrospectionDependencies,

@@ -5,9 +5,11 @@ import type { Environment } from '../../core/operation.ts'
 import { addressProblem, allowsLocalAddresses } from '../request/webhook-addresses.ts'
 import { documentText } from './clients.ts'
 
-/** The maximum number of identity providers whose keys are cached. The oldest entries are dropped first. */
+/** The maximum number of identity providers whose keys are cached. If there are more, the oldest entry is dropped. */
 const maxProviders = 200
-/** The maximum size of a key set. Key sets of real identity providers are smaller, even with certificates. */
+/**
+ * The maximum size of a key set. Key sets of real identity providers are smaller, even if they contain certificates.
+ */
 const maxBytes = 128 * 1024
 const timing = { timeoutDuration: 5_000, cacheMaxAge: 60_000, cooldownDuration: 10_000 } as const
 
@@ -18,9 +20,9 @@ interface KeyDependencies {
 }
 
 /**
- * Creates a function that looks up an identity provider's public keys at its `jwksUri`. As for webhooks, only public
- * addresses are allowed. A sandbox that is reachable only from this machine also allows loopback addresses. Keys are
- * cached for a minute. An unknown key id causes a new fetch at most every ten seconds.
+ * Creates a function that looks up the public keys at an identity provider's `jwksUri`. As with webhooks, the address
+ * must be public; a sandbox that only this machine can reach also allows loopback addresses. Keys are cached for a
+ * minute. An unknown key id causes a new fetch at most every ten seconds.
  */
 export function createIssuerKeys({ environment, publicUrl, fetch }: KeyDependencies) {
   const keysByIssuer = new Map<string, JWTVerifyGetKey>()

@@ -11,7 +11,7 @@ export function errorAnswer(status: number, error: string, description: string, 
   return jsonAnswer(status, { error, error_description: description }, headers)
 }
 
-/** Returns the OAuth error for a request that is refused only temporarily (RFC 6749 section 4.1.2.1). */
+/** Returns the OAuth error for a request that may succeed later (RFC 6749 section 4.1.2.1). */
 export function refusedForNow(_: Context, { status, message, retryAfterSeconds = 1 }: Failure): Response {
   return errorAnswer(status, 'temporarily_unavailable', message, { 'Retry-After': String(retryAfterSeconds) })
 }

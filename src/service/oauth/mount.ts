@@ -7,14 +7,17 @@ import { createInteractions, type Interactions } from './interactions.ts'
 import type { DevicePages } from './provider.ts'
 import { createProviders } from './providers.ts'
 
-/** The dependencies of the authorization server: those that every request needs, and the two below. */
+/** The dependencies of the authorization server: the dependencies of every request, and the two below. */
 export interface OAuthDependencies extends Dependencies {
   /** Fetches applications' metadata documents and identity providers' keys, from public addresses only. */
   publicFetch: typeof globalThis.fetch
   clientMetadata: Config['clientMetadata']
 }
 
-/** Mounts the authorization server. Returns its pending authorization requests, for the consent page. */
+/**
+ * Mounts the authorization server. Returns an object through which the consent page reads and decides pending
+ * authorization requests.
+ */
 export function mountOAuth(app: Hono, dependencies: OAuthDependencies & { devicePages: DevicePages }): Interactions {
   const { publicUrl, publicFetch: fetch } = dependencies
   const clientLimits = createClientLimits(dependencies)

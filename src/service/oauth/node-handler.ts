@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toFetchResponse, toReqRes } from 'fetch-to-node'
 
-/** A fetch request for a handler that accepts only Node's `http` requests, such as the authorization server. */
+/** A fetch request for a handler, such as the authorization server, that accepts only Node's `http` requests. */
 interface BridgedRequest {
-  /** The service's address as browsers see it. The handler gets its host and protocol from this address. */
+  /** The service's address as browsers see it. The handler sees the host and the protocol of this address. */
   publicUrl: string
   request: Request
   /** The body to send instead of the request's own body. */
   body: string
   /** Headers to add or replace. */
   headers?: Readonly<Record<string, string>>
-  /** The client's address for rate limits; undefined for calls within this process. */
+  /** The client's IP address, for rate limits; undefined for calls within this process. */
   address?: string | undefined
 }
 
@@ -31,14 +31,14 @@ export async function callNodeHandler(
   const { req, res } = toReqRes(new Request(publicUrl + pathname + search, init))
   // Handlers read only two properties of the socket: `encrypted`, to decide on secure cookies, and the remote address.
   Object.defineProperty(req, 'socket', { value: { encrypted: protocol === 'https:', remoteAddress: address } })
-  // Promise.all rejects if the handler fails before it responds. Awaiting only the response would then never end.
+  // If the handler fails before it responds, `toFetchResponse` never settles, but Promise.all rejects.
   const [response] = await Promise.all([toFetchResponse(res), handle(req, res)])
   return withoutHopByHop(response)
 }
 
 /**
- * The headers that apply to a single connection (RFC 9110 section 7.6.1). They are removed, because the handler is
- * called without a connection.
+ * The headers that apply only to one network connection (RFC 9110 section 7.6.1). They are removed, because the handler
+ * is called without such a connection.
  */
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 

@@ -28,11 +28,11 @@ import { routes } from './endpoint-paths.ts'
 import { resourceServer } from './resource-server.ts'
 
 /**
- * The pages that the authorization server itself shows: the device flow and errors. Each function returns a complete
- * HTML document.
+ * The pages that the authorization server itself shows: the pages of the device flow and the error pages. Each function
+ * returns a complete HTML document.
  */
 export interface DevicePages {
-  /** Asks for the code. @param hint The code from the URL; undefined if there is none. */
+  /** Asks for the code that the device shows. @param hint The code from the URL; undefined if there is none. */
   enterCode(form: { action: string; token: string }, error: string | undefined, hint: string | undefined): string
   confirmCode(form: { action: string; token: string }, client: { name: string }, code: string): string
   done(client: { name: string }): string
@@ -69,7 +69,7 @@ export async function createProvider(
   provider.use(async (ctx, next) => {
     await next()
     await recordRefusal(ctx as unknown as KoaContextWithOIDC)
-    // Pages and JSON responses alike need this header.
+    // Every 429 response needs this header, whether it is a page or JSON.
     if (ctx.status === 429) ctx.set('Retry-After', '60')
   })
   provider.on('server_error', (_ctx, error) =>
@@ -122,10 +122,10 @@ function configuration(
       Session: lifetimes.session,
     },
     discovery: { service_documentation: `${publicUrl}/openapi.json` },
-    // The consent page sends people who are not signed in to the sign-in page.
+    // If nobody is signed in, the consent page redirects to the sign-in page.
     interactions: { url: (_ctx, { uid }) => `/oauth/consent/${uid}` },
-    // A person decides on every connection, so only the grant from the decision just made is loaded, never an earlier
-    // grant.
+    // A person decides on every connection. Therefore only the grant from the decision just made is loaded, never an
+    // earlier grant.
     loadExistingGrant: (ctx) => {
       const grantId = ctx.oidc.result?.consent?.grantId
       return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId)
@@ -135,13 +135,13 @@ function configuration(
       return user && { accountId: user.id, claims: async () => ({ sub: user.id }) }
     },
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    // The browser session ends within an hour, and connections must outlast it.
+    // Connections must outlast the browser session, which ends within an hour.
     expiresWithSession: async () => false,
     rotateRefreshToken: true,
     extraTokenClaims: (_ctx, token) => grantClaim(store, token),
     // A user has the same `sub` claim for every client, so sector identifiers are never fetched.
     sectorIdentifierUriValidate: () => false,
-    // The endpoints that scripts call use no cookies, so pages of every site may call them.
+    // The endpoints that scripts call use no cookies, so pages of every site may call these endpoints.
     clientBasedCORS: () => true,
     renderError: (ctx, { error, error_description = '' }, failure) => {
       const unreachable = unreachableIn(failure)
@@ -225,7 +225,10 @@ function deviceFlow(pages: DevicePages): object {
   }
 }
 
-/** Saves a session that is not saved yet. Otherwise, the form on the error page could not be submitted. */
+/**
+ * Saves the browser's session if it is not saved yet. Without a saved session, the form on the error page could not be
+ * submitted.
+ */
 async function keepSession({ oidc }: KoaContextWithOIDC): Promise<void> {
   const { session, cookies } = oidc
   if (session === undefined || session.exp !== undefined) return

@@ -1,12 +1,13 @@
 import type Provider from 'oidc-provider'
 import type { ProviderDependencies } from './provider.ts'
 
-/** How long signing keys are used before they are reloaded. Reloading finds keys that other processes created. */
+/** How long signing keys are used before they are reloaded. The reload finds keys that other processes created. */
 const keysReloadMs = 10 * 60_000
 
 /**
- * Creates a function that returns the authorization server, and replaces the server when the signing keys change. The
- * server's code is loaded at the first call, so that startup is not delayed.
+ * Creates a function that returns the authorization server. If the signing keys have changed, the function first
+ * creates a new server with the new keys. The server's code is loaded at the first call, so that startup is not
+ * delayed.
  */
 export function createProviders(dependencies: ProviderDependencies): () => Promise<Provider> {
   const { store, system } = dependencies

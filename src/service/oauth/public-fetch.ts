@@ -4,8 +4,8 @@ import { checkedLookup, type OutgoingProxy, PrivateAddressError } from '../reque
 
 /**
  * Creates a fetch function for URLs that strangers provide. It refuses private addresses: it resolves the host name,
- * checks the IP address, and connects to exactly this address. If there is a proxy, only the proxy resolves host names,
- * so their addresses are not checked. Redirects are not followed.
+ * checks the IP address, and connects to exactly this address. If a request goes through a proxy, the proxy resolves
+ * the host name, so the IP address is not checked. Redirects are not followed.
  */
 export function createPublicFetch({ httpsProxy = '', noProxy = '' }: OutgoingProxy): typeof globalThis.fetch {
   let loaded: ReturnType<typeof load> | undefined

@@ -22,22 +22,22 @@ import type { UserRow } from '../store/schema/users.ts'
 import { findUser, findUserByEmail, firstOwner } from '../store/users.ts'
 import { createPasswordTries, type SignInPlace } from './password-tries.ts'
 
-/** A signed-in user, and a function that creates tokens for this session's forms. */
+/** A signed-in user, and a function that creates tokens for the forms in the user's session. */
 export interface SignedIn {
   user: UserRow
   /**
-   * False after a one-click sign-in until the second factor is accepted, because any program on the sandbox's machine,
-   * even an agent, can sign in with one click.
+   * Whether the sign-in proves that a person is present. False after a one-click sign-in, until the user's second
+   * factor is accepted: any program on the sandbox's machine, even an agent, can sign in with one click.
    */
   isProven: boolean
-  /** Returns the token for a form with the given purpose. Other sites cannot know it. */
+  /** Returns the token for a form with the given purpose. Other sites cannot know this token. */
   formToken(purpose: string): string
 }
 
 /** The secrets that become a browser's cookies after a sign-in. */
 export interface Cookies {
   session: string
-  /** Proves at later sign-ins that the user has signed in on this browser before. It signs nobody in. */
+  /** Proves at later sign-ins that the user has signed in on this browser before. This secret alone signs nobody in. */
   browser: string
 }
 
@@ -70,8 +70,8 @@ export class SignIn {
       return { user, stored, source: await tries.sourceOf(tx, place, user) }
     })
     if (!tries.mayCheck(found.source)) return 'too_many'
-    // An attempt on an unknown account takes as long, and is counted, like one with a wrong password, so nobody learns
-    // which accounts exist.
+    // An attempt on an unknown account takes as long as an attempt with a wrong password, and is counted in the same
+    // way. Nobody can therefore find out which accounts exist.
     const isRight = await matchesPassword(
       password,
       found.stored?.hash ?? hashOfNobody(this.#dependencies.system),
@@ -80,7 +80,7 @@ export class SignIn {
     const [account, { user, source }] = [sha256(address), found]
     return runChange<Cookies | 'wrong' | 'too_many'>(this.#dependencies, async (context) => {
       const { tx } = context
-      // With this lock, concurrent attempts are checked one after the other.
+      // With this lock, concurrent attempts on the same account are checked one after the other.
       await tx.lock(`sign-in ${account}`)
       if (await tries.isBlocked(tx, account, source)) return unchanged('too_many')
       const stored = user && (await findPassword(tx, user.id))
@@ -107,9 +107,9 @@ export class SignIn {
   }
 
   /**
-   * Creates a one-time sign-in link for the first owner: the URL `page`, a 128-bit code, and the page `next` to show
-   * afterwards. Returns undefined if there is no owner. Only a command with direct access to the database calls this,
-   * so an agent cannot create a link over HTTP.
+   * Creates a one-time sign-in link for the first owner. The link consists of the URL `page`, a 128-bit code, and the
+   * page `next` to show after the sign-in. Returns undefined if there is no owner. Only a command with direct access to
+   * the database calls this method, so an agent cannot create a link over HTTP.
    */
   linkTo(page: string, next: string): Promise<string | undefined> {
     const code = newSecret(this.#dependencies.system, 16)
@@ -127,7 +127,10 @@ export class SignIn {
     return this.#dependencies.store.read(async (tx) => userOfLink(tx, code, await realNow(tx)))
   }
 
-  /** Signs in with a one-time link and uses it up. Returns undefined if the link is unknown, used or expired. */
+  /**
+   * Signs in with a one-time link, which then cannot be used again. Returns undefined if the link is unknown, used or
+   * expired.
+   */
   byLink(code: string, place: SignInPlace): Promise<Cookies | undefined> {
     return runChange<Cookies | undefined>(this.#dependencies, async (context) => {
       const { tx, realNowMs } = context
@@ -137,7 +140,7 @@ export class SignIn {
     })
   }
 
-  /** Marks a session as proven after its user's second factor was accepted. */
+  /** Marks a session as proven, after the user's second factor was accepted. */
   prove(session: string): Promise<void> {
     return runSettled(this.#dependencies, ({ tx }) => markSessionProven(tx, sha256(session)))
   }
@@ -152,7 +155,8 @@ export class SignIn {
       const row = await findSession(tx, sha256(session))
       if (row === undefined || (await realNow(tx)) >= row.expiresAtMs) return undefined
       const user = await findUser(tx, row.userId)
-      // The user may have been removed during the sign-in, after the removal deleted the user's sessions.
+      // If the user was removed during the sign-in, the removal may have deleted the user's sessions before this
+      // session was stored.
       if (user?.status !== 'ACTIVE') return undefined
       return { user, isProven: row.oneClick === 0, formToken: (purpose) => hmac(session, `form ${purpose}`) }
     })
@@ -168,8 +172,9 @@ export class SignIn {
   }
 
   /**
-   * Sets the owner's password to `fixedPassword`. Without `fixedPassword`, generates a password, but only if the owner
-   * has none and a person will see the new one. The returned password is null if it was neither given nor generated.
+   * Sets the first owner's password to `fixedPassword`. If `fixedPassword` is undefined, generates a password, but only
+   * if the owner has none and `isSeen` is true, which means that a person will see the new password. The returned
+   * password is null if no password was given or generated.
    */
   async seedPassword(
     fixedPassword: string | undefined,
@@ -215,7 +220,7 @@ async function begin(
   return { result: { session, browser }, acts: [actOfUser(user, { operation: 'sign_in' })] }
 }
 
-/** Replaces a user's password. */
+/** Replaces a user's password, and signs the user out everywhere. */
 export async function replacePassword(store: Store, system: System, userId: string, password: string): Promise<void> {
   await replaceHash({ store, system }, userId, await hashOfPassword(password, system))
 }
@@ -223,7 +228,8 @@ export async function replacePassword(store: Store, system: System, userId: stri
 async function replaceHash(dependencies: Dependencies, userId: string, hash: string): Promise<void> {
   await runSettled(dependencies, async ({ tx }) => {
     await savePassword(tx, { userId, hash })
-    // Anyone who signed in with the old password is signed out, and no browser counts as known anymore.
+    // Anyone who signed in with the old password is signed out, and none of the user's browsers counts as known
+    // anymore.
     await deleteSessionsOf(tx, userId)
     await deleteSignInLinksOf(tx, userId)
     await deleteKnownBrowsersOf(tx, userId)
@@ -241,8 +247,8 @@ async function hashPassword(password: string, salt: string, { passwordCost }: Sy
 }
 
 /**
- * Returns the hash to store for a generated password. Nobody can guess its 96 random bits, so a slow hash would only
- * delay the first start.
+ * Returns the hash to store for a generated password. Nobody can guess the 96 random bits of such a password, so a slow
+ * hash would only delay the first start.
  */
 function hashOfGenerated(password: string, salt: string): string {
   return ['made', salt, sha256(`${salt}${password}`)].join('$')
@@ -252,7 +258,8 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
   const [scheme, ...parts] = stored.split('$')
   if (scheme === 'made') {
     const [salt = ''] = parts
-    // This slow hash makes all attempts take equally long, so the duration reveals nothing about the account.
+    // The result of this slow hash is not needed. Computing it makes all attempts take equally long, so that their
+    // duration reveals nothing about the account.
     await passwordHash(password, salt, passwordCost)
     return equalSecrets(hashOfGenerated(password, salt), stored)
   }
@@ -262,8 +269,8 @@ async function matchesPassword(password: string, stored: string, { passwordCost 
 }
 
 /**
- * Returns a hash that no password matches, for an account that does not exist. Checking a password against it takes as
- * long as against a real hash.
+ * Returns a hash that no password matches, for an account that does not exist. Checking a password against this hash
+ * takes as long as checking it against a real one.
  */
 function hashOfNobody({ passwordCost: { blocks, size, lanes } }: System): string {
   return ['scrypt', blocks, size, lanes, 'nobody', ''].join('$')

@@ -22,7 +22,7 @@ export interface ExchangeDependencies extends Dependencies {
   accessTokens: AccessTokens
 }
 
-/** How long an exchanged token is valid, by the real clock (docs/service.md#short-lived-tokens). */
+/** The maximum lifetime of an exchanged token, by the real clock (docs/service.md#short-lived-tokens). */
 const lifetimeSeconds = 15 * 60
 
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
@@ -43,8 +43,8 @@ const parameterNames = [
 type Form = Partial<Record<(typeof parameterNames)[number], string>>
 
 /**
- * An error with a code from RFC 6749 section 5.2. One code, `temporarily_unavailable`, is from section 4.1.2.1, because
- * section 5.2 has no retryable error.
+ * An error with a code from RFC 6749 section 5.2. Only `temporarily_unavailable` is from section 4.1.2.1, because
+ * section 5.2 has no code for an error that goes away after a retry.
  */
 class TokenError extends Error {
   readonly code: string
@@ -61,7 +61,8 @@ class TokenError extends Error {
 
 /**
  * Exchanges a key, or an access token of a grant, for a short-lived token with the same identity (RFC 8693). The caller
- * needs no other authentication. Returns undefined if the request is for another grant type.
+ * needs no authentication besides this key or token. Returns undefined if oidc-provider handles the request's grant
+ * type.
  */
 export async function exchangeToken(
   dependencies: ExchangeDependencies,
@@ -81,8 +82,8 @@ export async function exchangeToken(
 }
 
 /**
- * Returns the subject token; undefined if the request is not an exchange.
- * @throws TokenError for an invalid exchange.
+ * Returns the key or token to exchange (the subject token); undefined if oidc-provider handles the grant type.
+ * @throws TokenError for an unsupported grant type or an invalid exchange.
  */
 function readRequest(contentType: string | undefined, body: string): string | undefined {
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(contentType ?? '')) {
@@ -114,7 +115,7 @@ function readRequest(contentType: string | undefined, body: string): string | un
   if (form.actor_token !== undefined || form.actor_token_type !== undefined) {
     throw new TokenError('invalid_request', 'actor_token is not supported: the identity is that of subject_token.')
   }
-  // If the parameter were ignored, the token would allow more than was requested.
+  // If `scope` were ignored, the new token would allow more than was requested.
   if (form.scope !== undefined) {
     throw new TokenError('invalid_request', 'scope is not supported: the scopes are those of subject_token.')
   }
@@ -124,7 +125,8 @@ function readRequest(contentType: string | undefined, body: string): string | un
 async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   const { system, environment, accessTokens, rateLimit, lastUses } = dependencies
   const claims = looksSigned(subjectToken) ? await accessTokens.verify(subjectToken) : undefined
-  // An exchanged token cannot be exchanged again, because its holder could otherwise extend it forever.
+  // An exchanged token cannot be exchanged again. Otherwise its holder could get a new token before each expiry,
+  // forever.
   const prefixes = (['api_key', 'agent_key'] as const).map((kind) => credentialPrefix(kind, environment))
   if (claims === undefined && !prefixes.some((prefix) => subjectToken.startsWith(prefix))) throw invalidSubjectToken()
   const { credential, stored } = newCredential('exchanged_token', environment, system)
@@ -137,7 +139,8 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
     if (!counted) refuseTooMany(await rateLimit(keyId))
     counted = true
     lastUses.note({ keyId, agentId, partyId }, context)
-    // A signed token expires by this machine's clock, so its remaining time is computed with this clock.
+    // The new token must not outlive a signed token. A signed token expires by this machine's clock, so its remaining
+    // time is computed with this clock.
     const restMs = claims === undefined ? Number.POSITIVE_INFINITY : claims.expiresAtMs - system.now()
     const tokenMs = Math.min(lifetimeSeconds * 1000, restMs)
     await save({ id: newId('xtk', system, realNowMs), secretHash: stored.secretHash, expiresAtMs: realNowMs + tokenMs })
@@ -151,7 +154,7 @@ async function mint(dependencies: ExchangeDependencies, subjectToken: string) {
   }
 }
 
-/** The identity of a subject token, and a function that saves a new token for this identity. */
+/** The identity of a subject token, and a function that saves a new token with this identity. */
 interface Subject {
   keyId: string
   partyId: string
@@ -167,7 +170,7 @@ async function keySubject({ tx, nowMs }: SettledContext, secretHash: string): Pr
   return { keyId: key.id, agentId: key.agentId, partyId: key.partyId, save }
 }
 
-/** Returns the subject of a grant's token. The new token never outlives the original token or the grant. */
+/** Returns the identity of a grant's access token. The new token stops working when the grant ends. */
 async function grantSubject({ tx, realNowMs }: SettledContext, claims: AccessTokenClaims): Promise<Subject> {
   const { grantId, scopes } = claims
   const grant = await findGrant(tx, grantId)

@@ -8,8 +8,8 @@ import type { ActivityRow } from '../store/schema/activity.ts'
 
 export const activityHandlers = {
   /**
-   * Lists everything done with the party's credentials, including on behalf of customers. An agent sees only its own
-   * activity.
+   * Lists all actions with the party's credentials, including actions on behalf of customers. An agent sees only its
+   * own activity.
    */
   listActivity: async (input, { tx, actor }) => {
     const { instanceId = null, agentId = null, resourceId = null } = input

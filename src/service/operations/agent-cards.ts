@@ -26,7 +26,10 @@ import { requireCardWithinLimits } from './steps/check-spending-limits.ts'
 
 export type CardDetails = z.output<typeof AgentCardDetails>['attributes']
 
-/** The number and security code of every sandbox card. No card network accepts it (docs/service.md#card-details). */
+/**
+ * The number and security code of every sandbox card. No card network accepts this number
+ * (docs/service.md#card-details).
+ */
 export const sandboxTestCard = { number: '4242424242424242', cvv: '123' } as const
 
 /** How long the page with a card's details can be opened, by the sandbox clock. */
@@ -115,7 +118,7 @@ export function cardDetails({ expiresAtMs }: AgentCardRow): CardDetails {
 }
 
 /**
- * Returns a card that pays from a wallet of the party acted on. If the caller is an agent, the card is its own.
+ * Returns a card that pays from a wallet of the party acted on. An agent finds only cards that were issued to it.
  * @throws 404 for any other card, 403 if the agent lacks the operation's permission on the wallet.
  */
 export async function loadCard(context: Context, cardId: string): Promise<AgentCardRow> {
@@ -126,7 +129,7 @@ export async function loadCard(context: Context, cardId: string): Promise<AgentC
   return card
 }
 
-/** Returns a card as `loadCard` does, with the records needed to charge the card. @throws the errors of `loadCard`. */
+/** Returns the same card as `loadCard`, with the records needed to charge it. @throws the same errors as `loadCard`. */
 export async function loadPayableCard(context: Context, cardId: string): Promise<PayableCard> {
   const { tx, actor, operation, partyId } = context
   const needed = neededOnWallets(actor, operation, partyId)
@@ -140,7 +143,10 @@ function failNoCard(cardId: string): never {
   fail('not_found', { detail: `There is no card ${cardId}.` })
 }
 
-/** Returns the wallet that pays for a new card, and the calling agent unless it acts for a customer. */
+/**
+ * Returns the wallet that a new card will pay from, and the calling agent. If the agent acts for a customer, `agent` is
+ * undefined.
+ */
 async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRow; agent: AgentRow | undefined }> {
   const { tx, actor, partyId, operation } = context
   const needed = neededOnWallets(actor, operation, partyId)
@@ -154,7 +160,8 @@ async function requirePayingWallet(context: Context): Promise<{ wallet: WalletRo
 }
 
 /**
- * Finds a customer's default wallet. The customer's grant is already checked, so no permission on the wallet is needed.
+ * Finds a customer's default wallet. The customer's grant to the agent was already checked, so the agent needs no
+ * permission on the wallet itself.
  */
 async function customersWallet(tx: Transaction, partyId: string): Promise<PayingWallet> {
   const [party, wallet] = await Promise.all([findParty(tx, partyId), defaultWallet(tx, partyId)])

@@ -39,8 +39,8 @@ export const agentCustomerHandlers = {
   }),
 
   /**
-   * Lists grants before invitations. The list is in descending order of ids (newest first), and `dlg_…` is greater than
-   * `adi_…`.
+   * Lists all grants before all invitations, each newest first. The list is in descending order of ids, and every
+   * grant's id (`dlg_…`) is greater than every invitation's id (`adi_…`).
    */
   listAgentCustomers: async (input, context) => {
     const { tx } = context
@@ -50,7 +50,7 @@ export const agentCustomerHandlers = {
     const grants = await listAgentGrants(tx, agent.id, request)
     const room = request.limit - grants.rows.length
     if (grants.lastId !== null) return page(grants, list, (row) => grantView(row, agent))
-    // Reads at least one row even if the page is already full, to find out whether there is another page.
+    // Reads at least one invitation, even if the grants fill the page, to find out whether there is another page.
     const invitations = await listUnacceptedInvitations(tx, agent, { ...request, limit: Math.max(room, 1) })
     const invitationRows = invitations.rows.slice(0, room)
     const more = invitations.lastId !== null || invitations.rows.length > room
@@ -72,7 +72,7 @@ export const agentCustomerHandlers = {
     const terms = { tags, expiresAtMs: expiry(input.expiresAt, nowMs, agentInvitationDays) }
     const outcome = await inviteAll(context, recipients, [{ agent, permissions, limits }], terms)
     const [failed] = outcome.failedRecipients
-    // The response cannot list recipients who could not be invited, so one failed recipient fails the whole request.
+    // The response cannot list recipients who could not be invited, so one such recipient fails the whole request.
     if (failed !== undefined) failAttribute('recipients', `${failed.recipient.value}: ${failed.reason}`)
     const urlOf = await invitationUrls(tx, publicUrl)
     return {
@@ -95,7 +95,7 @@ export const agentCustomerHandlers = {
   },
 } satisfies HandlersOf<typeof agentCustomers>
 
-/** Returns an agent of the caller's party. An agent sees only itself. @throws 404 for any other agent. */
+/** Returns an agent of the caller's party. A calling agent finds only itself. @throws 404 for any other agent. */
 async function loadAgent({ tx, actor }: Context, agentId: string): Promise<AgentRow> {
   const visible = actor.agentId === null || actor.agentId === agentId
   const agent = visible ? await findAgent(tx, actor.partyId, agentId) : undefined

@@ -12,7 +12,7 @@ import { loadAgent } from './agents.ts'
 
 export const agentKeyHandlers = {
   createAgentKey: async ({ agentId, tags = {} }, context) => {
-    // Deleting the agent takes the same lock, so a concurrent deletion cannot miss the new key.
+    // The deletion of an agent takes the same lock, so a concurrent deletion cannot miss the new key.
     await context.tx.lockParty(context.partyId)
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'The agent was deleted; it cannot have keys.' })
@@ -29,7 +29,7 @@ export const agentKeyHandlers = {
     return page(rows, list, (row) => agentKeyView(row, context))
   },
 
-  /** Replaces a key. The old key keeps working for a grace period (docs/service.md#agent-key-rotation). */
+  /** Replaces a key. The old key keeps working for `expiresInSeconds` (docs/service.md#agent-key-rotation). */
   rotateAgentKey: async ({ keyId, expiresInSeconds, tags }, context) => {
     const { tx, actor, nowMs } = context
     const before = await loadKey(context, keyId)
@@ -91,7 +91,7 @@ async function insertKey({ tx, actor, partyId, environment, nowMs, system }: Con
   return { row, credential }
 }
 
-/** Returns when the key was revoked or expired; null while it still works. */
+/** Returns the time when the key was revoked or expired; null if the key still works. */
 function endedAtMs({ revokedAtMs, expiresAtMs }: CredentialRow, nowMs: number): number | null {
   return revokedAtMs ?? (expiresAtMs !== null && expiresAtMs <= nowMs ? expiresAtMs : null)
 }

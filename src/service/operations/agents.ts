@@ -47,8 +47,8 @@ export const agentHandlers = {
       limits: limitsColumn(input.limits ?? null),
       createdBy: actor.userId,
     }
-    // On its first wallet, the new agent gets only the permissions that its creator has. On wallets attached later, it
-    // gets all permissions.
+    // On its first wallet, the new agent gets only those permissions that its creator has. If another wallet is
+    // attached later, the agent gets all permissions on that wallet.
     const holdings = delegable.filter((permission) =>
       grantedScopes.holdings([permission]).every((scope) => hasScope(actor, scope)),
     )
@@ -67,7 +67,7 @@ export const agentHandlers = {
     }
     const renamed = slug !== undefined && slug !== before.slug
     const change = {
-      // The published client may send null as the name. An agent must have a name, so null leaves it unchanged.
+      // The published client may send null as the name. An agent must have a name, so null leaves the name unchanged.
       ...(name === undefined || name === null ? {} : { name }),
       ...(description === undefined ? {} : { description }),
       ...(tags === undefined ? {} : { tags: mergedTags(before.tags, tags) }),
@@ -97,8 +97,8 @@ export async function loadAgent({ tx, partyId }: Context, agentId: string): Prom
 }
 
 /**
- * Returns the handle built from the slug.
- * @throws 409 if the handle is taken, 422 if the party has no handle, with which the agent's handle must begin.
+ * Returns the agent's handle: the party's handle, followed by the slug.
+ * @throws 409 if the agent's handle is taken, 422 if the party has no handle.
  */
 async function buildHandle(context: Context, slug: string, agentId: string | null): Promise<string> {
   const { tx, partyId } = context
@@ -114,7 +114,8 @@ async function buildHandle(context: Context, slug: string, agentId: string | nul
     detail: `The handle ${handle} is taken. Choose another slug.`,
     source: { pointer: '/data/attributes/slug' },
   }
-  // Agents of two parties could get the same handle: party `a` with slug `b-c`, and party `a-b` with slug `c`.
+  // Without this check, agents of two parties could get the same handle: an agent of party `a` with the slug `b-c`, and
+  // an agent of party `a-b` with the slug `c`.
   await requireFreeHandle(context, partyId, handle.slice(1), refusal)
   const taken = await findAgentOfAnyParty(tx, { handle })
   if (taken !== undefined && taken.id !== agentId) fail('conflict', refusal)

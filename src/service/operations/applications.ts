@@ -20,7 +20,8 @@ export const applicationHandlers = {
     await requireManager(context)
     requireCanGrant(actor, grantedScopes.agentKey())
     await requireUsableKeys(publicKeys)
-    // With this lock, a deletion of the agent either is visible here or comes later and revokes the application too.
+    // The deletion of an agent takes the same lock. Either the deletion is visible here, or it comes later and also
+    // ends the application's access.
     await tx.lockParty(partyId)
     const agent = await loadAgent(context, agentId)
     if (agent.status === 'REVOKED') fail('conflict', { detail: 'No application can act as a deleted agent.' })
@@ -55,7 +56,10 @@ export const applicationHandlers = {
     return page(found, list, (row) => applicationView(row, context))
   },
 
-  /** Reduces the scopes, even those of tokens that were already issued, and replaces the public keys. */
+  /**
+   * Reduces an application's scopes, and replaces its public keys. Tokens that were already issued lose the removed
+   * scopes too.
+   */
   updateApplication: async ({ applicationId, scopes, publicKeys }, context) => {
     const { tx, actor } = context
     // The holder of a new key can act as the agent, so the caller needs every permission that an agent's key gives.
@@ -84,7 +88,7 @@ export const applicationHandlers = {
     return applicationView({ ...before, scopes: remaining }, context)
   },
 
-  /** Revokes an application. One that is already revoked is returned unchanged. */
+  /** Revokes an application. An application that is already revoked is returned unchanged. */
   revokeApplication: async ({ applicationId }, context) => {
     const { tx, nowMs } = context
     const before = await loadApplication(context, applicationId)
@@ -106,7 +110,7 @@ async function requireUsableKeys(publicKeys: readonly PublicKey[] = []): Promise
 }
 
 /**
- * Returns the client id and the subject of an application's tokens. Both are the same id, because the tokens have no
+ * Returns an application's client id and the subject of its tokens. Both are the same id, because the tokens have no
  * user (RFC 9068 section 2.2).
  */
 const clientAndSubject = (clientId: string) => ({ clientId, userId: clientId })

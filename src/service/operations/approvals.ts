@@ -86,7 +86,7 @@ async function deny(context: Context, { approval, payment }: Records, reason: st
   return approvalView(tx, await resolveApproval(tx, approval, payment, { status, denialReason: reason ?? null, nowMs }))
 }
 
-/** Records the decision in the log of the run that requested the payment. */
+/** Records the decision in the log of the agent run that requested the payment. */
 async function recordDecision(
   context: Context,
   { approval, payment }: Omit<Records, 'wallet'>,
@@ -109,8 +109,8 @@ async function recordDecision(
 }
 
 /**
- * Describes who decided, for the run log of the given party. If the decider is a user or an agent of another party, the
- * description names only that party.
+ * Describes who decided, for the run log of the party `partyId`. If another party decided, the description names that
+ * party, but not its user or agent.
  */
 async function describeDecider({ tx, actor, operation }: Context, partyId: string): Promise<string> {
   if (operation.environments.every((environment) => environment === 'sandbox'))
@@ -122,9 +122,9 @@ async function describeDecider({ tx, actor, operation }: Context, partyId: strin
 }
 
 /**
- * Loads a customer's approval that the caller may decide in a simulation. The payment must have been requested by an
- * agent of the caller's party; if the caller is an agent, by the caller itself.
- * @throws 404 for any other approval, 409 if the customer is self-managed.
+ * Loads the approval of a customer's payment, which the caller may decide in a simulation. An agent of the caller's
+ * party must have requested the payment. If the caller is an agent, it must have requested the payment itself.
+ * @throws 404 for any other approval, 409 if the caller may not simulate the customer.
  */
 async function loadForSimulation(context: Context, id: string): Promise<Records> {
   const { tx, actor } = context
@@ -186,7 +186,10 @@ export async function approvalView(tx: Transaction, row: ApprovalRow): Promise<A
   }
 }
 
-/** The type of an approval's target for each kind of payment. `internal` is unused: such transfers need no approval. */
+/**
+ * The type of an approval's target for each kind of payment. `internal` is never used, because transfers of this kind
+ * need no approval.
+ */
 const targetTypes = {
   payment: 'payment',
   wire: 'withdrawal',

@@ -55,9 +55,10 @@ interface SimulatedStep {
 }
 
 /**
- * Simulates the bank's next step in a transfer of the caller's party, or in a transfer that the calling agent requested
+ * Simulates a step of the bank in a transfer of the caller's party, or in a transfer that the calling agent requested
  * for a customer.
- * @throws 404 for any other transfer, 409 if the bank cannot take this step.
+ * @throws 404 for any other transfer, 403 if the caller may not read the transfer, 409 if the bank cannot take this
+ * step.
  */
 async function simulate(context: Context, id: string, simulated: SimulatedStep) {
   const { tx, actor } = context
@@ -65,7 +66,7 @@ async function simulate(context: Context, id: string, simulated: SimulatedStep) 
   const isOwn = row?.partyId === actor.partyId || (actor.agentId !== null && row?.agentId === actor.agentId)
   if (row === undefined || row.kind === 'payment' || !isOwn)
     fail('not_found', { detail: `There is no transfer ${id}.` })
-  // The response contains the whole transfer, so only callers who may read it can simulate the bank.
+  // The response contains the whole transfer, so only callers who may read the transfer can simulate the bank.
   await requireWalletPermission(tx, actor, transfers.getTransfer, { id: row.walletId, partyId: row.partyId })
   if (row.externalAccountId === null) {
     fail('conflict', {

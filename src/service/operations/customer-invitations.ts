@@ -68,7 +68,10 @@ export async function revoke(context: Context, invitationId: string) {
   return invitationView(context, await changeInvitation(tx, before, 'revoke', nowMs, { cause }))
 }
 
-/** Returns an invitation from the caller's party. An agent finds only its own. @throws 404 for any other invitation. */
+/**
+ * Returns an invitation from the caller's party. An agent finds only invitations to connect that agent.
+ * @throws 404 for any other invitation.
+ */
 export async function loadInvitation({ tx, actor }: Context, id: string): Promise<InvitationRecord> {
   const scope = { partyId: actor.partyId, agentId: actor.agentId }
   const invitation = await findInvitation(tx, scope, id)
@@ -84,7 +87,7 @@ export async function invitationViews(context: Context, rows: readonly Invitatio
   return Promise.all(rows.map(await viewsOf(context)))
 }
 
-/** Loads the keys for the invitations' URLs once, and returns a function that renders invitations. */
+/** Returns a function that renders an invitation. The keys for the URLs are loaded here, once for all invitations. */
 export async function viewsOf({ tx, publicUrl }: Context) {
   const urlOf = await invitationUrls(tx, publicUrl)
   return async (row: InvitationRecord) => viewAt(row, await urlOf(row))
@@ -93,7 +96,7 @@ export async function viewsOf({ tx, publicUrl }: Context) {
 const iso = (ms: number | null) => (ms === null ? null : timestamp(ms))
 const parsed = (json: string) => JSON.parse(json)
 
-/** Renders an invitation. `url` is the page where the recipient accepts or declines. */
+/** Renders an invitation. `url` is the page where the recipient accepts or declines it. */
 export function viewAt(row: InvitationRecord, url: string): z.output<typeof AgentDelegationInvitation> {
   return {
     type: 'agentDelegationInvitation',
@@ -107,7 +110,8 @@ export function viewAt(row: InvitationRecord, url: string): z.output<typeof Agen
       permissions: parsed(row.permissions),
       limits: row.limits === null ? null : parsed(row.limits),
       status: row.status,
-      // Due effects are applied before every request, so the stored status is already the effective one.
+      // Effects that are due, such as an expiry, are applied before every request, so the stored status is the
+      // effective one.
       effectiveStatus: row.status,
       expiresAt: timestamp(row.expiresAtMs),
       acceptedAt: iso(row.acceptedAtMs),

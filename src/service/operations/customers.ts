@@ -22,7 +22,7 @@ import { expiry, inviteAll, loadAgents } from './steps/send-invitations.ts'
 type CustomerResource = z.output<typeof Customer>
 type Limits = CustomerResource['attributes']['agents'][number]['limits']
 
-/** The permissions that the invitation of a test customer requests by default. */
+/** The permissions that an invitation of a test customer requests by default. */
 const defaultPermissions = ['payments.create', 'payments.read', 'wallets.read'] as const
 
 export const customerHandlers = {
@@ -62,10 +62,7 @@ export const customerHandlers = {
   simulateInvitationDecline: async (input, context) =>
     invitationView(context, await declineInvitation(context, await loadForSimulation(context, input))),
 
-  /**
-   * Revokes an agent's access in the customer's name. The effect is the same as when the agent's own party removes the
-   * agent from the customer.
-   */
+  /** Revokes an agent's access in the customer's name. The effect is the same as that of `removeCustomerAgent`. */
   simulateAgentRevocation: async (input, context) => {
     const customer = await loadCustomer(context, input.customerId)
     await requireSimulatable(context, input.customerId, {
@@ -90,7 +87,10 @@ async function disconnect(context: Context, { party: { id: customerId } }: Custo
   return { data: customerView(await loadCustomer(context, customerId)), meta: { deleted: true as const } }
 }
 
-/** Ends one agent's access to a customer. Returns `deleted: true` only if no other agent has access. */
+/**
+ * Ends one agent's access to a customer. Returns `deleted: true` only if no other agent of the caller's party has
+ * access.
+ */
 async function removeAgent(context: Context, { party, delegations }: CustomerRecord, agentId: string) {
   const { tx, actor, nowMs } = context
   const customerId = party.id
@@ -116,8 +116,8 @@ async function loadCustomer({ tx, actor }: Context, customerId: string): Promise
 }
 
 /**
- * Renders all grants of a customer as one connection. The connection was created when the customer gave the
- * first grant, and is active while any grant is active.
+ * Renders all grants of a customer as one connection. The connection was created with the first grant, and is active as
+ * long as at least one grant is active.
  */
 function customerView({ party, delegations }: CustomerRecord): CustomerResource {
   const first = delegations[0]
@@ -151,9 +151,9 @@ function customerView({ party, delegations }: CustomerRecord): CustomerResource 
 }
 
 /**
- * Loads an invitation whose recipient the caller may simulate. If `partyId` is given, it must be the recipient.
- * @throws 404 if the caller may not see the invitation, 422 for any other `partyId`, 409 if the recipient is
- * self-managed.
+ * Loads an invitation whose recipient the caller may simulate. If `partyId` is given, it must be the recipient's id.
+ * @throws 404 if the caller may not see the invitation, 422 if `partyId` is not the recipient's id, 409 if the caller
+ * may not simulate the recipient.
  */
 async function loadForSimulation(
   context: Context,

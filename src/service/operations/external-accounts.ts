@@ -51,7 +51,7 @@ export const externalAccountHandlers = {
   /** Unlinks an account. An account that is already unlinked is returned unchanged. */
   deleteExternalAccount: async ({ externalAccountId }, context) => {
     const { tx, partyId, nowMs } = context
-    // A request with an idempotency key already holds the party's lock, but this request may have no key.
+    // Only requests with an idempotency key have already locked the party, and this request may have no key.
     await tx.lockParty(partyId)
     const before = await loadExternalAccount(context, externalAccountId)
     const change = { status: 'deleted', connectionStatus: 'disconnected', updatedAtMs: nowMs } as const
@@ -108,7 +108,9 @@ async function linkOne(
   return row
 }
 
-/** Returns a linked or unlinked bank account of `partyId`. @throws 404 if the party has no such account. */
+/**
+ * Returns a bank account of the party, whether or not it is still linked. @throws 404 if the party has no such account.
+ */
 async function loadExternalAccount({ tx, partyId }: Context, id: string): Promise<ExternalAccountRow> {
   const account = await findExternalAccount(tx, partyId, id)
   if (account === undefined) fail('not_found', { detail: `There is no bank account ${id}.` })

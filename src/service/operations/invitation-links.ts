@@ -54,7 +54,7 @@ export const invitationLinkHandlers = {
 
   revokeInvitationLink: async ({ linkId }, context) => {
     const { tx, partyId, nowMs } = context
-    // Joining takes the same lock, so a customer who joins now either has already joined or finds the link revoked.
+    // Joining takes the same lock. A customer who joins at the same time either joins first or finds the link revoked.
     await tx.lockParty(partyId)
     const before = await loadLink(context, linkId)
     return linkView(await changeLinkStatus(tx, before, revokedLink(before.status), nowMs))
@@ -66,7 +66,9 @@ async function loadLink({ tx, partyId }: Context, id: string): Promise<Invitatio
   return link ?? fail('not_found', { detail: `There is no invitation link ${id}.` })
 }
 
-/** Returns when the link expires; null if it never does. @throws 422 if `expiresAt` is not in the future. */
+/**
+ * Returns the time when the link expires; null if it never expires. @throws 422 if `expiresAt` is not in the future.
+ */
 function expiry(requestedExpiry: string | undefined, nowMs: number): number | null {
   if (requestedExpiry === undefined) return null
   const expiresAtMs = parseTimestamp(requestedExpiry)

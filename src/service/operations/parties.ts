@@ -73,7 +73,8 @@ export const partyHandlers = {
     if (partyId !== context.actor.partyId) {
       await requireSimulatable(context, partyId, { call: 'Send this call with an API key of that party.' })
     }
-    // Several parties may decide on the same customer at once, and each request locks only its caller's own party.
+    // Several parties may decide the same customer's case at the same time. Each request locks only the caller's party,
+    // so the case needs a lock too.
     await tx.lock(`compliance ${partyId}`)
     const party = await findParty(tx, partyId)
     if (party === undefined) throw new Error(`Bug: the party ${partyId} is gone.`)
@@ -88,8 +89,8 @@ async function ownParty({ tx, partyId }: Context): Promise<PartyRow> {
 }
 
 /**
- * Locks and returns the party that the request changes. Such requests have no idempotency key, so nothing has locked
- * the party yet.
+ * Locks and returns the party that the request changes. Requests that change a party have no idempotency key, so
+ * nothing has locked the party yet.
  * @throws 403 if the caller is a user who is neither an owner nor an administrator.
  */
 async function lockPartyForChange(context: Context): Promise<PartyRow> {
@@ -109,9 +110,9 @@ async function setLimits(context: Context, limits: Limits | null, source?: { poi
 }
 
 /**
- * Requires `partyId` to be the caller's party, or a customer whose grant to one of the caller's agents is active. If an
- * agent calls, the grant must be to that agent.
- * @param needed The permission that one of the customer's grants must include.
+ * Requires `partyId` to be the caller's party, or a customer with an active grant to an agent of the caller's party. If
+ * the caller is an agent, the grant must be to this agent.
+ * @param needed The permission that at least one of these grants must include.
  * @throws 404 for any other party, 403 if no grant includes the permission.
  */
 async function requireOwnOrCustomer({ tx, actor }: Context, partyId: string, needed?: string): Promise<void> {

@@ -40,9 +40,10 @@ export const partyInvitationHandlers = {
   createPartyInvitations: async ({ invitations }, context) => {
     const { tx, actor, partyId } = context
     await requireManager(context)
-    // Anyone who has the returned URL can become a user of the party and do everything that its users can do.
+    // Anyone who has the returned URL can join the party, and then has all permissions of its users. The caller must
+    // therefore have these permissions too.
     requireCanGrant(actor, grantedScopes.membership())
-    // The lock prevents two concurrent requests from inviting the same person twice.
+    // With this lock, two concurrent requests cannot both invite the same person.
     await tx.lockParty(partyId)
     const invitees = invitations.map(({ email, role }) => ({ email: email.toLowerCase(), role }))
     requireDistinctEmails(invitees)
@@ -86,8 +87,8 @@ function requireDistinctEmails(invitees: readonly Invitee[]): void {
 const roleWords = { ADMIN: 'an admin', MEMBER: 'a member' } as const
 
 /**
- * Invites a person, or returns the person's pending invitation for the same role. If the person cannot be invited,
- * returns the reason as a string.
+ * Invites a person. If the person has a pending invitation for the same role, returns this invitation instead. If the
+ * person cannot be invited, returns the reason as a string.
  */
 async function invite(
   context: Context,
@@ -125,8 +126,8 @@ async function invite(
 }
 
 /**
- * Returns a function that renders invitations. An invitation's `url` is null unless the invitation is open and the
- * caller may grant membership.
+ * Returns a function that renders invitations. An invitation's `url` is shown only if the invitation is open and the
+ * caller may grant membership; otherwise it is null.
  */
 async function viewsOf({
   tx,

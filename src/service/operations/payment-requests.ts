@@ -66,7 +66,7 @@ export const paymentRequestHandlers = {
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     }
-    // All reads come before the first write, because a read after a write costs another round trip.
+    // All reads come before the first write, because a read after a write costs another round trip to the database.
     const [mail, render] = await Promise.all([prepareRequestMessage(context, row), readRequestView(context, row)])
     await insertPaymentRequest(tx, row)
     await mail()
@@ -91,8 +91,8 @@ export const paymentRequestHandlers = {
     const list = { list: 'incomingPaymentRequests', ...scope }
     const page = pageRequest(input, list)
     const { rows, lastId } = await listReceivedRequests(tx, await payerOf(context), pendingStatuses, page)
-    // Leaves out requests that have expired but are still stored as open, because their senders' due effects have not
-    // been applied yet.
+    // An expired request stays stored as open until due effects are applied to the sender's records. Such requests are
+    // left out.
     return viewPage(context, { rows: rows.filter((row) => asOf(row, nowMs) === row), lastId }, list)
   },
 
@@ -131,7 +131,9 @@ export const paymentRequestHandlers = {
 
 /** The statuses that every list includes: the request is open, or its payment is in progress. */
 const pendingStatuses = ['OPEN', 'PROCESSING'] as const
-/** The statuses that `includeCompleted` adds: a payment was made, even if the bank refused or returned it. */
+/**
+ * The statuses that `includeCompleted` adds: a payment was made, whether or not the bank then refused or returned it.
+ */
 const completedStatuses = ['COMPLETED', 'FAILED', 'RETURNED'] as const
 /** The statuses that `includeCanceled` adds: the request ended without a payment. */
 const canceledStatuses = ['CANCELED', 'DECLINED', 'EXPIRED'] as const
@@ -141,7 +143,10 @@ async function viewPage(context: Context, { rows, lastId }: PageOf<PaymentReques
   return page({ rows: views, lastId }, list, (one) => one)
 }
 
-/** Returns a request that the party sent. @throws 404 for any other request, 403 without permission for the wallet. */
+/**
+ * Returns a request that the party sent.
+ * @throws 404 for any other request, 403 if an agent lacks the operation's permission on the request's wallet.
+ */
 async function loadSent(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequest(context.tx, context.partyId, id)
   return request === undefined ? throwNotFound(id) : requireSent(context, request)
@@ -152,7 +157,11 @@ async function requireSent({ tx, actor, operation, partyId }: Context, request: 
   return request
 }
 
-/** Returns a request that the party is asked to pay. @throws 404, or 403 without permission for the default wallet. */
+/**
+ * Returns a request that the party is asked to pay. If the request is not addressed to the calling agent itself, the
+ * agent needs the operation's permission on the party's default wallet.
+ * @throws 404 for any other request, 403 if the agent lacks this permission.
+ */
 async function loadReceived(context: Context, id: string): Promise<PaymentRequestRow> {
   const request = await findPaymentRequestOfAnyParty(context.tx, id)
   return request?.payerPartyId === context.partyId ? requireReceived(context, request) : throwNotFound(id)
@@ -165,8 +174,8 @@ async function requireReceived({ tx, actor, operation, partyId }: Context, reque
 }
 
 /**
- * Returns the payer for a list of received requests: the party, or only the calling agent if that agent may not read
- * its party's default wallet.
+ * Returns the payer by which a list of received requests is filtered: the party, or only the calling agent if this
+ * agent lacks the operation's permission on its party's default wallet.
  */
 async function payerOf({ tx, actor, operation, partyId }: Context) {
   const { agentId } = actor
@@ -184,9 +193,8 @@ async function loadEither(context: Context, id: string): Promise<PaymentRequestR
 }
 
 /**
- * Returns a request that the caller's party sent, or that the calling agent sent for a customer. Requires that the
- * caller may simulate the payer.
- * @throws 404 for any other request, 409 if the payer is self-managed.
+ * Returns a request that the caller's party sent, or that the calling agent sent for a customer.
+ * @throws 404 for any other request, 409 if the caller may not simulate the payer.
  */
 async function loadForSimulation(context: Context, id: string): Promise<PaymentRequestRow> {
   const { tx, actor } = context

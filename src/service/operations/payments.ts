@@ -80,7 +80,10 @@ export const paymentHandlers = {
   },
 } satisfies HandlersOf<typeof payments>
 
-/** Renders a payment for its sender or its recipient. The recipient does not see the sender's tags or run. */
+/**
+ * Renders a payment for its sender or its recipient. The recipient does not see the tags, or the run that sent the
+ * payment.
+ */
 export function paymentView(row: PaymentRow, viewerPartyId: string): z.output<typeof Payment> {
   const sent = row.partyId === viewerPartyId
   const agent = (id: string | null) => ({ data: id === null ? null : { type: 'agent' as const, id } })
@@ -122,7 +125,10 @@ async function loadSent({ tx, actor, operation, partyId }: Context, id: string):
   return payment
 }
 
-/** Returns a payment if the party received it. Until the money arrives, only the sender sees the payment. */
+/**
+ * Returns a payment that the party received; undefined for any other payment. Until the money arrives, only the sender
+ * sees the payment.
+ */
 async function loadReceived(context: Context, id: string): Promise<PaymentRow | undefined> {
   const { tx, actor, operation, partyId } = context
   const payment = await findPaymentOfAnyParty(tx, id)
@@ -142,7 +148,7 @@ async function loadSentBy({ tx, actor }: Context, id: string): Promise<PaymentRo
   const payment = await findPaymentOfAnyParty(tx, id)
   const isOwn = payment?.partyId === actor.partyId || (actor.agentId !== null && payment?.agentId === actor.agentId)
   if (payment?.kind !== 'payment' || !isOwn) fail('not_found', { detail: `There is no payment ${id}.` })
-  // The response contains the whole payment, so only callers who may read it can simulate the recipient.
+  // The response contains the whole payment, so only callers who may read the payment can simulate its recipient.
   await requireWalletPermission(tx, actor, payments.getPayment, { id: payment.walletId, partyId: payment.partyId })
   return payment
 }

@@ -21,8 +21,8 @@ export const sandboxClockHandlers = {
 } satisfies HandlersOf<typeof sandboxClock>
 
 /**
- * The longest time by which one call can move the clock: about ten years, which is also the maximum of `seconds`. It
- * limits how many effects become due at once.
+ * The longest time by which one call can move the clock: about ten years, the same as the maximum of `seconds`. This
+ * limits how many effects one call can make due.
  */
 const maxAdvanceMs = 316_224_000_000
 

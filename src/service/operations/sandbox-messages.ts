@@ -7,7 +7,10 @@ import { listMessages } from '../store/sandbox-messages.ts'
 import type { SandboxMessageRow } from '../store/schema/sandbox-messages.ts'
 
 export const sandboxMessageHandlers = {
-  /** Lists the messages that the party's credentials caused. An agent sees only messages that it caused itself. */
+  /**
+   * Lists the messages caused by requests with the party's credentials. An agent sees only messages that it caused
+   * itself.
+   */
   listSandboxMessages: async (input, { tx, actor }) => {
     const recipient = input.to?.includes('@') === true ? input.to.toLowerCase() : input.to
     const scope = { partyId: actor.partyId, agentId: actor.agentId, recipient }

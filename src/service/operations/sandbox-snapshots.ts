@@ -66,7 +66,10 @@ export const sandboxSnapshotHandlers = {
   },
 } satisfies HandlersOf<typeof sandboxSnapshots>
 
-/** Begins a new epoch for the restored world, and sets its clock. Fault rules that operations set are removed. */
+/**
+ * Begins a new epoch for the restored world. The sandbox clock then starts at `startsAtMs`, or at real time if
+ * `startsAtMs` is null. Fault rules that operations set are removed.
+ */
 async function startWorld({ tx, afterCommit }: Context, snapshot: string | null, startsAtMs: number | null) {
   await resetFaults(tx)
   const { nowMs, realNowMs } = await beginEpoch(tx, startsAtMs)

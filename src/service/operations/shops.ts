@@ -91,8 +91,9 @@ function findOpenShop(open: readonly ShopDefinition[], shopId: string): ShopDefi
 }
 
 /**
- * Returns an order with the purchase that paid for it.
- * @throws 404 if the caller has no such order, 403 without the permission on the wallet that paid for it.
+ * Returns an order, and the purchase that paid for it.
+ * @throws 404 if the caller has no such order, 403 if an agent lacks the operation's permission on the purchase's
+ * wallet.
  */
 async function loadOrder(context: Context, id: string) {
   const { tx, actor, operation } = context
@@ -104,8 +105,8 @@ async function loadOrder(context: Context, id: string) {
 }
 
 /**
- * Delays the response if the shop is slow. If `failure` is given, this error replaces the response; the card has been
- * charged nevertheless.
+ * Delays the response if the shop is slow. If `failure` is given, this error replaces the response, although the card
+ * has been charged.
  */
 function delayAnswer({ afterCommit }: Context, { answers }: ShopDefinition, failure?: Failure): void {
   if (answers.slowMs > 0 || failure !== undefined) afterCommit.changedAnswer = { delayMs: answers.slowMs, failure }

@@ -26,11 +26,11 @@ export function hashOfToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that builds the URL of the page where the invited person accepts or declines. */
+/** Returns a function that builds the URL of an invitation's page, where the invited person accepts or declines. */
 export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<InvitationRecord, 'id' | 'tokenHash'>): Promise<string> => {
-    // Only the token's hash is stored, so this tries each root key until one produces a token with that hash.
+    // Only the token's hash is stored, so `find` signs with one root key after another until a signature has this hash.
     const token = await find(connectText(id), (candidate) => hashOfToken(candidate) === tokenHash)
     if (token === undefined) throw new Error(`Bug: the token of the invitation ${id} cannot be recomputed.`)
     return `${publicUrl()}/connect/${token}`
@@ -38,8 +38,8 @@ export async function invitationUrls(tx: Transaction, publicUrl: () => string) {
 }
 
 /**
- * Accepts an invitation on behalf of the invited party and grants the agent the requested permissions. Cancels the
- * other pending invitations by which the same agent invited this party.
+ * Accepts an invitation on behalf of the invited party, and grants the agent the requested permissions. Cancels the
+ * party's other pending invitations from the same agent.
  * @throws 409 `conflict` if the invitation is not pending.
  */
 export async function acceptInvitation(
@@ -63,9 +63,9 @@ export async function declineInvitation(
 }
 
 /**
- * Returns the invited party. If no party has the email address or phone number of the recipient, creates one with an
- * empty wallet. The sandbox has no customer accounts, so anyone who has the invitation's link counts as its recipient.
- * @throws 409 `conflict` if the invitation is not pending, or if the invited party sent it.
+ * Returns the invited party. If no party has the recipient's email address or phone number, creates a party with an
+ * empty wallet. The sandbox has no customer accounts, so anyone who has the invitation's link counts as the recipient.
+ * @throws 409 `conflict` if the invitation is not pending, or if the invited party itself sent it.
  */
 export async function findOrCreateInvitedParty(
   { tx, system, nowMs }: ChangeContext,
@@ -73,8 +73,8 @@ export async function findOrCreateInvitedParty(
 ): Promise<PartyRow> {
   applyToInvitation(invitation, 'accept', nowMs)
   const recipient = recipientOf(invitation)
-  // Without this lock, two requests at the same time could each create a party for the address. Claims of payments to
-  // the address take the same lock.
+  // Without this lock, two requests at the same time could each create a party for the address. A claim of a payment to
+  // the address takes the same lock.
   await tx.lock(`claimant ${recipient.value}`)
   const party =
     (await partyOfRecipient(tx, recipient)) ?? (await createRecipientParty({ tx, system, nowMs }, recipient))
@@ -112,7 +112,7 @@ export function recipientOf({ recipientType, recipient }: InvitationRecord): Rec
   return { type: recipientType, value: recipient }
 }
 
-/** Returns the party's id, email address and phone number. An invitation may be addressed to any of them. */
+/** Returns the party's id, email address and phone number. An invitation may be addressed to any of the three. */
 function recipientsOf({ id, email, phone }: PartyRow): Recipient[] {
   const recipients: Recipient[] = [{ type: 'party_id', value: id }]
   if (email !== null) recipients.push({ type: 'email', value: email })

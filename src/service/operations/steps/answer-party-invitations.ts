@@ -18,11 +18,11 @@ export async function partyInvitationToken(tx: Transaction, invitationId: string
   return { token, tokenHash: sha256(token) }
 }
 
-/** Returns a function that builds the URL of the page where the invited person joins or declines. */
+/** Returns a function that builds the URL of an invitation's page, where the invited person joins or declines. */
 export async function partyInvitationUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PartyInvitationRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Only the token's hash is stored, so this tries each root key until one produces a token with that hash.
+    // Only the token's hash is stored, so `find` signs with one root key after another until a signature has this hash.
     const token = await find(joinText(id), (candidate) => sha256(candidate) === tokenHash)
     if (token === undefined) throw new Error(`Bug: the token of the party invitation ${id} cannot be recomputed.`)
     return `${publicUrl()}/join/${token}`
@@ -37,8 +37,8 @@ export interface NewMember {
 }
 
 /**
- * Makes the invited person a member of the party, with the role that the invitation offers. Anyone who has the token
- * counts as that person.
+ * Makes the invited person a member of the party, with the role that the invitation offers. Anyone who has the
+ * invitation's token counts as the invited person.
  * @throws 403 `forbidden` while the party is suspended or inactive; 409 `conflict` if the invitation is not pending or
  * has expired, or if a user with the email address already exists.
  */
@@ -53,7 +53,8 @@ export async function acceptPartyInvitation(
     fail('conflict', { detail: `The invitation has expired. Ask ${before.partyName} for another one.` })
   }
   requireNotStopped(await findPartyStatus(tx, partyId), partyId, 'Joining')
-  // Several parties may have invited the same email address, but it can belong to a user of only one party.
+  // Several parties may have invited the same email address. With this lock, only one of them can get a user with the
+  // address.
   await tx.lock(`member ${email}`)
   if ((await findUserByEmail(tx, email)) !== undefined) {
     fail('conflict', {

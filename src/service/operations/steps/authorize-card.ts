@@ -6,7 +6,7 @@ import { enterPurchase, type Paid } from '../../store/purchases.ts'
 import type { CardTransactionRow } from '../../store/schema/card-transactions.ts'
 import { purchaseRefusal } from './check-spending-limits.ts'
 
-/** A merchant's attempt to charge a card, and the agent and run that make the purchase. */
+/** A merchant's attempt to charge a card, and the agent and the run that make the purchase. */
 type Attempt = Pick<CardTransactionRow, 'merchantName' | 'amountCents' | 'agentId' | 'instanceId'>
 
 /** The result if no charge was attempted, because the card is frozen or the agent would exceed a limit. */
@@ -27,7 +27,7 @@ export async function authorizeCard(
   const frozen = frozenRefusal(card, nowMs)
   if (frozen !== undefined) return { notAttempted: 'card_frozen', refusal: frozen }
   const { amountCents } = attempt
-  // There is no decline code for a frozen wallet; the wallet counts as empty (docs/service.md#card-declines).
+  // There is no decline code for a frozen wallet, so such a wallet counts as empty (docs/service.md#card-declines).
   const availableCents = wallet.status === 'active' ? wallet.availableCents : 0
   const declineCode = declineReason({ card, amountCents, availableCents, nowMs })
   if (declineCode === null) {

@@ -19,8 +19,9 @@ export interface BankAccount {
 }
 
 /**
- * Adds the linked bank account's name and last digits to a transfer, if the transfer could be submitted now. A
- * withdrawal must not exceed the wallet's balance. Drawing money from the account requires a connection to its bank.
+ * Returns the transfer with the name and last digits of its bank account, if the transfer could be submitted now. For a
+ * withdrawal, the wallet must have enough money. For any other transfer, which draws money from the bank account, the
+ * connection to the bank must be active.
  * @throws 404 if the party has no such account, 409 `conflict` if the transfer could not be submitted now.
  */
 export async function withBankAccount(
@@ -56,7 +57,7 @@ function requireLinked({ id, status }: ExternalAccountRow): void {
   })
 }
 
-/** Requires an active connection to the bank. Without it, no money can be drawn from the account. */
+/** Requires an active connection to the bank. Without a connection, no money can be drawn from the account. */
 function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   if (connectionStatus === 'active') return
   const state = connectionStatus === 'login_required' ? 'requires a new login' : 'is disconnected'
@@ -66,7 +67,9 @@ function requireConnected({ id, connectionStatus }: ExternalAccountRow): void {
   })
 }
 
-/** Submits a transfer to the bank, and reserves the money of a withdrawal. The caller saves the returned transfer. */
+/**
+ * Submits a transfer to the bank, and reserves the money of a withdrawal. The caller must save the returned transfer.
+ */
 export async function submit(context: ChangeContext, transfer: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { id, kind, amountCents } = transfer
@@ -77,7 +80,7 @@ export async function submit(context: ChangeContext, transfer: PaymentRow, walle
   return { ...transfer, status, heldCents, bankDueAtMs, submittedAtMs: nowMs, updatedAtMs: nowMs }
 }
 
-/** Cancels everything in review that uses an unlinked bank account: transfers, payments and their approvals. */
+/** Cancels everything in review that uses the bank account being unlinked: transfers, payments and their approvals. */
 export async function cancelInReview(
   { tx, nowMs }: ChangeContext,
   { partyId, id: externalAccountId }: Pick<ExternalAccountRow, 'partyId' | 'id'>,
