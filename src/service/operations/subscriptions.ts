@@ -74,7 +74,10 @@ export const subscriptionHandlers = {
     return page(rows, list, await viewer(context, rows.rows))
   },
 
-  /** Lists payments newest first. A cursor must contain an id, so it contains a payment's number formatted as an id. */
+  /**
+   * Lists payments newest first. A cursor must contain an id, but these payments are found by their numbers. The cursor
+   * therefore contains a payment's number in the form of an id.
+   */
   listSubscriptionPayments: async (input, context) => {
     const { id, terms, billing } = await loadSubscription(context, input.subscriptionId)
     const list = { list: 'subscriptionPayments', subscriptionId: id }
@@ -129,7 +132,10 @@ export const subscriptionHandlers = {
 
 type BillingChange = (terms: SubscriptionRecord['terms'], billing: Billing) => Billed & { mandateId?: string }
 
-/** Loads a subscription, applies a change, and saves the subscription if its billing is now different. */
+/**
+ * Loads a subscription, and applies a change to its billing. Saves the subscription only if its billing is now
+ * different.
+ */
 async function change(context: Context, id: string, applyChange: BillingChange): Promise<SubscriptionResource> {
   const record = await loadSubscription(context, id)
   const { mandateId = record.mandateId, ...billed } = applyChange(record.terms, record.billing)
@@ -140,7 +146,7 @@ async function change(context: Context, id: string, applyChange: BillingChange):
 const withoutCharges = (billing: Billing): Billed => ({ billing, charges: [] })
 
 /**
- * Returns a subscription of the party that the request acts on.
+ * Returns a subscription of the party `partyId`.
  * @throws 404 if the party has no such subscription, 403 if an agent lacks the permission on the subscription's wallet.
  */
 export async function loadSubscription(

@@ -24,7 +24,7 @@ export const transactionHandlers = {
     const row = await findTransaction(tx, partyId, transactionId)
     if (row === undefined) fail('not_found', { detail: `There is no transaction ${transactionId}.` })
     const walletId = walletOf(row, partyId)
-    // Without a wallet, the party paid by card or from a bank account. An agent then needs the permission on the
+    // There is no wallet if the party paid by card or from a bank account. An agent then needs the permission on the
     // party's default wallet.
     if (walletId === null) await requireDefaultWalletPermission(tx, actor, operation, partyId)
     else await requireWalletPermission(tx, actor, operation, { id: walletId, partyId })
@@ -32,7 +32,10 @@ export const transactionHandlers = {
   },
 } satisfies HandlersOf<typeof transactions>
 
-/** Returns the id of the party's wallet that paid or received the money; null if a card or bank account paid. */
+/**
+ * Returns the id of the party's wallet that paid or received the money; null if the party paid by card or from a bank
+ * account.
+ */
 function walletOf({ sourcePartyId, sourceWalletId, destinationWalletId }: TransactionRow, partyId: string) {
   return sourcePartyId === partyId ? sourceWalletId : destinationWalletId
 }

@@ -27,8 +27,8 @@ export interface Beneficiary extends BankAccount {
 export const transferHandlers = {
   createWire: async (input, context) => {
     const { name, accountNumber, routingNumber, address } = input.beneficiary
-    // This refusal has no effects and is not recorded under the idempotency key, so the caller can add the address and
-    // retry with the same key (docs/service.md#wires).
+    // A wire without an address is refused before anything happens, and the refusal is not recorded under the
+    // idempotency key. The caller can therefore add the address and retry with the same key (docs/service.md#wires).
     if (address === undefined) {
       fail('wire.beneficiary_address_required', { source: { pointer: '/data/attributes/beneficiary/address' } })
     }
@@ -117,7 +117,10 @@ export const transferHandlers = {
   },
 } satisfies HandlersOf<typeof transfers>
 
-/** Returns a wallet of the party. @throws 404 if there is none with this id, 403 if an agent lacks the permission. */
+/**
+ * Returns a wallet of the party `context.partyId`.
+ * @throws 404 if the party has no such wallet, 403 if an agent lacks the permission on the wallet.
+ */
 async function loadPermittedWallet(context: Context, attribute: string, walletId: string): Promise<WalletRow> {
   const { tx, actor, operation, partyId } = context
   const wallet = await findWallet(tx, partyId, walletId)
@@ -129,7 +132,7 @@ async function loadPermittedWallet(context: Context, attribute: string, walletId
   return wallet
 }
 
-/** Returns the masked account number shown to people. */
+/** Returns a bank account's number, masked except for its last four digits. */
 export function accountMask(beneficiary: string): string {
   return `••••${(JSON.parse(beneficiary) as BankAccount).accountLastFour}`
 }
@@ -142,7 +145,7 @@ function destWalletOf({ id, beneficiary }: PaymentRow) {
 export function transferView(row: PaymentRow): z.output<typeof Transfer> {
   const { status, settledAtMs, failure, returned } = row
   const timeOrNull = (ms: number | null) => (ms === null ? null : timestamp(ms))
-  // A transfer that involves no linked bank account is never updated after it completes.
+  // A transfer without a linked bank account is never updated after it completes, so its last update is its completion.
   const doneAt = status === 'COMPLETED' ? timestamp(row.updatedAtMs) : null
   const isAtBank = row.externalAccountId !== null
   return {

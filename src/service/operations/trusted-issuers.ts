@@ -69,8 +69,8 @@ export const trustedIssuerHandlers = {
 
   updateTrustedIssuer: async ({ trustedIssuerId, jwksUri, agents, scopes }, context) => {
     const { tx, actor, partyId, nowMs } = context
-    // Anyone who can sign with a key published at the new URL, or has an assertion that matches the new rules, can act
-    // as the agents.
+    // Anyone who can sign with a key published at the new URL can act as the agents. So can anyone who has an assertion
+    // that matches the new rules. The caller therefore needs the same permissions as for creating an agent key.
     requireCanGrant(actor, grantedScopes.agentKey())
     if (jwksUri !== undefined) requireAddress('jwksUri', jwksUri, context)
     await tx.lockParty(partyId)
@@ -99,7 +99,11 @@ export const trustedIssuerHandlers = {
   },
 } satisfies HandlersOf<typeof trustedIssuers>
 
-/** Refuses a URL that is not on the public internet. Some sandboxes also accept a URL on this machine. */
+/**
+ * Requires an https URL on the public internet. A sandbox that other machines cannot reach also accepts an http or
+ * https URL on this machine.
+ * @throws 422 for the field.
+ */
 function requireAddress(field: string, address: string, { environment, publicUrl }: Context): void {
   const mayBeLocal = allowsLocalAddresses(environment, publicUrl())
   const problem = addressProblem(address, mayBeLocal)
@@ -108,7 +112,7 @@ function requireAddress(field: string, address: string, { environment, publicUrl
   failAttribute(field, `${field} ${problem} Got ${show(address)}. It accepts https at a public host name${localText}.`)
 }
 
-/** Requires that all agents exist. @throws 404 if the party has no such agent, 409 if the agent was deleted. */
+/** Requires that the party has all of these agents. @throws 404 for an unknown agent, 409 for a deleted one. */
 async function requireAgents(agents: readonly ClaimRule[], context: Context): Promise<void> {
   for (const { agentId } of agents) {
     const agent = await loadAgent(context, agentId)

@@ -27,7 +27,7 @@ export const walletAgentHandlers = {
     )
   },
 
-  /** Attaches an agent. An agent that is already attached is returned unchanged. */
+  /** Attaches an agent to a wallet. If the agent is already attached to the wallet, changes nothing. */
   attachWalletAgent: async ({ agentId, ...input }, context) => {
     const { tx, actor, partyId, nowMs } = context
     const wallet = await loadWallet(context, input.walletId)
@@ -52,8 +52,8 @@ export const walletAgentHandlers = {
   },
 
   /**
-   * Detaches an agent. If the wallet was the agent's default, no other wallet becomes the default, because the owner
-   * decides which wallet an agent pays from.
+   * Detaches an agent from a wallet. If the wallet was the agent's default, no other wallet becomes the default,
+   * because the account's owner decides which wallet an agent pays from.
    */
   detachWalletAgent: async (input, context) => {
     const { id, partyId } = await loadAttached(context, input)
@@ -64,7 +64,7 @@ export const walletAgentHandlers = {
 
 /**
  * Returns an agent attached to one of the party's wallets.
- * @throws 404 if the wallet belongs to another party, or if the agent is not attached to the wallet.
+ * @throws 404 if the party has no such wallet, or if the agent is not attached to the wallet.
  */
 async function loadAttached(context: Context, ids: { walletId: string; agentId: string }): Promise<AttachedAgent> {
   const wallet = await loadWallet(context, ids.walletId)

@@ -67,17 +67,18 @@ export const walletHandlers = {
 
 /**
  * Freezes or unfreezes a wallet. Money that a frozen wallet already holds for others can still be captured, claimed and
- * released. A wallet that already has the status is returned unchanged.
+ * released. If the wallet already has the new status, changes nothing.
  */
 async function setStatus(context: Context, walletId: string, status: 'active' | 'frozen') {
-  // Requests with an idempotency key already hold the party's lock at this point, but this request has no key.
+  // A request with an idempotency key already holds the party's lock at this point. Freezing and unfreezing take no
+  // key, so the lock is taken here.
   await context.tx.lockParty(context.partyId)
   const before = await loadWallet(context, walletId)
   if (before.status === 'closed') fail('conflict', { detail: `The wallet ${walletId} is closed.` })
   return viewWithClaims(context, before.status === status ? before : await updateWallet(context.tx, before, { status }))
 }
 
-/** Returns a wallet of the party that the request acts on. @throws 404 if the party has no such wallet. */
+/** Returns a wallet of the party `partyId`. @throws 404 if the party has no such wallet. */
 export async function loadWallet({ tx, partyId }: Context, walletId: string): Promise<WalletRow> {
   const wallet = await findWallet(tx, partyId, walletId)
   if (wallet === undefined) fail('not_found', { detail: `There is no wallet ${walletId}.` })
@@ -96,7 +97,7 @@ async function viewWithClaims({ tx, partyId }: Context, wallet: WalletRow) {
   return walletView(wallet, await claimsOf(tx, partyId))
 }
 
-/** Returns the total and number of the payments that the party can claim with its email address or phone number. */
+/** Returns the total amount and the number of unclaimed payments to the party's email address and phone number. */
 async function claimsOf(tx: Transaction, partyId: string): Promise<Claims> {
   const party = await findParty(tx, partyId)
   const claimants = [party?.email?.toLowerCase(), party?.phone].filter((address) => typeof address === 'string')

@@ -67,8 +67,8 @@ export const webhookHandlers = {
   getWebhook: async ({ webhookId }, context) => webhookView(await loadWebhook(context, webhookId)),
 
   /**
-   * Updates a webhook. A webhook that is enabled again sends its queued deliveries, but no events that occurred while
-   * it was disabled.
+   * Updates a webhook. After a webhook is enabled again, its queued deliveries are sent, but no events that occurred
+   * while the webhook was disabled.
    */
   updateWebhook: async ({ webhookId, url, description, enabledEvents, tags, status }, context) => {
     const { tx, nowMs } = context
@@ -103,8 +103,8 @@ export const webhookHandlers = {
   },
 
   /**
-   * Rotates the signing secret. At most two secrets are valid at the same time: if the previous rotation left an older
-   * secret valid for a while, that secret becomes invalid at once.
+   * Rotates the signing secret. At most two secrets are valid at the same time. If an older secret is still valid
+   * because of the previous rotation, that secret becomes invalid immediately.
    */
   rotateWebhookSecret: async ({ webhookId, expiresInSeconds }, context) => {
     const { tx, nowMs } = context
@@ -151,7 +151,7 @@ const enabledEventsPointer = '/data/attributes/enabledEvents'
 
 /**
  * Requires that the caller may read every event type that the webhook receives.
- * @throws 403 `forbidden` with the missing permissions.
+ * @throws 403 `forbidden` that names the missing permissions.
  */
 function requireMayReceive({ actor }: Context, enabledEvents: string, source?: { pointer: string }): void {
   const wantedTypes = eventTypes.filter((type) => wants(JSON.parse(enabledEvents) as string[], type))

@@ -8,17 +8,20 @@ import { findParty } from '../../store/parties.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { readSpent, type Spender } from '../../store/spending.ts'
 
-/** An owner's limits, and the spender whose payments count toward them. */
+/** The limits of one owner, and the spender whose payments count toward these limits. */
 interface Cap {
   owner: LimitOwner
   limits: Limits
   spender: Spender
 }
 
-/** A spender, with the row of its agent if the row is already loaded. */
+/** A spender, with its agent's row if that row is already loaded. */
 type AgentSpender = Spender & { agent?: Pick<AgentRow, 'partyId' | 'limits'> | undefined }
 
-/** Returns every limit that a payment would exceed: first those of the agent or grant, then the account's own. */
+/**
+ * Returns every limit that a payment would exceed: first the limits of the agent or of the customer's grant, then those
+ * of the account.
+ */
 export async function findExceededLimits(
   tx: Transaction,
   spender: Spender,
@@ -28,7 +31,10 @@ export async function findExceededLimits(
   return reasonsOf(tx, await capsOf(tx, spender), amountCents, nowMs)
 }
 
-/** Requires that a card's maximum is within the agent's limit per transaction. @throws 422 for `maximumAmount`. */
+/**
+ * Requires that a card's maximum is within the limit per transaction of the agent or of the customer's grant.
+ * @throws 422 for `maximumAmount`.
+ */
 export async function requireCardWithinLimits(
   tx: Transaction,
   spender: AgentSpender,
@@ -45,9 +51,9 @@ export async function requireCardWithinLimits(
 }
 
 /**
- * Returns a 409 `conflict` if a purchase would exceed limits of its agent. The error states these limits. The purchase
- * is not put in review, because a merchant cannot wait for a person to decide. The account's own limits do not apply:
- * they can only put payments in review.
+ * Returns a 409 `conflict` if a purchase would exceed a limit of the agent or of the customer's grant; otherwise
+ * undefined. The error states every exceeded limit. The purchase is not put in review, because a merchant cannot wait
+ * for a person to decide. The account's limits do not apply, because their only effect is to put payments in review.
  */
 export async function purchaseRefusal(
   tx: Transaction,
@@ -82,8 +88,8 @@ async function reasonsOf(
 }
 
 /**
- * Loads the limits that apply when a spender pays from the party's wallets. `isIncluded` selects whose limits are
- * loaded.
+ * Loads the limits that apply when a spender pays from the party's wallets. Leaves out the limits of owners for which
+ * `isIncluded` returns false.
  */
 export async function capsOf(
   tx: Transaction,

@@ -13,7 +13,7 @@ import type { WalletRow } from '../../store/schema/wallets.ts'
 import { recordArrival } from '../../store/transactions.ts'
 import { defaultWallet, findWallet } from '../../store/wallets.ts'
 
-/** Pays the reserved money to the recipient. Creates a party for the recipient's address if no party has it yet. */
+/** Pays a payment's reserved money to the recipient. If no party has the recipient's address yet, creates one. */
 export async function claimPayment(context: ChangeContext, before: PaymentRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const status = nextPaymentStatus(before.status, 'claim')
@@ -42,7 +42,7 @@ async function claimantsWallet(context: ChangeContext, payment: PaymentRow): Pro
   return wallet
 }
 
-/** Finds the party that now has the address to which the payment was sent. */
+/** Returns the party that now has the address to which the payment was sent; undefined if there is none. */
 export async function findClaimant(
   tx: Transaction,
   { claimant }: Pick<PaymentRow, 'claimant'>,
@@ -60,7 +60,7 @@ export async function findOrCreateWallet(
   { tx, system, nowMs }: ChangeContext,
   address: string,
 ): Promise<WalletRow | undefined> {
-  // Without this lock, two requests at the same time could each create a party for the address.
+  // Without this lock, two simultaneous requests could each create a party for the address.
   await tx.lock(`claimant ${address}`)
   const type = addressTypeOf(address)
   const partyAtAddress = await findPartyByAddress(tx, type, address)

@@ -11,9 +11,9 @@ import type { ComplianceCaseRow } from '../../store/schema/compliance-cases.ts'
 import type { PartyRow } from '../../store/schema/parties.ts'
 
 /**
- * Decides a party's compliance case and applies the consequences to the party. If the same decision was already made,
- * nothing changes.
- * @throws 409 `conflict` if the case does not allow the decision.
+ * Decides a party's compliance case, and applies the consequences to the party. If the party has no case yet, creates
+ * one. If the case already has the decided status, changes nothing.
+ * @throws 409 `conflict` if the current status of the case does not allow the decision.
  */
 export async function decideCompliance(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
@@ -41,7 +41,10 @@ export async function decideCompliance(
   return decided
 }
 
-/** Expires a stopped party's unused cards, cancels its pending invitations and revokes its invitation links. */
+/**
+ * Applies the consequences of stopping a party, for example by suspending it: expires the unused cards of the party and
+ * its agents, cancels the pending invitations that the party sent, and revokes the party's invitation links.
+ */
 export async function stopParty(tx: Transaction, partyId: string, nowMs: number): Promise<void> {
   await expireUnusedCardsOfParty(tx, { partyId, agentIds: agentsOf(tx.db, partyId) }, nowMs)
   await cancelInvitationsOfParty(tx, partyId, nowMs)

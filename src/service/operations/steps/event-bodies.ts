@@ -2,7 +2,7 @@ import type { Transaction } from '../../store/engine/store.ts'
 import { eventsByNumber } from '../../store/events.ts'
 import { eventViews, loadEventRecords } from './event-views.ts'
 
-/** Returns a map from event numbers to webhook bodies. It has no entries for events that are no longer stored. */
+/** Returns the webhook bodies of a party's events, by event number. Events that are no longer stored are left out. */
 export async function eventBodies(
   tx: Transaction,
   partyId: string,

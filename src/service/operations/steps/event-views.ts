@@ -29,11 +29,14 @@ export type EventResource = z.output<typeof Event>
 /** An event and the record that it is about. */
 export interface EventRecord {
   event: EventRow
-  /** The record's state at the time of the event; undefined if the record no longer exists. */
+  /**
+   * The record as it was at the time of the event, or as it is now if the event stores no state. Undefined if the
+   * record no longer exists.
+   */
   record: { id: string } | undefined
 }
 
-/** Loads the records of events, with one query for each kind of record and each party. */
+/** Loads the records that the events are about. For each party, all records of the same kind are loaded together. */
 export async function loadEventRecords(tx: Transaction, events: readonly EventRow[]): Promise<EventRecord[]> {
   const groups = Map.groupBy(events, ({ partyId, type }) => `${partyId} ${wordOf(type)}`)
   const found = new Map<string, Awaited<ReturnType<typeof findRecords>>>()
@@ -119,7 +122,7 @@ const renderers: { readonly [Word in EventWord]: Renderer<RecordOf<Word>> } = {
   webhook: ({ row }) => webhookView(row as WebhookRow),
 }
 
-/** Removes the URL of an invitation's page, because anyone who has the URL can accept or decline the invitation. */
+/** Removes the URL of an invitation's page, because anyone who has this URL can accept or decline the invitation. */
 function withoutUrl<View extends { attributes: object }>(view: View) {
   return { ...view, attributes: { ...view.attributes, url: null } }
 }

@@ -9,12 +9,13 @@ import type { PaymentRequestRow } from '../../store/schema/payment-requests.ts'
 import type { PaymentRow } from '../../store/schema/payments.ts'
 import { decidersOf } from '../../store/users.ts'
 
-/** The maximum number of users of a party who receive the same message. */
+/** The maximum number of a party's owners and admins who are asked for the same approval. */
 const maxDeciders = 20
 
 /**
- * Finds the people to ask for an approval: the party's owners and admins, or the party itself if it has none. Must be
- * called before the transaction writes. Returns a function that stores the messages to these people.
+ * Finds the addresses of the people to ask for an approval: the party's owners and admins, or the party itself if there
+ * are none. Returns a function that stores the messages to these addresses. Must be called before the transaction's
+ * first write, because a read after a write costs another round trip.
  */
 export async function prepareApprovalMessages(context: ChangeContext, { partyId, agentId, amountCents }: PaymentRow) {
   const { tx } = context
@@ -31,7 +32,10 @@ export async function prepareApprovalMessages(context: ChangeContext, { partyId,
   }
 }
 
-/** Reads the address of the payer of a new payment request. Returns a function that stores the message to the payer. */
+/**
+ * Finds the address of a new payment request's payer. Returns a function that stores the message to the payer, if the
+ * payer has an address.
+ */
 export async function prepareRequestMessage(context: ChangeContext, request: PaymentRequestRow) {
   const { tx } = context
   const { id, partyId, agentId, amountCents, payerPartyId, payerValue } = request
@@ -47,7 +51,7 @@ export async function prepareRequestMessage(context: ChangeContext, request: Pay
   }
 }
 
-/** Notifies a recipient without an account that a payment can be claimed. Does nothing for other payments. */
+/** Notifies the recipient of a payment that waits to be claimed. Does nothing for any other payment. */
 export async function mailClaimant(context: ChangeContext, payment: PaymentRow): Promise<void> {
   if (payment.status !== 'PENDING_CLAIM' || payment.claimant === null) return
   const { id, partyId, agentId, amountCents, claimant: to } = payment
@@ -55,7 +59,10 @@ export async function mailClaimant(context: ChangeContext, payment: PaymentRow):
   await keepMessage(context, { kind: 'payment_claim', to, about: { partyId, id, agentId }, from, amountCents })
 }
 
-/** Returns the address of the invited person. A party that is invited by its id may have no address. */
+/**
+ * Returns the email address or phone number of the invited person; undefined if the person was invited by a party id
+ * and that party has neither.
+ */
 export function addressOf(recipient: Recipient, party: PartyRow | undefined): string | undefined {
   return recipient.type === 'party_id' ? addressesOf(party)[0] : recipient.value
 }

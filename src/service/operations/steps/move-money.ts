@@ -18,7 +18,7 @@ import { submit, withBankAccount } from './bank-transfers.ts'
 import { findExceededLimits } from './check-spending-limits.ts'
 import { prepareApprovalMessages } from './mail-people.ts'
 
-/** The given attributes of a new payment or transfer. All others are derived from the caller and the wallet. */
+/** The given attributes of a new payment or transfer. `newPayment` sets all other attributes. */
 type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description' | 'tags'> &
   Partial<
     Pick<
@@ -35,8 +35,8 @@ type Draft = Pick<PaymentRow, 'kind' | 'amountCents' | 'currency' | 'description
   >
 
 /**
- * Sends money directly or through a bank, or puts the payment in review if it exceeds a limit. A payment that could not
- * be made now is refused instead of put in review, so that nobody is asked to approve it.
+ * Makes a payment or transfer, or puts it in review if it exceeds a limit. A payment that could not be made now is
+ * refused even if it exceeds a limit, so that nobody is asked to approve it in vain.
  */
 export async function send(context: Context, wallet: WalletRow, draft: Draft): Promise<PaymentRow> {
   const { tx, nowMs, system } = context
@@ -70,7 +70,8 @@ export async function send(context: Context, wallet: WalletRow, draft: Draft): P
 }
 
 /**
- * Returns the payment, with the bank account it uses, if it could be made now.
+ * Requires that a payment could be made now. Returns the payment, with the name and last digits of its bank account if
+ * it uses one.
  * @throws 404 if the bank account does not exist, 409 `conflict` if the payment could not be made now.
  */
 async function requireMovable(context: Context, wallet: WalletRow, payment: PaymentRow): Promise<PaymentRow> {
@@ -81,7 +82,11 @@ async function requireMovable(context: Context, wallet: WalletRow, payment: Paym
   return payment
 }
 
-/** Moves a payment's money. The caller saves the returned payment. @throws 409 if the money cannot move now. */
+/**
+ * Pays a payment, reserves its money for a recipient who must claim it, or submits it to the bank. Returns the changed
+ * payment, which the calling function must save.
+ * @throws 409 if the money cannot move now.
+ */
 export async function move(context: Context, payment: PaymentRow, wallet: WalletRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
   const { amountCents } = payment
@@ -130,8 +135,10 @@ export async function moveBetweenOwnWallets(
 }
 
 /**
- * Returns the wallet to pay from or into: the given one, or else the default wallet of the agent or the party.
- * @throws 404 if the given wallet does not exist, 403 without a default wallet or without the permission on the wallet.
+ * Returns the wallet with the given id. Without an id, returns the default wallet of the calling agent, or the party's
+ * default wallet if the caller is not an agent of the party.
+ * @throws 404 if there is no wallet with the given id, 403 if there is no default wallet or if the caller lacks the
+ * permission on the wallet.
  */
 export async function payingWallet(
   context: Context,
@@ -160,9 +167,9 @@ export async function payingWallet(
 }
 
 /**
- * Returns the wallet that a payment goes to: the wallet of the payment request, else the default wallet of the
- * recipient agent, else the default wallet of the recipient party.
- * @throws 409 `conflict` if that wallet cannot receive money now.
+ * Returns the wallet that receives a payment. If a payment request is paid, this is the request's wallet. Otherwise, it
+ * is the recipient agent's default wallet or, if there is none, the recipient party's default wallet.
+ * @throws 409 `conflict` if the wallet cannot receive money now.
  */
 export async function receivingWallet(
   { tx }: Pick<ChangeContext, 'tx'>,

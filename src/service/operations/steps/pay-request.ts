@@ -23,12 +23,13 @@ type Source = z.output<typeof paymentRequests.fulfillPaymentRequest.attributes>[
 /**
  * Pays a payment request on behalf of its payer. If the payment exceeds a limit, it waits for approval. The status of
  * the request follows the status of the payment (docs/service.md#payment-requests).
- * @throws 409 `conflict` if the request is not open, or if the money cannot be moved now.
+ * @throws 409 `conflict` if the payment request is not open, or if the money cannot be moved now.
  */
 export async function payRequest(context: Context, request: PaymentRequestRow, source: Source): Promise<PaymentRow> {
   requirePayable(request, context.nowMs)
   const isBank = source.type === 'external_account'
-  // This checks that the recipient can be paid, before the bank account is debited.
+  // When a bank account pays, `send` does not check the receiving wallet. This call refuses the payment if that wallet
+  // cannot receive money.
   if (isBank)
     await receivingWallet(context, {
       recipientPartyId: request.partyId,
@@ -49,9 +50,9 @@ export async function payRequest(context: Context, request: PaymentRequestRow, s
 }
 
 /**
- * Pays a payment request by card. The payer's wallet is not debited, and no limit applies. If the payer is not a party
- * yet, this creates the party.
- * @throws 409 `conflict` if the request is not open, or if the requester's wallet cannot receive money now.
+ * Pays a payment request by card. The payer's wallet is not debited, and no limit applies. If no party has the payer's
+ * address yet, creates one.
+ * @throws 409 `conflict` if the payment request is not open, or if the requester's wallet cannot receive money now.
  */
 export async function payRequestByCard(context: ChangeContext, request: PaymentRequestRow): Promise<PaymentRow> {
   const { tx, system, nowMs } = context
@@ -86,7 +87,8 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
     updatedAtMs: nowMs,
   }
   const to = await receivingWallet(context, payment)
-  // The payment belongs to the payer, but the money goes to another party, so this transaction locks rows of both.
+  // The payment belongs to the payer, and the money goes to the requester. The statements below therefore lock rows of
+  // two parties, so this transaction must run alone.
   tx.runAlone()
   await post(tx, system, to, paidByCard(to.id, payment.amountCents), { nowMs, sourceId: payment.id })
   const paid = { ...payment, transactionId: await recordArrival(context, payment, to) }
@@ -94,17 +96,20 @@ export async function payRequestByCard(context: ChangeContext, request: PaymentR
   return paid
 }
 
-/** Declines the request on behalf of its payer. @throws 409 `conflict` if it is not open. */
+/** Declines a payment request on behalf of its payer. @throws 409 `conflict` if the payment request is not open. */
 export function declineRequest({ tx, nowMs }: ChangeContext, request: PaymentRequestRow): Promise<PaymentRequestRow> {
   return changePaymentRequest(tx, asOf(request, nowMs), 'decline', nowMs)
 }
 
-/** Requires an open request. @throws 409 `conflict` if the request is no longer open or has expired. */
+/** Requires that a payment request can be paid. @throws 409 `conflict` if it is no longer open or has expired. */
 function requirePayable(request: PaymentRequestRow, nowMs: number): void {
   nextRequestStatus(asOf(request, nowMs).status, 'begin')
 }
 
-/** Returns the payer's default wallet. The payment is recorded for this wallet and its party. */
+/**
+ * Returns the payer's default wallet, for which the payment is recorded. If the payer has no party yet, creates one.
+ * @throws 409 `conflict` if the payer is the requester.
+ */
 async function payersWallet(context: ChangeContext, request: PaymentRequestRow): Promise<WalletRow> {
   const { payerPartyId, payerValue, partyId, id } = request
   const wallet =

@@ -13,11 +13,13 @@ import { insertShopOrder, type ShopOrderRecord } from '../../store/shop-orders.t
 import { cardDetails } from '../agent-cards.ts'
 import { authorizeCard } from './authorize-card.ts'
 
-/** The context of a payment at a shop, with the agent and the run that pay, if any. */
+/**
+ * The context of a payment at a shop. `agentId` is null if no agent pays; `instanceId` is null if the call had none.
+ */
 export interface Payer extends ChangeContext {
   agentId: string | null
   instanceId: string | null
-  /** Throws if the payer may not use cards on this card's wallet. */
+  /** Requires that the payer may use the cards of this card's wallet. */
   requireMayUse(card: AgentCardRow): Promise<void>
 }
 
@@ -27,8 +29,9 @@ export interface TypedPayment extends TypedCard {
 }
 
 /**
- * Pays a checkout. The shop charges the card under its own name, as any merchant would (docs/shops.md#declines). The
- * shop's later steps, such as shipping, are scheduled on the sandbox clock.
+ * Pays a checkout. The shop charges the card under the shop's name, as any merchant would, or rejects the card
+ * (docs/shops.md#declines). After a successful charge, the shop's later steps, such as shipping, are scheduled on the
+ * sandbox clock.
  * @throws 409 if the checkout is not open, 422 if the amount differs from the checkout's total.
  */
 export async function payCheckout(
@@ -106,8 +109,8 @@ async function placeOrder(
 }
 
 /**
- * Returns the initial state of an order. It contains all that the shop will do, such as when it ships, so later changes
- * to the shop do not affect the order.
+ * Returns the initial state of an order. The state contains everything that the shop will do later, such as when it
+ * ships. Changes to the shop's definition therefore do not affect the order.
  */
 function initialOrderState(shop: ShopDefinition, cart: ShopCheckoutRecord['cart'], nowMs: number): ShopOrderState {
   const { says, captures, returns } = shop

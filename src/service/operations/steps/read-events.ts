@@ -22,7 +22,8 @@ export function readableTypes({ actor }: Pick<Context, 'actor'>): EventType[] {
 
 /**
  * Requires permission to read events of this type.
- * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading records of this kind.
+ * @throws 403 `forbidden` if the credential, or the customer's grant, does not allow reading the records that these
+ * events are about.
  */
 export async function requireReadable({ tx, actor, partyId, operation }: Context, type: EventType): Promise<void> {
   const { permission } = eventKinds[wordOf(type)]
@@ -32,8 +33,9 @@ export async function requireReadable({ tx, actor, partyId, operation }: Context
 }
 
 /**
- * The limits per page: the number of queries, the sequence numbers that one query searches, and the events that one
- * query loads for an agent. If a limit ends a page early, the page's cursor continues from there.
+ * The limits for reading one page: how many queries may be made, how many sequence numbers each query searches, and how
+ * many events each query loads if the caller is an agent. If a limit ends a page early, the next page continues from
+ * there.
  */
 const limits = { queries: 5, sequenceNumbers: 10_000, eventsForAgent: 200 }
 
@@ -63,7 +65,7 @@ export async function readEvents(context: Context, query: EventQuery, page: Page
   return { rows, lastId: before > ends.first ? cursor(before) : null }
 }
 
-/** Returns an event of the party that the API request is about; undefined if the caller may not read it. */
+/** Returns an event of the party `context.partyId`; undefined if it does not exist or the caller may not read it. */
 export async function readEvent(context: Context, id: string): Promise<EventRecord | undefined> {
   const { tx, partyId } = context
   const { idOf, sequenceIn } = await eventIds(tx)
@@ -96,7 +98,7 @@ async function readableRecords(context: Context, events: readonly EventRow[]): P
   return found
 }
 
-/** Returns the id of the wallet that an event concerns; undefined if the event's party has no such wallet. */
+/** Returns the id of the wallet that an event concerns, if it is a wallet of the event's party; otherwise undefined. */
 async function walletOf({ tx, actor }: Context, { event, record }: EventRecord): Promise<string | undefined> {
   const { partyId } = event
   const fields = (record ?? {}) as Partial<Pick<PaymentRow, 'partyId' | 'walletId' | 'transactionId'>> &
@@ -112,7 +114,7 @@ async function walletOf({ tx, actor }: Context, { event, record }: EventRecord):
     if (fields.payerAgentId !== agentId) return (await defaultWallet(tx, partyId))?.id
     return (await permittedWallets(tx, { partyId, agentId, requiredPermission: 'payments.read' }))?.[0]
   }
-  // The record is another party's payment to this party, so the wallet is the one that received the money.
+  // The record is another party's payment to this party, so the event concerns the wallet that received the money.
   const transaction =
     typeof fields.transactionId === 'string' ? await findTransaction(tx, partyId, fields.transactionId) : undefined
   return transaction?.destinationWalletId ?? undefined

@@ -3,9 +3,9 @@ import type { Context } from '../../request/handler.ts'
 import { findUser } from '../../store/users.ts'
 
 /**
- * Requires that a user who calls the operation is an owner or administrator. Only they may change the party or its
- * members (docs/service.md#members). Returns the user's role; null for a key of the party, which may make
- * the same changes.
+ * Requires that a caller who is a user is an owner or administrator, because no other member may change the party or
+ * its members (docs/service.md#members). Returns the user's role; null if the caller is a key of the party, which may
+ * make the same changes.
  * @throws 403 `forbidden` if the user has another role.
  */
 export async function requireManager({ tx, actor, operation }: Context): Promise<'OWNER' | 'ADMIN' | null> {

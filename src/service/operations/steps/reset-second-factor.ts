@@ -10,7 +10,7 @@ import { findUserByEmail, markVerified } from '../../store/users.ts'
 export type ResetResult = 'reset' | 'none' | 'unknown'
 
 /**
- * Removes a user's authenticator app so that the user can set up another one. Only a command for operators calls this
+ * Removes a user's authenticator app so that the user can set up a new one. Only a command for operators calls this
  * function. The operator has no credential, so the activity log records the actor as a visitor.
  */
 export function resetSecondFactor(dependencies: Dependencies, email: string): Promise<ResetResult> {

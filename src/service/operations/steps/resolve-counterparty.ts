@@ -3,7 +3,7 @@ import { findAgentOfAnyParty } from '../../store/agents.ts'
 import type { Transaction } from '../../store/engine/store.ts'
 import { findParty, findPartyByAddress, findPartyByHandle } from '../../store/parties.ts'
 
-/** The recipient of a payment: a party, one of its agents, or an address whose owner must claim the payment. */
+/** The recipient of a payment: a party, an agent of a party, or an address whose owner must claim the payment. */
 export interface Recipient {
   recipientPartyId: string | null
   recipientAgentId: string | null
@@ -16,8 +16,8 @@ export interface Counterparty {
 }
 
 /**
- * Resolves a counterparty to a recipient. `attribute` and `ability` are for error messages: the name of the attribute,
- * and what the counterparty must be able to do.
+ * Resolves a counterparty to a recipient. Error messages contain `attribute`, the name of the attribute that holds the
+ * counterparty, and `ability`, which says what the counterparty must be able to do.
  * @throws 422 with a pointer to the value if the value is malformed or matches nobody.
  */
 export async function resolveCounterparty(

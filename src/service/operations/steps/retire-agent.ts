@@ -7,7 +7,10 @@ import type { Transaction } from '../../store/engine/store.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { detachEverywhere } from '../../store/wallet-agents.ts'
 
-/** Retires an agent permanently and revokes all its access. Afterwards another agent can take its handle. */
+/**
+ * Retires an agent permanently, and revokes all its access. After that, a different agent of the party can take the
+ * retired agent's handle.
+ */
 export async function retireAgent(
   { tx, nowMs }: { tx: Transaction; nowMs: number },
   agent: AgentRow,

@@ -13,18 +13,18 @@ import { newChallenge } from '../../tokens/mfa-challenges.ts'
 import { accountMask } from '../transfers.ts'
 import type { BankAccount } from './bank-transfers.ts'
 
-/** An approval and its payment, with the facts that the deciding person sees. */
+/** The facts about an approval and its payment that the deciding person sees. */
 export interface ApprovalReview {
   id: string
   status: ApprovalRow['status']
   amountCents: number
-  /** The purpose, in the requester's words. */
+  /** The purpose of the payment, in the words of the initiator. */
   description: string | null
   payee: Payee
   initiator: {
     kind: PaymentRow['actorType']
     agent: string | null
-    /** The party that owns the agent, if that is not the paying party. */
+    /** The name of the party that owns the agent; null if that is the paying party, or if there is no agent. */
     owner: string | null
   }
   reasons: LimitReason[]
@@ -33,7 +33,7 @@ export interface ApprovalReview {
   denialReason: string | null
   /**
    * The user's second-factor verification; null if the amount requires none. `untilMs` is the time when the
-   * verification expires; null if the user must verify first.
+   * verification expires; it is null if the user must verify before approving.
    */
   check: { untilMs: number | null } | null
 }
@@ -48,9 +48,11 @@ export type Payee =
 /** The functions with which a user of the paying party reviews approvals. */
 export interface ApprovalReviews {
   open(id: string, user: UserRow): Promise<ApprovalReview | undefined>
-  /** Returns the newest pending approvals of the user's party, up to `limit`. */
+  /** Returns at most `limit` pending approvals of the user's party, newest first. */
   waiting(user: UserRow, limit: number): Promise<ApprovalReview[]>
-  /** Creates a challenge. It is the last part of the URL where the user verifies with a second factor. */
+  /**
+   * Creates a challenge, which is the last part of the URL of the page where the user verifies with a second factor.
+   */
   challenge(user: UserRow): Promise<string>
 }
 

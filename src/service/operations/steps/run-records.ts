@@ -24,13 +24,13 @@ const batch = 500
 
 /** The changes that a run made, according to the activity log. */
 export interface Changes {
-  /** The number of changes found. */
+  /** The number of changes that were read. */
   rows: number
-  /** Whether these are all changes of the run. */
+  /** Whether the run made no other changes. */
   complete: boolean
   first: ActivityRow | undefined
   last: ActivityRow | undefined
-  /** The ids of all resources that the changes involved. */
+  /** The ids of all resources that these changes involved. */
   ids: ReadonlySet<string>
   byCustomer: ReadonlyMap<string, CustomerChanges>
 }
@@ -48,7 +48,7 @@ export async function changesOfRun(store: Reads, run: RunRow, maxCount: number):
   let first: ActivityRow | undefined
   let last: ActivityRow | undefined
   for (let rows = 0; ; ) {
-    // Reads one row beyond the maximum, to find out whether there are more.
+    // Reads one row more than the maximum, to find out whether the run made more changes.
     const [after, limit] = [last?.sequence ?? 0, Math.min(batch, maxCount + 1 - rows)]
     const found = await store.read((tx) => actsOfRun(tx, run, after, limit))
     const isMore = rows + found.length > maxCount
@@ -75,7 +75,10 @@ function addChange(byCustomer: Map<string, CustomerChanges>, partyId: string, ro
   if (row.agentId !== null) changes.agentIds.add(row.agentId)
 }
 
-/** Loads the party's own records that a run created or changed, in their current state. */
+/**
+ * Loads the records of the run's party that the run created or changed, in their current state. Cards that the run did
+ * not create are left out. For other records, `isOwn` states whether the run created the record.
+ */
 export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow, ids: ReadonlySet<string>) {
   const idsWithPrefix = (...prefixes: string[]) =>
     [...ids].filter((id) => prefixes.some((prefix) => id.startsWith(`${prefix}_`))).sort()
@@ -111,15 +114,19 @@ export async function recordsOfRun(store: Reads, { partyId, instanceId }: RunRow
   }
 }
 
-/** Masks the merchant's name, because reports are shared, and someone may have typed a card number into the name. */
+/**
+ * Masks secrets in a merchant's name, because someone may have typed a card number into the name, and reports are
+ * shared.
+ */
 const masked = <R extends { merchantName: string }>(row: R): R => ({
   ...row,
   merchantName: maskForeignText(row.merchantName),
 })
 
 /**
- * Summarizes the run's changes for each customer: the number of changes, and the cards and payments that this party's
- * agents requested. Purchases and payment statuses are left out, because they are the customer's data.
+ * Summarizes the run's changes for each customer: how many changes were done, how many were refused, and the cards and
+ * payments that the run requested. The purchases on the cards and the statuses of the payments are left out, because
+ * they are the customer's data.
  */
 export async function changesForCustomers(
   store: Reads,

@@ -36,7 +36,7 @@ export const pageBounds: Bounds = { entries: 2000, changes: 2000 }
 export const downloadBounds: Bounds = { entries: 50_000, changes: 5_000 }
 export const commandBounds: Bounds = { entries: 1_000_000, changes: 100_000 }
 
-/** Builds the report of a run. It uses many short reads instead of one long transaction, and writes nothing. */
+/** Builds the report of a run, with many short reads instead of one long transaction. Writes nothing. */
 export async function runReport(
   store: Pick<Store, 'read'>,
   run: RunRow,
@@ -92,14 +92,14 @@ export async function runReport(
 
 type ReportedPayment = Pick<PaymentRow, 'id' | 'amountCents' | 'description'> & { status: string; isOwn: boolean }
 
-/** Returns the fields of a payment or payment request that the report shows. */
+/** Returns the fields that the report shows for a payment or payment request. */
 function reportedPayment({ id, status, amountCents, description, isOwn }: ReportedPayment) {
   return { id, status, amountCents, description: description === null ? null : maskForeignText(description), isOwn }
 }
 
 /**
- * Returns the part of the party's hash chain from the run's first change to its last change, including the changes that
- * other runs made in between.
+ * Returns the part of the party's hash chain from the run's first change to its last change, including all other
+ * changes in between.
  */
 function chainOf(first: ActivityRow | undefined, last: ActivityRow | undefined): RunReport['chain'] {
   if (first === undefined || last === undefined) return { rows: 0, first: null, last: null }

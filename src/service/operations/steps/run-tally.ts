@@ -27,13 +27,13 @@ class Tally {
   }
 }
 
-/** Summarizes the stored entries of a run, reading at most `maxCount` of them. */
+/** Summarizes at most `maxCount` stored entries of a run, beginning with the oldest. */
 export async function tally(store: Pick<Store, 'read'>, run: RunRow, maxCount: number) {
   const sums = new RunTally()
   const scope = { partyId: run.partyId, runId: run.id }
   let afterId = ''
   for (;;) {
-    // Reads one row beyond the maximum, to find out whether there are more.
+    // Reads one row more than the maximum, to find out whether the run has more entries.
     const limit = Math.min(batch, maxCount + 1 - sums.entries)
     const found = await store.read((tx) => runEntriesAfter(tx, scope, { afterId, limit }))
     const isMore = sums.entries + found.length > maxCount

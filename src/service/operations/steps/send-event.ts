@@ -11,7 +11,7 @@ import { eventIds } from '../../tokens/event-ids.ts'
 
 type Sending = Pick<Context, 'tx' | 'system'>
 
-/** Queues an event for delivery to the given webhooks, even if they have already received it. */
+/** Queues an event for delivery to the given webhooks, even to those that have already received the event. */
 export async function sendTo({ tx, system }: Sending, event: EventRow, webhooks: readonly WebhookRow[]): Promise<void> {
   const [ids, nowMs] = await Promise.all([eventIds(tx), realNow(tx)])
   const eventId = ids.idOf(event)
@@ -23,8 +23,9 @@ export async function sendTo({ tx, system }: Sending, event: EventRow, webhooks:
 }
 
 /**
- * Resends an event to every enabled webhook that subscribes to its type. A test event goes only to the tested webhook.
- * @throws 409 `conflict` if there is no such webhook.
+ * Sends an event again to every enabled webhook that subscribes to the event's type. A test event goes only to the
+ * webhook that it tests.
+ * @throws 409 `conflict` if no enabled webhook would receive the event.
  */
 export async function sendAgain(sending: Sending, event: EventRow): Promise<void> {
   const scope = { partyId: event.partyId, status: 'ENABLED' } as const

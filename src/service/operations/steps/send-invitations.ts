@@ -36,15 +36,15 @@ interface Terms {
   expiresAtMs: number
 }
 
-/** A recipient, and the address to which the invitation is sent. Without an address, no message is sent. */
+/** A recipient, and the address to which a message about the invitation is sent; undefined if none is sent. */
 interface Invited {
   recipient: Recipient
   to: string | undefined
 }
 
 /**
- * Requires that the caller has all permissions that it asks customers to grant to its agents. Otherwise an agent could
- * get permissions that the caller itself lacks.
+ * Requires that the caller has all permissions that it asks customers to grant to its agents. Without this check, an
+ * agent could get permissions that the caller lacks.
  * @throws 403 `forbidden` if the caller lacks one of the permissions.
  */
 export function requireMayAskFor({ actor }: Context, requests: readonly Pick<AgentRequest, 'permissions'>[]): void {
@@ -52,8 +52,8 @@ export function requireMayAskFor({ actor }: Context, requests: readonly Pick<Age
 }
 
 /**
- * Creates an invitation for each recipient and agent, unless the recipient cannot be invited or has already connected
- * the agent.
+ * Creates an invitation for each pair of a recipient and an agent, except if the recipient cannot be invited or has
+ * already connected the agent.
  * @throws 403 if the caller lacks a requested permission, 422 if there would be too many invitations.
  */
 export async function inviteAll(
@@ -105,7 +105,8 @@ export function expiry(requestedExpiry: string | undefined, nowMs: number, defau
 
 /**
  * Loads the agents that customers are invited to connect. An agent can invite customers only for itself.
- * @throws 403 if an agent lists another agent, 404 for an unknown agent, 409 for an inactive one, 422 for a duplicate.
+ * @throws 403 if the caller is an agent and lists a different agent, 404 for an unknown agent, 409 for an inactive one,
+ * 422 for a duplicate.
  */
 export async function loadAgents(
   { tx, actor }: Context,

@@ -15,8 +15,8 @@ import { requestText } from '../../tokens/record-texts.ts'
 type RequestResource = z.output<typeof PaymentRequest>
 
 /**
- * Returns the hash of the token in the URL of a new payment request's page. The token itself is not stored, because it
- * can always be derived from the root key again.
+ * Returns the hash of a new payment request's token, which is the last part of the URL of the request's page. Only the
+ * hash is stored, because the token can be derived from the root key again.
  */
 export async function requestTokenHash(tx: Transaction, requestId: string): Promise<string> {
   return hashOfRequestToken((await tx.shared(rootKeys)).sign(requestText(requestId)))
@@ -26,11 +26,11 @@ export function hashOfRequestToken(token: string): string {
   return sha256(token)
 }
 
-/** Returns a function that builds the URL of the page where the payer pays or declines a request. */
+/** Returns a function that builds the URL of the page where the payer pays or declines a payment request. */
 export async function requestUrls(tx: Transaction, publicUrl: () => string) {
   const find = await signatureFinder(tx)
   return async ({ id, tokenHash }: Pick<PaymentRequestRow, 'id' | 'tokenHash'>): Promise<string> => {
-    // Tries each key until one produces the token that has the stored hash.
+    // Tries each key until one produces a token whose hash is the stored hash.
     const token = await find(requestText(id), (one) => hashOfRequestToken(one) === tokenHash)
     if (token === undefined) throw new Error(`Bug: no key produces the token of the payment request ${id}.`)
     return `${publicUrl()}/request/${token}`
@@ -46,8 +46,8 @@ interface Viewing {
 }
 
 /**
- * Returns a function that renders requests. It loads each party, agent and wallet only once, even if several requests
- * refer to it.
+ * Returns a function that renders payment requests. The function loads each party, agent and wallet only once, even if
+ * several of the requests refer to the same one.
  */
 export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Promise<RequestResource> {
   const load = loadRenderer(viewing)
@@ -55,8 +55,8 @@ export function requestViews(viewing: Viewing): (row: PaymentRequestRow) => Prom
 }
 
 /**
- * Loads the records that are shown with a request, before the request changes. Returns a function that renders the
- * changed request.
+ * Loads the records that are shown with a payment request. Returns a function that renders the request without any
+ * further reads, even after the request has changed.
  */
 export function readRequestView(viewing: Viewing, row: PaymentRequestRow) {
   return loadRenderer(viewing)(row)
@@ -97,7 +97,7 @@ interface RelatedData {
   initiator: PartyRow | undefined
   agent: AgentRow | undefined
   walletName: string | null
-  /** Whether the requester is viewing. The payer does not see the request's tags, run or wallet. */
+  /** Whether the viewing party is the requester. The payer does not see the request's tags, run or wallet. */
   isSender: boolean
   url: string
 }

@@ -16,8 +16,8 @@ const maxHeld = 10
 const source = { pointer: '/data/attributes/handle' }
 
 /**
- * Refuses a handle that belongs to or is reserved for another party. If the other party has `@name`, every handle that
- * begins with `@name-` is refused too, because the handles of its agents have this form.
+ * Refuses a handle that belongs to another party or is reserved for one. Also refuses a handle that begins with such a
+ * handle and a dash, because the handles of the other party's agents have this form.
  * @throws 409 `conflict` with the given error options.
  */
 export async function requireFreeHandle(
@@ -37,8 +37,8 @@ export async function requireFreeHandle(
 }
 
 /**
- * Changes the handles of a party and its agents. The party's old handle stays reserved for the party, which can take it
- * back.
+ * Changes the handle of a party, and with it the handles of the party's agents. The old handle stays reserved for the
+ * party for 14 days, so that the party can take it back.
  * @throws 409 `conflict` if a new handle is taken, or if too many handles are reserved for the party.
  */
 export async function takeHandle(context: ChangeContext, before: PartyRow, handle: string): Promise<PartyRow> {

@@ -5,7 +5,7 @@ import { addressProblem, allowsLocalAddresses } from '../../request/webhook-addr
 import { eventTypes, isEventType } from '../../rules/event-types.ts'
 
 /**
- * Returns a webhook's URL as it is stored: without its fragment.
+ * Returns a webhook's URL without the fragment, because URLs are stored in this form.
  * @throws 422 for `url` if the service does not deliver events to this URL.
  */
 export function webhookUrl(

@@ -22,7 +22,10 @@ interface ApprovalDependencies extends Dependencies, PageDependencies {
   reviews: ApprovalReviews
 }
 
-/** The size limit of a form, in bytes. The longest reason fits: a form encodes a character in at most nine bytes. */
+/**
+ * The size limit of a form, in bytes. The longest reason fits, because a form encodes each UTF-16 code unit in at most
+ * nine bytes.
+ */
 const maxBytes = 8 * 1024
 
 /**
@@ -82,8 +85,8 @@ interface Refused {
 const outcomes = { approve: 'approved', deny: 'denied' } as const satisfies Record<Decision, ApprovalReview['status']>
 
 /**
- * Shows why the decision had no effect, for example because someone else decided first. After a double click, shows the
- * outcome of the first click instead.
+ * Shows why the decision had no effect, for example because someone else decided first. If the payment already has the
+ * chosen outcome, for example after a double click, shows that outcome instead.
  */
 async function showRefusal(c: Context, pages: ApprovalDependencies, { signedIn, decision, reason, reply }: Refused) {
   const review = await reviewOf(c, pages, signedIn)

@@ -5,7 +5,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { afterDeciding, formPage, titleOf } from '../frame/form-page.ts'
 import { askForProof } from '../frame/proof.ts'
 
-/** The maximum length of a reason, in characters. */
+/** The maximum length of a reason, in UTF-16 code units. */
 export const maxReasonLength = 500
 
 interface ApprovalForm extends PageForm {
@@ -17,11 +17,11 @@ interface ApprovalForm extends PageForm {
 
 interface PageState {
   form: ApprovalForm
-  /** Whether this session may approve. */
+  /** Whether the person may approve, and not only deny. */
   mayAgree: boolean
-  /** The reason why the submitted decision had no effect; null if there is none. */
+  /** The message that explains why the submitted decision had no effect; null if there is no such message. */
   problem: string | null
-  /** Whether the entered reason is too long. */
+  /** Whether the problem is that the entered reason is too long. */
   wrongReason: boolean
 }
 

@@ -26,11 +26,14 @@ export interface CardPage {
   }
 }
 
-/** Access to the pages that show a card's number. Visitors must be signed in and know the token in the address. */
+/** Access to the pages that show a card's number. Visitors must be signed in and know the token in the page's URL. */
 export interface CardPages {
   /** Returns the page if the user belongs to the card's party or to the agent's party; otherwise undefined. */
   open(token: string, user: UserRow): Promise<CardPage | undefined>
-  /** Returns the card's details on the first call if the page has not expired. Otherwise, `details` is null. */
+  /**
+   * Returns the page as `open` does, with the card's details if the page has not shown them before and has not expired.
+   * Otherwise, `details` is null.
+   */
   show(token: string, user: UserRow): Promise<CardContent | undefined>
 }
 
@@ -69,7 +72,10 @@ interface Opened extends ChangeContext {
   card: Awaited<ReturnType<typeof cardOf>>
 }
 
-/** Returns the page with its card; undefined if the token is unknown or the user belongs to neither party. */
+/**
+ * Returns the page with its card; undefined if the token is unknown, or if the user belongs neither to the card's party
+ * nor to the agent's party.
+ */
 async function findOpened(context: ChangeContext, token: string, user: UserRow): Promise<Opened | undefined> {
   const row = await findCardPage(context.tx, sha256(token))
   if (row === undefined || ![row.partyId, row.agentPartyId].includes(user.partyId)) return undefined

@@ -33,7 +33,7 @@ const showNumber: Take<CardDependencies> = async (c, pages, signedIn) => {
   const { page, details } = content
   if (details === null) return answer(c, signedIn, page)
   pages.log.info({ cardId: page.card.id, userId: signedIn.user.id }, 'a card number was shown to a person')
-  // The response to the form contains the number itself, because a separate page could be opened twice.
+  // The response to the form contains the number. A separate page with the number could be opened more than once.
   return c.html(cardDetailsPage(cardWords(page), detailsWords(details)), 200, headers)
 }
 

@@ -3,7 +3,7 @@ import type { Html, PageForm } from '../frame/document.ts'
 import { formPage } from '../frame/form-page.ts'
 import type { CardWords, DetailsWords } from './words.ts'
 
-/** Renders the page without the number. The page works without JavaScript. */
+/** Renders a card's page without the card's number. The page works without JavaScript. */
 export function cardPage(words: CardWords, form: PageForm): Html {
   return page(
     words.heading,
@@ -22,7 +22,7 @@ ${
   )
 }
 
-/** Renders the page with the number. */
+/** Renders a card's page with the card's number. */
 export function cardDetailsPage(words: CardWords, details: DetailsWords): Html {
   return page(
     'Your card’s number',

@@ -28,7 +28,10 @@ export interface CheckoutSession {
   amount: number
   taxAmount: number
   currency: 'USD'
-  /** The deadline for the first payment; null once that payment is made or the subscription is canceled. */
+  /**
+   * The deadline for the first payment; null if there is no deadline, and after that payment is made or the
+   * subscription is canceled.
+   */
   expiresAt: string | null
   nextDueAt: string | null
 }
@@ -39,10 +42,10 @@ export type PaymentResult = {
   session: CheckoutSession
   /**
    * The token with which the payer can later stop the payments. It is null if the first payment is not made yet, or if
-   * the request is not from the payer.
+   * this request does not come from the browser that made it.
    */
   manageToken: string | null
-  /** The subscription's id if this decline paused the checkout; otherwise null. */
+  /** The subscription's id if the checkout is now paused because this card was declined; otherwise null. */
   pausedSubscriptionId: string | null
 }
 
@@ -54,17 +57,18 @@ export interface Checkout {
   /** Returns the current time of the sandbox clock. */
   now(): Promise<number>
   /**
-   * Opens the page at `checkoutUrl`. `clientSecret` is null once the first payment is made or can no longer be made.
+   * Returns the checkout that `checkoutUrl` opens; undefined if the page token is wrong. `clientSecret` is null once
+   * the first payment is made or can no longer be made.
    */
   open(subscriptionId: string, pageToken: string): Promise<OpenedCheckout | undefined>
-  /** Opens the page where the payer stops the payments. */
+  /** Returns the session for the page where the payer stops the payments; undefined if the token is wrong. */
   manage(manageToken: string): Promise<CheckoutSession | undefined>
   /** Returns the checkout session that a secret opens. @throws 404 `not_found` for an unknown secret. */
   session(secret: SubscriptionSecret): Promise<CheckoutSession>
   /**
    * Makes the first payment. If it was already made, returns `paid` again without charging a card.
-   * @throws 404 for an unknown secret, 409 if the checkout has ended, 422 for an invalid field, 429 while
-   * the checkout is paused after too many declined cards.
+   * @throws 404 for an unknown secret, 409 if the checkout has ended, 422 for an invalid field, 429 while the checkout
+   * is paused after too many declined cards.
    */
   pay(clientSecret: string, card: CardEntry, payerKey?: string): Promise<PaymentResult>
   /**
@@ -169,7 +173,7 @@ interface PayContext extends ChangeContext {
 async function pay(context: PayContext, before: SubscriptionRecord, entry: CardEntry): Promise<Changed<PaymentResult>> {
   const { tx, system, nowMs, payerKey } = context
   const payer = payerKey === undefined ? null : sha256(payerKey)
-  // A double click or a second tab can send the payment again. The card must not be charged twice.
+  // A double click or a second tab can send the payment again, but the card must not be charged twice.
   if (before.billing.anchorMs !== null && before.status !== 'canceled') {
     const isPayer = payer !== null && equalSecrets(payer, before.billing.payer ?? '')
     return unchanged(await answerOf(tx, 'paid', before, isPayer))

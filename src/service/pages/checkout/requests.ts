@@ -23,8 +23,8 @@ export const checkoutAttributes = {
 export type CheckoutAction = keyof typeof checkoutAttributes
 
 /**
- * Parses the attributes of a request. It accepts only JSON, because a form on another site can't send JSON. Errors
- * never repeat the input.
+ * Parses the attributes of a request. Accepts only JSON, because a form on another site can't send JSON. Error messages
+ * never contain the input.
  * @throws 400 for a malformed request, 422 for an attribute that is missing or is not a short string.
  */
 export function parseCheckout<Action extends CheckoutAction>(

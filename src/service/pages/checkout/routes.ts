@@ -22,8 +22,8 @@ interface CheckoutDependencies extends PageDependencies {
 
 /**
  * Mounts the payer's pages: the page at `checkoutUrl`, the page where the payer stops the payments, the card form, and
- * the routes that their scripts call. Anyone who has a checkout's client secret can pay. After paying, the payer gets a
- * second secret, which can stop the payments. No cookies are used.
+ * the routes that the scripts of these pages call. Anyone who has a checkout's client secret can pay. After the first
+ * payment, the payer gets a second secret, with which the payer can stop the later payments. No cookies are used.
  */
 export function mountCheckout(app: Hono, dependencies: PageDependencies, declines: DeclinesByAddress): void {
   const { environment } = dependencies
@@ -36,7 +36,8 @@ export function mountCheckout(app: Hono, dependencies: PageDependencies, decline
   }
   serve('GET /checkout/manage/:manageToken', showManagePage)
   serve('GET /checkout/:subscriptionId/:pageToken', showPage)
-  // An id is not a secret, so this address shows no checkout. It does not even reveal whether the subscription exists.
+  // A subscription's id is not a secret, so a URL that ends with the id shows no checkout. The answer does not even
+  // reveal whether the subscription exists.
   serve('GET /checkout/:subscriptionId', notFound)
 }
 
@@ -100,8 +101,8 @@ const actions = {
 >
 
 /**
- * Logs a warning when a checkout or a client address reaches its limit of declined cards, because somebody may be
- * testing stolen cards.
+ * Counts a declined card for the client address. Logs a warning if the address or the checkout has now reached its
+ * limit of declined cards, because somebody may be testing stolen cards.
  */
 function warnOfDeclines(
   { declines, log }: CheckoutDependencies,
@@ -112,7 +113,7 @@ function warnOfDeclines(
   if (declines.count(address)) log.warn({ address }, 'the address is paused: too many declined cards')
 }
 
-/** Returns the data of a checkout, with the text that the page and the form show. */
+/** Returns the data of a checkout, with the text that the page and the card form show. */
 async function view({ checkout }: CheckoutDependencies, session: CheckoutSession) {
   return { ...session, words: checkoutWords(session, await checkout.now()) }
 }

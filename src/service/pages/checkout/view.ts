@@ -12,8 +12,8 @@ export interface CheckoutSecrets {
 }
 
 /**
- * Renders the page at `checkoutUrl`, or the page where the payer stops the payments. The script fills `#form` and
- * updates `#outcome`.
+ * Renders the page at `checkoutUrl`, or the page where the payer stops the payments. The page's script fills `#form`
+ * and updates `#outcome`.
  */
 export function checkoutPage(words: CheckoutWords, secrets: CheckoutSecrets): Html {
   const { clientSecret = null, manageToken = null } = secrets
@@ -54,8 +54,8 @@ ${
 }
 
 /**
- * Renders the card form that the library shows in a frame. The form itself states the merchant, the purpose and
- * the price, so that the embedding page can't misrepresent them.
+ * Renders the card form that `/checkout/library.js` shows in a frame. The form itself states the merchant, the purpose
+ * and the price, so that the page around the frame can't misrepresent them.
  */
 export function cardFormPage(sandbox: boolean): Html {
   const scripts = html`<script src="/checkout/form.js" type="module"></script>`
@@ -89,7 +89,8 @@ const styles = ['/styles/base.css', '/styles/parts.css', '/styles/checkout.css']
 type Field = Record<'id' | 'label' | 'autocomplete' | 'placeholder', string>
 
 /**
- * Renders a field. It has no `name`, so if the script does not run, the browser submits the form without card data.
+ * Renders a field of the card form. The field has no `name`, so the browser submits no card data if the script does not
+ * run.
  */
 function field({ id, label, autocomplete, placeholder }: Field): Html {
   return html`<div class="field">

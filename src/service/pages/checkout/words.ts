@@ -104,7 +104,7 @@ function nextPaymentLine({ terms, nextDueAt }: CheckoutSession): string {
 
 /**
  * Describes the amounts and the interval of the payments.
- * @param firstMs The time of the first payment. If it is null, the text does not state the day of the last payment.
+ * @param firstMs The time of the first payment; null to leave out the day of the last payment.
  */
 function scheduleWords(terms: Terms, firstMs: number | null): string {
   const every = intervalWords(terms.every)

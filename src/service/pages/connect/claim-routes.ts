@@ -26,7 +26,7 @@ const {
 
 const withFailurePage = orRefusal(refusalPage)
 
-/** Mounts the page at a payment's `claimLink`, and the handler of its form. */
+/** Mounts the page at a payment's `claimLink`, and the handler of the page's form. */
 export function mountClaims(app: Hono, dependencies: PageDependencies): void {
   const pages: ClaimDependencies = { ...dependencies, claims: createClaims(dependencies) }
   const serve = pageRoutes(app, pages, withFailurePage)

@@ -9,8 +9,8 @@ import type { Claim } from './claim.ts'
 import { hiddenFields } from './view.ts'
 
 /**
- * Renders the page at a payment's `claimLink`. The page has no script. A visitor who gets no form can see the
- * sender and the amount, but cannot claim the payment.
+ * Renders the page at a payment's `claimLink`. The page has no script. A visitor without a form can see the sender and
+ * the amount, but cannot claim the payment.
  */
 export function claimPage(claim: Claim, { form, account, path }: Visitor): Html {
   const { amountCents, status } = claim

@@ -25,7 +25,10 @@ export interface Claim {
   sender: string
   /** The email address or phone number that the payment was sent to. */
   claimant: string
-  /** How the visitor is related to the recipient, who may have created an account since the payment was sent. */
+  /**
+   * Whether the visitor may claim the payment: like anybody, as a user of the recipient's account, or not at all. The
+   * recipient may have created the account after the payment was sent.
+   */
   answerer: Answerer
   amountCents: number
   description: string | null
@@ -38,16 +41,18 @@ export interface Claim {
 }
 
 /**
- * The recipient's operations on a payment. The visitor needs only the token in the page's URL. But a self-managed
- * recipient can claim only through a signed-in user of its account.
+ * The recipient's operations on a payment. A visitor needs only the token in the page's URL. If the recipient is
+ * self-managed, the visitor must also be signed in as a user of the recipient's account
+ * (docs/service.md#self-managed-parties).
  */
 export interface Claims {
-  /** Returns the payment whose `claimLink` has the token; undefined if there is none. */
+  /** Returns the payment whose `claimLink` contains the token; undefined if there is none. */
   open(token: string, user: UserRow | undefined): Promise<Claim | undefined>
   /**
    * Claims the money for the recipient. If the form is sent twice, by a double click or from two tabs, the second call
    * changes nothing and returns the same result.
-   * @throws 403 `forbidden` if the form token is wrong or out of date, or if the visitor may not claim the money.
+   * @throws 403 `forbidden` if the form token is wrong or out of date, or if the visitor may not claim the money; 409
+   * `conflict` if the recipient cannot be paid now.
    */
   take(token: string, formToken: string, user: UserRow | undefined): Promise<Claim | undefined>
 }
@@ -84,7 +89,8 @@ async function take(
   const { tx } = context
   const found = await paymentAt(tx, token)
   if (found === undefined) return unchanged(undefined)
-  // While this code waits for the lock, another click may claim the payment, or the sender may cancel it.
+  // While this code waits for the lock, another click may claim the payment, or the sender may cancel it. The payment
+  // is therefore read again.
   await tx.lockParty(found.partyId)
   const payment = await paymentAt(tx, token)
   if (payment?.status !== 'PENDING_CLAIM') return unchanged(payment && (await viewOf(tx, payment, user)))

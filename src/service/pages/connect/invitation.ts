@@ -31,9 +31,9 @@ export interface Invitation {
   /** The name of the inviting developer. */
   developer: string
   agent: string
-  /** The name of the invited person. */
+  /** The name of the invited party, or the address to which the invitation was sent. */
   invited: string
-  /** How the visitor is related to the invited party. */
+  /** Whether the visitor may answer: like anybody, as a user of the invited account, or not at all. */
   answerer: Answerer
   message: string | null
   permissions: string[]
@@ -57,8 +57,9 @@ interface SentForm {
 export type Decision = 'accept' | 'decline'
 
 /**
- * The invited person's operations on an invitation. The visitor needs only the token in the page's URL. But a
- * self-managed party can answer only through a signed-in user of its account.
+ * The invited person's operations on an invitation. A visitor needs only the token in the page's URL. If the invited
+ * party is self-managed, the visitor must also be signed in as a user of its account
+ * (docs/service.md#self-managed-parties).
  */
 export interface Connect {
   open(token: string, user: UserRow | undefined): Promise<Invitation | undefined>
@@ -102,7 +103,8 @@ async function answer(
   const { tx } = context
   const found = await invitationAt(context, token)
   if (found === undefined) return unchanged(undefined)
-  // While this code waits for the lock, another request may answer or cancel the invitation, or delete the agent.
+  // While this code waits for the lock, another request may answer or cancel the invitation, or delete the agent. The
+  // invitation is therefore read again.
   await tx.lockParty(found.partyId)
   const record = await invitationAt(context, token)
   if (record?.status !== 'PENDING') return unchanged(record && (await viewOf(tx, record, user)))

@@ -12,7 +12,7 @@ interface LinkDependencies extends PageDependencies {
   connectLinks: ConnectLinks
 }
 
-/** Mounts the page at an invitation link's `url`, and the handler of its form. */
+/** Mounts the page at an invitation link's `url`, and the handler of the page's form. */
 export function mountLinks(app: Hono, dependencies: PageDependencies): void {
   const pages: LinkDependencies = { ...dependencies, connectLinks: createConnectLinks(dependencies) }
   const serve = pageRoutes(app, pages, withFailurePage)
@@ -35,6 +35,6 @@ async function takeAcceptance(c: Context, pages: LinkDependencies): Promise<Resp
   const answered = await pages.connectLinks.join(tokenOf(c), formToken)
   if (answered === undefined) return notFound(c)
   pages.log.debug({ invitationLink: answered.state }, 'answered')
-  // The token in the URL makes the page show the result of this form.
+  // The form token in the URL makes the page show the result of this form.
   return redirect(c, `${c.req.path}?joined=${encodeURIComponent(formToken)}`)
 }

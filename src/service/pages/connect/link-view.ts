@@ -6,8 +6,8 @@ import { askingPage } from './view.ts'
 import { limitWords, permissionText } from './words.ts'
 
 /**
- * Renders the page at an invitation link's `url`. The page has no script. If `action` is null, the visitor can
- * read the request but not answer it.
+ * Renders the page at an invitation link's `url`. The page has no script. If `action` is null, the visitor can read the
+ * request but not answer it.
  */
 export function linkPage(link: OpenedLink, action: string | null) {
   const developer = foreignName(link.developer, 'Somebody without a name', 200)

@@ -14,26 +14,29 @@ import { isSignatureOf, rootKeys } from '../../store/root-keys.ts'
 
 /** An invitation link as shown to its visitor. */
 export interface OpenedLink {
-  /** `joined` means that this visitor has accepted; `empty` means that none of the link's agents exists any longer. */
+  /** `joined` means that this visitor has accepted; `empty` means that all agents of the link were deleted. */
   state: 'open' | 'joined' | 'empty' | 'revoked' | 'expired'
   /** The name of the developer. */
   developer: string
-  /** The agents that still exist. `perTransactionCents` is null if there is no limit. */
+  /** The agents of the link that were not deleted. `perTransactionCents` is null if there is no limit. */
   agents: { agent: string; permissions: string[]; perTransactionCents: number | null }[]
   expiresAtMs: number | null
   /**
-   * The signed id of the customer that the form will create. The form sends it back, so a form that is sent twice
-   * creates only one customer. The address of the result page contains it too.
+   * The signed id of the customer that the form will create. The form sends this token back, so a form that is sent
+   * twice creates only one customer. The URL of the result page contains the token too.
    */
   formToken: string
 }
 
 /** The visitor's operations on an invitation link. The visitor needs only the token in the page's URL. */
 export interface ConnectLinks {
-  /** Opens the link. If `formToken` is from a submitted form, the page shows that form's result. */
+  /**
+   * Returns the link; undefined if there is none. If `formToken` comes from a submitted form, the link's state is the
+   * result of that form.
+   */
   open(token: string, formToken: string | null): Promise<OpenedLink | undefined>
   /**
-   * Creates a customer for the visitor, and connects the agents to that customer.
+   * Creates a customer for the visitor, and connects the link's agents to that customer.
    * @throws 403 `forbidden` if the form token is not from this link's page.
    */
   join(token: string, formToken: string): Promise<OpenedLink | undefined>
@@ -62,7 +65,7 @@ async function join(
   const found = await linkAt(context, token)
   if (found === undefined) return unchanged(undefined)
   // While this code waits for the lock, the link may be revoked, an agent may be deleted, or a second click may send
-  // the same form.
+  // the same form. The link is therefore read again.
   await context.tx.lockParty(found.partyId)
   const link = await linkAt(context, token)
   if (link === undefined) return unchanged(undefined)

@@ -15,7 +15,7 @@ interface ConnectDependencies extends PageDependencies {
   connect: Connect
 }
 
-/** Mounts the page at an invitation's `url`, and the handler of its form. */
+/** Mounts the page at an invitation's `url`, and the handler of the page's form. */
 export function mountConnect(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectDependencies = { ...dependencies, connect: createConnect(dependencies) }
   const serve = pageRoutes(app, pages, withFailurePage)

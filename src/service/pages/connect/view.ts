@@ -6,8 +6,8 @@ import type { LinkForm, Visitor } from '../frame/link-answers.ts'
 import type { ConnectWords } from './words.ts'
 
 /**
- * Renders the page at an invitation's `url`. The page has no script. A visitor who gets no form can read the
- * request but not answer it.
+ * Renders the page at an invitation's `url`. The page has no script. A visitor without a form can read the request but
+ * not answer it.
  */
 export function connectPage(words: ConnectWords, visitor: Visitor): Html {
   const { title, developer, agent, invited, message, outcome } = words
@@ -54,13 +54,13 @@ ${form === null ? signInNote(account !== null, path) : answerForm(words, form)}
 ${account === null ? '' : accountSection(account, 'Sign in as a different user', path)}`
 }
 
-/** Renders a note for a visitor who cannot answer. It explains who can. */
+/** Renders a note for a visitor who cannot answer. The note explains who can answer. */
 export function signInNote(isSignedIn: boolean, path: string): Html {
   if (isSignedIn) return html`<p class="aside">This is for someone else. Only the invited account can answer.</p>`
   return html`<p class="aside"><a href="/sign-in?next=${encodeURIComponent(path)}">Sign in</a> to the invited account to answer.</p>`
 }
 
-/** Renders the hidden fields of the form on a page that a sent link opens. */
+/** Renders the hidden fields of the form on a page that people open from a link they received. */
 export function hiddenFields({ token, personToken }: LinkForm): Html {
   return html`<input type="hidden" name="formToken" value="${token}">${
     personToken === null

@@ -15,7 +15,10 @@ interface ConnectionsDependencies extends PageDependencies {
 
 const address = '/connections'
 
-/** Mounts the page that lists a person's connected applications and has the forms to limit or disconnect them. */
+/**
+ * Mounts the page that lists a person's connected applications, and the handler of the page's forms. With these forms,
+ * the person limits or disconnects an application.
+ */
 export function mountConnections(app: Hono, dependencies: PageDependencies): void {
   const pages: ConnectionsDependencies = { ...dependencies, connections: createConnections(dependencies) }
   const takeForm = ownForm((c) => purposeOf(grantIdOf(c)), takeChange, address)

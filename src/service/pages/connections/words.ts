@@ -4,7 +4,7 @@ import { type ApplicationWords, applicationWords } from '../frame/application-wo
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** The text about a connected application, as shown to its user. Plain text, not HTML. */
+/** The text about a connected application on the page that lists them. Plain text, not HTML. */
 export interface ConnectionWords {
   grantId: string
   application: ApplicationWords
@@ -43,7 +43,7 @@ export interface StatusWords {
   isProblem: boolean
 }
 
-/** The message at the top of the page after an action. */
+/** The messages at the top of the page, by the outcome of the person's last action. */
 export const statusWords = {
   revoked: {
     title: 'Disconnected',

@@ -5,7 +5,7 @@ interface CodeProblem {
   isError: boolean
 }
 
-/** Returns the message for a problem. `name` is the class name of the authorization server's error. */
+/** Returns the message for an error of the authorization server. `name` is the name of the error's class. */
 export function codeProblem(name: string): CodeProblem {
   return Object.hasOwn(problems, name) ? problems[name as keyof typeof problems] : other
 }

@@ -21,12 +21,12 @@ interface ConsentPages extends ConsentDependencies {
 }
 
 /**
- * The size limit of a form in bytes. The longest description fits, because a form encodes a character in at most twelve
- * bytes.
+ * The size limit of a form in bytes. The longest name and description fit, because a form encodes each UTF-16 code unit
+ * in at most nine bytes.
  */
 const maxConsentBytes = 16 * 1024
 
-/** Mounts the consent page, where a person answers an application's request, and the handler of its form. */
+/** Mounts the consent page, where a person answers an application's request, and the handler of the page's form. */
 export function mountConsent(app: Hono, dependencies: ConsentDependencies): void {
   const pages = { ...dependencies, consent: createConsent(dependencies) }
   const serve = pageRoutes(app, pages, withFailurePage)
