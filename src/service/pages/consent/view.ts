@@ -63,7 +63,10 @@ ${words.actsAsUser ? actsAsUser(state) : agentChoice(state)}
 </form>`
 }
 
-/** Renders the form for a session that began with a one-click sign-in. Such a session can only deny the request. */
+/**
+ * Renders the form for a session that began with a one-click sign-in. In such a session, the person can only deny the
+ * request.
+ */
 function denialForm({ action, formToken }: ConsentPage): Html {
   return html`${askForProof('allow it', action)}
 <form method="post" action="${action}">
@@ -79,7 +82,7 @@ function actsAsUser({ words, account }: ConsentPage): Html {
 function agentChoice(state: ConsentPage): Html {
   const { words, entry, problem } = state
   const described = problem?.field === 'agent' ? html`aria-describedby="problem"` : ''
-  // If there are no agents yet, there is no choice to offer.
+  // Without existing agents, there is nothing to choose from.
   if (words.agents.length === 0) {
     return html`<fieldset ${described}>
 <legend>Create the agent that the application acts as</legend>

@@ -4,13 +4,13 @@ import { type ApplicationWords, applicationWords, destinationWords } from '../fr
 import { spendingWords } from '../frame/spending-words.ts'
 import { momentOf } from '../frame/texts.ts'
 
-/** The text about an application's request, as shown to the person who decides. Plain text, not HTML. */
+/** The text about an application's request, as shown to the person who decides on it. Plain text, not HTML. */
 export interface ConsentWords {
   application: ApplicationWords
   answerGoesTo: string
   permissions: string[]
   agents: { id: string; name: string; description: string | null; spending: string; use: string; isCurrent: boolean }[]
-  /** The amount that a new agent could spend. */
+  /** The text that states how much a new agent could spend. */
   newAgentSpending: string
   mayCreate: boolean
   actsAsUser: boolean
@@ -49,8 +49,8 @@ export function consentWords({ client }: ConsentRequest, view: ConsentView): Con
 }
 
 /**
- * Returns the initial values of the form. Preselects the connected agent; if there is none, the most recently used
- * agent.
+ * Returns the initial values of the form. Preselects the connected agent or, if there is none, the most recently used
+ * agent. If the party has no agents, preselects a new agent.
  */
 export function firstEntry({ agents, currentAgentId }: ConsentView): ConsentEntry {
   const current = agents.find(({ id }) => id === currentAgentId) ?? agents[0]

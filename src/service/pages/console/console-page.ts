@@ -22,14 +22,15 @@ ${main}
   })
 }
 
-/** The topics on the console's stream (`/console/stream`) to which a part of a page can subscribe. */
+/** The topics to which a part of a page can subscribe on the console's stream (`/console/stream`). */
 export type Topic = 'runs' | 'money' | 'sandbox' | `run:${string}`
 
 /**
- * Renders a part of a page that the script keeps up to date. After a change, the script shows the content from the
- * stream; if the stream has none, the script requests it from `source`. Without the script, the part never changes.
+ * Renders a part of a page that the script keeps up to date. After a change, the script shows the new content that the
+ * stream delivers. If the stream delivers only a notice or a version, the script requests the content from `source`.
+ * Without the script, the part never changes.
  * @param source The console address that returns the part's content.
- * @param version The version of the content. It is required if each session has different content, because the stream
+ * @param version The version of the content. It is required if the content differs for each session, because the stream
  * then sends only the version.
  */
 export function livePart(topic: Topic, source: string, content: Html, version?: string): Html {
@@ -42,7 +43,7 @@ export function partAnswer(c: Context, content: Html, version?: string) {
   return c.html(content, 200, { ...consoleHeaders, ...(version === undefined ? {} : { 'Part-Version': version }) })
 }
 
-/** Returns a hash of a part's content without the form tokens, because each session has different tokens. */
+/** Returns a hash of a part's content. The hash ignores the form tokens, because each session has different tokens. */
 export function versionOf(content: object): string {
   return sha256(JSON.stringify(content, (name, value) => (name === 'token' ? undefined : value)))
 }

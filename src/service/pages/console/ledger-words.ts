@@ -1,6 +1,6 @@
 import { foreignName } from '../../../core/foreign-text.ts'
 
-/** The text to show for each posting reason. A run's timeline shows the same text for due effects. */
+/** The text to show for each posting reason. A run's timeline also uses these texts for due effects. */
 const reasonWords: Readonly<Record<string, string>> = {
   funded: 'Funded',
   authorized: 'Hold placed',

@@ -19,7 +19,7 @@ export const withFailurePage = failurePageWrapper({ page: 'a console page', head
 /** The route of a console page, such as `/console/money/wallets/:walletId`. */
 export type ConsolePath = Extract<PageRoute, `GET /console${string}`> extends `GET ${infer Path}` ? Path : never
 
-/** Serves a console page to signed-in users. Everyone else signs in first and then returns to the page. */
+/** Serves a console page to signed-in users. Anyone else must sign in first and then returns to the page. */
 export function servePage(
   app: Hono,
   path: ConsolePath,
@@ -37,8 +37,8 @@ export function servePage(
 export const noSuchRun = 'Run not found. Runs are deleted after 30 days, or when the sandbox is reset or restored.'
 
 /**
- * Responds with a 404 page if the address does not exist or the person must not see its content. The link may be meant
- * for another user, so the page has a button to sign in as a different user.
+ * Responds with a 404 page, for an address that does not exist or content that the person must not see. The link may be
+ * meant for a different user, so the page has a button to sign in as a different user.
  * @param text A sentence that states what was not found.
  */
 export function showNotFound(c: Context, signedIn: SignedIn, text: string) {

@@ -9,22 +9,26 @@ import type { ConsoleDependencies } from '../serve-page.ts'
 /** The interval between polls for changes that other processes made to the database. */
 const pollIntervalMs = 1000
 /**
- * The number of most recently active runs that each poll compares. Usually, fewer runs change between two polls.
+ * The number of runs that each poll compares for a party: the most recently active ones. Between two polls, fewer runs
+ * usually change.
  */
 const maxRunsScanned = 20
 
-/** A listener that is called with a party and with the topics whose data changed. */
+/** A function that receives a party and the topics whose data changed. */
 export type Changed = (partyId: string, topics: readonly string[]) => void
 
-/** The state that a poll found, for comparison with the state that the next poll finds. */
+/**
+ * The state of a party's data at a poll. Each poll compares the state that it finds with the state from the poll
+ * before.
+ */
 interface ObservedState {
-  /** The id of each run's last entry, by the run's id. */
+  /** The id of the last entry of each run, by run id. */
   runs: ReadonlyMap<string, string>
   /** The difference between the sandbox clock and the real clock. */
   offsetMs: number
   /**
-   * A string made of the epoch, the revision of the sandbox's settings, and each fault rule's counts. It changes
-   * whenever one of them does.
+   * A string made of the epoch, the revision of the sandbox's settings, and the counts of each fault rule. The string
+   * changes whenever any of these values changes.
    */
   settings: string
 }
@@ -32,8 +36,8 @@ interface ObservedState {
 type ChangesDependencies = Pick<ConsoleDependencies, 'store' | 'runLog' | 'waits' | 'system' | 'log'>
 
 /**
- * A watcher for changes to the data of the parties whose console pages are open. It notices changes by this process
- * immediately. To find changes by other processes, it polls the database once a second.
+ * A watcher for changes to the data of the parties whose console pages are open. It notices the changes made by this
+ * process immediately. To find changes made by other processes, it polls the database once a second.
  */
 export class Changes {
   readonly #dependencies: ChangesDependencies
@@ -66,7 +70,7 @@ export class Changes {
       },
     })
     await this.#following.begin(partyId)
-    // The first poll compares with this state. Without it, changes before that poll would be missed.
+    // The first poll compares its result with this state. Without this state, changes before that poll would be missed.
     if (!this.#observed.has(partyId)) this.#observed.set(partyId, await observeState(this.#dependencies, partyId))
     this.#timer ??= deadline(pollIntervalMs, () => this.#poll())
   }

@@ -1,12 +1,12 @@
 import { findRun } from '../../../store/runs.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 
-/** The maximum number of topics for one stream. No page needs that many. */
+/** The maximum number of topics for one stream. Every page needs fewer topics. */
 const maxTopics = 5
 
 /**
- * Returns the requested topics without duplicates. Returns undefined if no topic or too many topics are requested, or
- * if a topic does not exist for this party.
+ * Returns the requested topics without duplicates. Returns undefined if the request has no topic or too many topics, or
+ * if a requested topic does not exist for this party.
  */
 export async function ownTopics(
   { store, environment }: Pick<ConsoleDependencies, 'store' | 'environment'>,

@@ -10,10 +10,10 @@ import { type Announcements, type Draw, Streams } from './streams.ts'
 
 const headers = { ...dataHeaders, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' } as const
 
-/** Mounts the stream that notifies console pages of changes and sends them the new content. */
+/** Mounts the stream that notifies console pages of changes and sends the new content to the pages. */
 export function mountLive(app: Hono, pages: ConsoleDependencies, render: Draw): Announcements {
   const streams = new Streams(pages, render)
-  // A 401 keeps the browser's EventSource from reconnecting; the page then asks the person to sign in.
+  // After a 401, the browser's EventSource does not reconnect, and the page asks the person to sign in.
   const signedOut = (c: Context) => c.json({ error: 'Sign in again.' }, 401, dataHeaders)
   const open: Show<ConsoleDependencies> = (c, _, signedIn) => openStream(c, pages, { streams, signedIn })
   pageRoutes(app, pages, withFailurePage)('GET /console/stream', open, { signedOut })

@@ -3,31 +3,35 @@ import type { SignedIn } from '../../../oauth/sign-in.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { Changes } from './changes.ts'
 
-/** The maximum number of open streams for one party. Normal use stays far below it. */
+/** The maximum number of open streams for one party. In normal use, the number is far smaller. */
 const maxPerParty = 200
 /** The maximum number of open streams in this process. */
 const maxStreams = 2000
 /**
- * The interval between heartbeats. A heartbeat keeps proxies from closing an idle connection. The session is checked
- * before each heartbeat, so that the stream ends soon after the viewer signs out.
+ * The interval between heartbeats. A heartbeat keeps proxies from closing an idle connection. Before each heartbeat,
+ * the service checks the session, so that the stream ends soon after the viewer signs out.
  */
 const heartbeatMs = 15_000
 /** The time that a browser waits before it reconnects. */
 const retryMs = 1000
 /**
- * The shortest interval between two updates is `minPaceMs`, or `pacePerPageMs` times the number of open pages if that
- * is longer. This limits the total cost of updates.
+ * The shortest interval between two updates is the greater of `minPaceMs` and `pacePerPageMs` times the number of open
+ * pages. This limits the total cost of updates.
  */
 const minPaceMs = 500
 const pacePerPageMs = 15
 /**
- * The pages spread their requests for changed content over a period, so that they do not all arrive at once. The period
- * grows by this time with each open page.
+ * After a change, the pages spread their requests for new content over a period, so that the requests do not all arrive
+ * at the same time. The period lasts this time multiplied by the number of open pages, but at least half of
+ * `minPaceMs`.
  */
 const requestSpreadPerPageMs = 40
 /** The maximum number of bytes to queue for a browser that reads slowly. */
 export const maxQueuedBytes = 256 * 1024
-/** The shortest delay between a change and its message. Further changes in this time go into the same message. */
+/**
+ * The shortest delay between a change and its announcement. Further changes during the delay are announced together
+ * with the first.
+ */
 const gatherMs = 30
 
 interface Stream {
@@ -36,31 +40,32 @@ interface Stream {
   /** Queues the bytes for the browser. Returns false if the queue has no room for them. */
   send(bytes: Uint8Array): boolean
   close(): void
-  /** The topics that changed since the last message. */
+  /** The topics that changed since the last announcement. */
   changedTopics: Set<string>
 }
 
 /** The time before which cached content counts as out of date. */
 export interface Announcements {
   /**
-   * The last time that pages were notified of changes or that a page connected, by the process's monotonic clock.
-   * Content read before then may lack a change that pages were notified of, or that a disconnected page missed.
+   * The last time that pages were notified of changes or that a page connected, on the process's monotonic clock.
+   * Content read before then may lack a change: one that pages were notified of, or one that a page missed while it was
+   * disconnected.
    */
   readonly announcedMs: number
 }
 
-/** The signed-in viewer of a page. Both fields affect what the parts of the page show. */
+/** The signed-in viewer of a page. Both `user` and `isProven` affect what the parts of the page show. */
 export type Viewer = Pick<SignedIn, 'user' | 'isProven'>
 
 /**
- * A redrawn part of a page, and the address that returns it. If the part's content differs for each session, there is
- * only its `version` instead of its HTML.
+ * A redrawn part of a page. `source` is the address that returns the part. If the content differs for each session, the
+ * part has a `version` instead of its HTML.
  */
 export type Drawn = { source: string } & ({ html: string } | { version: string })
 
 /**
- * A function that redraws the parts of a page that belong to a topic. Each page requests the parts that this function
- * does not return.
+ * A function that redraws parts of pages after the data of a topic has changed. If the function leaves out a part, each
+ * page requests that part itself.
  */
 export type Draw = (viewer: Viewer, topic: string) => Promise<readonly Drawn[]>
 
@@ -79,8 +84,9 @@ const openBytes = encoder.encode(`retry: ${retryMs}\nevent: open\ndata: {}\n\n`)
 const beatBytes = encoder.encode(': still here\n\n')
 
 /**
- * The streams of the open console pages, one for each page. A message contains a changed topic and its redrawn
- * parts. It is rendered and encoded once for all pages of a user, so another page costs only a write.
+ * The streams of the open console pages, one for each page. A message contains a changed topic and its redrawn parts.
+ * Each message is rendered and encoded once for all pages with the same viewer, so each further page costs only a
+ * write.
  */
 export class Streams implements Announcements {
   readonly #dependencies: ConsoleDependencies
@@ -109,7 +115,7 @@ export class Streams implements Announcements {
     return this.#announcedMs
   }
 
-  /** Returns the shortest interval between messages to a page, in milliseconds. */
+  /** Returns the shortest interval between two updates, in milliseconds. */
   get paceMs(): number {
     return Math.max(minPaceMs, this.#streams.size * pacePerPageMs)
   }
@@ -166,8 +172,8 @@ export class Streams implements Announcements {
     const sendHeartbeats = async () => {
       const isStillActive = await isActive().catch(() => true)
       if (!this.#streams.has(stream)) return
-      // The stream is closed if the session has ended or the browser has stopped reading. When such a browser reads
-      // again, it reconnects.
+      // The stream is closed if the session has ended or the browser has stopped reading. If the browser only stopped
+      // reading, it reconnects when it reads again.
       if (!isStillActive || !stream.send(beatBytes)) return stream.close()
       heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     }
@@ -176,7 +182,8 @@ export class Streams implements Announcements {
     stream.send(openBytes)
     heartbeat = deadline(heartbeatMs, () => void sendHeartbeats())
     gone.addEventListener('abort', () => stream.close())
-    // A signal that was aborted before the stream was added triggers no listener, so it is checked here.
+    // A listener is not called for a signal that was aborted before the listener was added, so both signals are checked
+    // here.
     if (gone.aborted || this.#dependencies.ending.aborted) stream.close()
     return stream
   }
@@ -237,8 +244,8 @@ export class Streams implements Announcements {
     const [whole, short] = [message(rendered), message([])]
     for (const stream of streams) {
       if (!this.#streams.has(stream)) continue
-      // If a slow browser's queue has no room for the content, the browser gets only a notice of the change. If even
-      // the notice has no room, the stream is closed and the browser reconnects.
+      // If a slow browser's queue has no room for the content, the browser gets only a notice of the change. If there
+      // is no room for the notice either, the stream is closed and the browser reconnects.
       if (!stream.send(whole) && !stream.send(short)) stream.close()
     }
   }

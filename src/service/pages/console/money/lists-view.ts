@@ -51,19 +51,25 @@ export interface RequestAttributes extends PaymentAttributes {
   requesterName: string | null
 }
 
-/** The party whose lists are shown, and names of its payments and agents, which the API's lists do not contain. */
+/**
+ * The party whose lists are shown, and the names of its payments and agents. The lists from the API do not contain
+ * these names.
+ */
 export interface ListOwner {
   partyId: string
-  /** The descriptions or payees of the party's own payments. */
+  /** The description or payee of each of the party's own payments, by payment id. */
   payments: ReadonlyMap<string, string | null>
-  /** The names of the party's own agents. The party can see only the runs of these agents. */
+  /** The names of the party's own agents, by agent id. The party can see only the runs of these agents. */
   agents: ReadonlyMap<string, string>
 }
 
 const status = (text: string, why: string | null | undefined = null) =>
   html`<span class="state ${toneOf(text)}">${statusText(text)}</span>${why == null ? '' : html`<br><span class="aside"><bdi>${foreignName(why, 'Without a reason', 200)}</bdi></span>`}`
 
-/** Renders the name of the agent that created a record, with a link to the agent's run. */
+/**
+ * Renders the name of the agent that created a record, with a link to the run in which the agent created it. If the
+ * agent belongs to another party, renders neither its name nor a link.
+ */
 function agentAndRun({ partyId, agents }: ListOwner, { agentId, instanceId }: Creation, noun: string): Html {
   const name = agentId === null ? 'No agent' : agents.get(agentId)
   return name === undefined
@@ -78,7 +84,7 @@ function section(id: ListName, heading: string, content: Html, next: string | nu
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}${older === null ? '' : html`<p><a href="${older}">Older ${heading.toLowerCase()}</a></p>`}</section>`
 }
 
-/** Renders cards as tiles without their numbers. Only a separate page shows a card's number, and only once. */
+/** Renders cards as tiles, without the card numbers. Only a separate page shows the number of a card, and only once. */
 export function cardsSection({ rows, next }: ResourceList<CardAttributes>, owner: ListOwner): Html {
   const cards = [...rows].sort(
     (a, b) => Number(b.attributes.status === 'active') - Number(a.attributes.status === 'active'),
@@ -119,7 +125,7 @@ const describedColumn = (name: string): Column<Resource<{ description: string | 
   cell: ({ id, attributes }) => named(id, foreignName(attributes.description ?? '', 'Without a description', 120)),
 })
 
-/** Formats an amount in cents. Zero becomes a dash, because most cells would otherwise show $0.00. */
+/** Formats an amount in cents. Zero becomes a dash, because otherwise most cells would show $0.00. */
 const cents = (amount: number) => (amount === 0 ? '–' : dollars(amount))
 
 const agentColumn = <Attributes extends Creation>(
@@ -133,7 +139,7 @@ const agentColumn = <Attributes extends Creation>(
 interface List<Attributes> {
   id: ListName
   heading: string
-  /** The start of the table's caption for screen readers; the heading by default. */
+  /** The start of the table's caption, which is for screen readers. By default, the caption starts with the heading. */
   caption?: string
   /** The text shown if there are no rows. */
   none: string
@@ -235,8 +241,8 @@ export function requestsSection(list: ResourceList<RequestAttributes>, owner: Li
 }
 
 /**
- * Renders the payment requests that the party received. The table has no agent column, because the agents that made
- * the requests, and their runs, belong to other parties.
+ * Renders the payment requests that the party received. The table has no agent column, because the requests were made
+ * by other parties' agents, and the party cannot see the runs of those agents.
  */
 export function incomingRequestsSection(list: ResourceList<RequestAttributes>): Html {
   if (list.rows.length === 0) return html``

@@ -18,7 +18,10 @@ import { listsPart, type PendingDecisions, walletsPart } from './view.ts'
 import { type ListName, type ListPage, partAddress } from './words.ts'
 
 const rowsAtOnce = '20'
-/** The number of subscriptions to show. It is small because each subscription's payments take a separate request. */
+/**
+ * The number of subscriptions to show. It is small, because the payments of each subscription are read with a separate
+ * request.
+ */
 const subscriptionsAtOnce = '6'
 
 export async function walletsOf(reads: MoneyReads, { user }: Pick<Viewer, 'user'>) {
@@ -88,7 +91,8 @@ export async function waitingOf(
 
 /**
  * Redraws the parts of the money page after a change. The part with the pending decisions has forms that differ for
- * each session, so only its version is sent. If the version is new, each page requests this part itself.
+ * each session, so only the version of this part is sent. Each page that has a different version then requests the part
+ * itself.
  */
 export async function drawMoney(reads: MoneyReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const text = async (part: Html) => String(await part)

@@ -6,14 +6,14 @@ import { evenTimeScale } from '../../../../display/scales.ts'
 import { table } from '../../../../display/table.ts'
 import { dollars, shortMomentOf } from '../../frame/texts.ts'
 
-/** A ledger entry of a wallet. The account is `available` or `held`. */
+/** A ledger entry of a wallet. `account` is `available` or `held`. */
 export interface WalletEntry {
   account: string
   amountCents: number
   createdAtMs: number
 }
 
-/** A wallet's balances from `atMs` until the next step. */
+/** A step in a wallet's plot: the balances from `atMs` until the next step. */
 export interface Step {
   atMs: number
   availableCents: number
@@ -21,11 +21,11 @@ export interface Step {
 }
 
 /**
- * Returns the balances of a wallet over time, oldest first. They are computed backwards from the present balances,
+ * Returns the balances of a wallet over time, oldest first. The balances are computed backwards from the present ones,
  * because `entries` may lack the oldest entries. Entries with the same time form one step.
  * @param entries The wallet's ledger entries, newest first.
- * @param maxPoints The maximum number of steps to return. If there are more, only every second, third, … step is
- * returned; the newest is always included.
+ * @param maxPoints The maximum number of steps to return. If there are more, only every nth step is returned, counted
+ * back from the newest step.
  */
 export function stepsOf(
   now: Pick<Step, 'availableCents' | 'heldCents'>,
@@ -65,7 +65,7 @@ export function balancePlot({ id, name, steps, isCut }: Plotted, nowMs: number):
   return plot({ id, title: `${name} over time: ${now}`, points: steps, lines: [total, available], x })
 }
 
-/** Renders the plot's balances, and the held amount, as a table for people who cannot see the plot. */
+/** Renders a wallet's available, held and total balances as a table, for people who cannot see the plot. */
 export function balanceTable(steps: readonly Step[]): Html {
   const timeElement = (step: Step) => html`<time datetime="${timestamp(step.atMs)}">${shortMomentOf(step.atMs)}</time>`
   const columns = amountColumns([available, held, total])

@@ -56,7 +56,7 @@ export interface WalletDetails extends WalletSummary {
 
 /** The maximum number of ledger entries in the plot on a wallet's own page. */
 export const maxPlotted = 1000
-/** The maximum number of ledger entries in all plots of the money page together. */
+/** The maximum number of ledger entries in all plots of the money page taken together. */
 const maxOverviewEntries = 2000
 const maxWallets = 20
 const maxWaiting = 20
@@ -79,8 +79,8 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         return { wallets, hasMore: lastId !== null, failed }
       }),
     /**
-     * Returns the names of the party's own agents among `ids`, by id. The console shows no names or runs of other
-     * parties' agents.
+     * Returns the names of the agents in `ids` that belong to the party, by agent id. The console shows neither the
+     * names nor the runs of other parties' agents.
      */
     ownAgents: async ({ partyId }: UserRow, ids: readonly string[]): Promise<ReadonlyMap<string, string>> =>
       new Map(withoutCards([...(await store.read((tx) => namesOfAgents(tx, partyId, ids)))])),
@@ -105,7 +105,7 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
         }))
         return { ...walletSummary(wallet, plotted.rows, plotted.lastId !== null), entries, next: lastId }
       }),
-    /** Returns the descriptions or payees of the party's own payments among `payments`, by id. */
+    /** Returns the description or payee of each of the party's own payments in `payments`, by payment id. */
     paymentNames: async ({ partyId }: UserRow, payments: readonly { id: string }[]) => {
       const ids = payments.map(({ id }) => id)
       const named = await store.read((tx) => sourcesOf(tx, partyId, ids))
@@ -126,8 +126,8 @@ export function createMoneyReads(dependencies: ConsoleDependencies) {
 export type MoneyReads = ReturnType<typeof createMoneyReads>
 
 /**
- * Returns the party's card transactions and payments with the given ids. The `name` of a card transaction is the
- * merchant; that of a payment is its description or payee.
+ * Returns the party's card transactions and payments with the given ids. `name` is the merchant of a card transaction,
+ * and the description or payee of a payment.
  */
 async function sourcesOf(tx: Transaction, partyId: string, ids: readonly string[]) {
   const purchases = await cardTransactionsById(tx, partyId, ids)
@@ -158,7 +158,7 @@ async function readList<Attributes>(
 ): Promise<ResourceList<Attributes>> {
   const { cursor, ...rest } = query
   const { status, body } = await readAsUser(dependencies, user, key, { params, query })
-  // The cursor may be invalid or out of date; the first page is read instead.
+  // The cursor may be invalid or out of date, so the list is read again from its first page.
   if (status === 400 && cursor !== undefined) return readList(dependencies, user, key, { params, query: rest })
   if (status === 403) return { rows: [], next: null }
   if (status !== 200) throw new Failure('service_unavailable', { detail: `A list could not be read: ${body}` })

@@ -43,7 +43,7 @@ import { partAddress, walletName } from './words.ts'
 export interface PendingDecisions {
   approvals: readonly { id: string; words: ApprovalWords; token: string }[]
   decisions: readonly { id: string; words: DecisionWords; token: string }[]
-  /** Whether this session is permitted to approve; if not, the user can only refuse. */
+  /** Whether this session is permitted to approve. If it is not, the user can only refuse. */
   mayAgree: boolean
 }
 
@@ -52,8 +52,8 @@ export interface MoneyPageData extends WalletOverview {
   hasMoreSubscriptions: boolean
   owner: ListOwner
   /**
-   * The address of the live part with the lists. If one list does not show its first page, the address contains that
-   * list's cursor.
+   * The address of the live part with the lists. If one of the lists shows a page other than its first, the address
+   * contains the name of that list and the cursor of that page.
    */
   lists: string
   cards: ResourceList<CardAttributes>
@@ -82,7 +82,7 @@ function failedSection(failed: WalletOverview['failed']): Html | '' {
 <ul class="list">${failed.map(item)}</ul></section>`
 }
 
-/** Renders the live part with the wallets. */
+/** Renders the live part with the failed events and the wallets. */
 export function walletsPart({ wallets, nowMs, hasMore, failed }: WalletOverview & Pick<MoneyPageData, 'nowMs'>): Html {
   return html`${failedSection(failed)}<section aria-labelledby="wallets"><h2 id="wallets">Wallets</h2><ul class="tiles">${wallets.map(
     (
@@ -118,7 +118,10 @@ ${transfersSection(transfers, owner)}
 ${subscriptionsSection(subscriptions, hasMoreSubscriptions)}`
 }
 
-/** Renders the pending decisions. Their forms are submitted to the decision pages, which check permissions. */
+/**
+ * Renders the pending decisions. The forms are sent to the pages of the approvals and decisions, which check the user's
+ * permissions.
+ */
 export function waitingPart({ approvals, decisions, mayAgree }: PendingDecisions): Html {
   if (approvals.length === 0 && decisions.length === 0) return html``
   return html`<section aria-labelledby="waiting"><h2 id="waiting">Pending decisions</h2><ul class="list">

@@ -19,7 +19,7 @@ export const walletName = (name: string | null) => foreignName(name ?? '', 'A wa
 /** The lists of the money page that can have more than one page of rows. */
 export type ListName = 'cards' | 'purchases' | 'payments' | 'transfers' | 'requests' | 'asked'
 
-/** The list to continue from a cursor, if any. All other lists show their first page. */
+/** The list that continues from a cursor, if there is one. All other lists show their first page. */
 export interface ListPage {
   list?: string
   cursor?: string

@@ -26,14 +26,14 @@ import { isId } from '../../frame/ids.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { withoutCards } from '../without-cards.ts'
 
-/** The cursors at which the lists on a record's page continue; null for the first page. */
+/** The cursors from which the lists on a record's page continue. If a cursor is null, its list shows the first page. */
 export interface RecordPage {
   calls: string | null
   money: string | null
   events: number | null
 }
 
-/** A run entry that contains the text searched for. */
+/** A run entry that contains the text that was searched for. */
 export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
   agentName: string | null
   detail: string
@@ -42,17 +42,26 @@ export interface EntryFound extends Omit<RunEntryRow, 'detail'> {
 /** The run entries that a search found, and the id from which the search continues. */
 export type EntriesFound = PageOf<EntryFound>
 
-/** A record, with everything that its page shows. */
+/** A record, with everything that the page of the record shows. */
 export interface RecordDetails {
   id: string
   partyId: string
-  /** The noun for the kind of record, such as `card`; null if the title of the read operation has none. */
+  /**
+   * The noun for this kind of record, such as `card`. Null if the noun cannot be derived from the title of the
+   * operation that reads the record.
+   */
   noun: string | null
-  /** The record as the API returns it to the user now, with secrets masked; null if the API cannot read it. */
+  /**
+   * The record's present state as the API returns it to the user, with secrets masked. Null if the user cannot read the
+   * record through the API.
+   */
   now: string | null
-  /** For a payment to somebody who had no party, that person's email address or phone number; otherwise null. */
+  /**
+   * If the record is a payment to somebody who had no party when the payment was sent: that person's email address or
+   * phone number. Otherwise null.
+   */
   payee: string | null
-  /** The ids of other records that appear in this record's activity. */
+  /** The ids of other records that the activity of this record mentions. */
   related: readonly string[]
   money: PageOf<LedgerEntryRow>
   calls: EntriesFound
@@ -65,17 +74,19 @@ const maxRelated = 20
 
 /**
  * The id prefixes of records that own other records, such as parties and wallets. An owner's activity mentions many
- * records, so following its ids would lead to postings that have nothing to do with the page's record.
+ * records. The search for the ledger entries of a record ignores owners, because an owner leads to unrelated entries.
  */
 const owners: ReadonlySet<string> = new Set(['pty', 'usr', 'agt', 'wal', 'apy', 'agk', 'ogr', 'dlg', 'whk'])
 
-/** Creates the functions that read the data of the record pages. They read no data of other parties. */
+/**
+ * Creates the functions that read the data of the record pages. None of these functions reads data of other parties.
+ */
 export function createRecordReads(pages: ConsoleDependencies) {
   const { store } = pages
   return {
     /**
-     * Returns the address of the entry whose id or request id is `sought`. If there is none, returns the address of the
-     * run whose id or instance id is `sought`.
+     * Returns the address of the entry whose id or request id is `sought`. If there is no such entry, returns the
+     * address of the run whose id or instance id is `sought`.
      */
     findAddress: (partyId: string, sought: string): Promise<string | undefined> =>
       store.read(async (tx) => {
@@ -103,7 +114,11 @@ export function createRecordReads(pages: ConsoleDependencies) {
 
 export type RecordReads = ReturnType<typeof createRecordReads>
 
-/** Returns the record as the API returns it to the user, with secrets masked; undefined if the API cannot read it. */
+/**
+ * Returns the noun for a record, and the record's JSON as the API returns it to the user, with secrets masked. Returns
+ * undefined if the user cannot read the record through the API. If an operation returns a list, only the first page is
+ * searched.
+ */
 async function currentState(pages: ConsoleDependencies, user: UserRow, id: string) {
   for (const { key, operation, param } of readersOf(`${id.slice(0, 3)}_`)) {
     const { status, body } = await readAsUser(pages, user, key, {
@@ -121,8 +136,8 @@ async function currentState(pages: ConsoleDependencies, user: UserRow, id: strin
 }
 
 /**
- * Returns the operations that read records whose ids have this prefix. First come operations that take the record's
- * id, then operations that return a list or the caller's own record. `currentState` searches a list's first page only.
+ * Returns the operations that read records whose ids have this prefix. First come the operations that take a record's
+ * id. The operations that return a list or the caller's own record follow.
  */
 function readersOf(prefix: string): { key: OperationKey; operation: OperationDefinition; param: string | null }[] {
   const readers = Object.entries<OperationDefinition>(catalogue).flatMap(([key, operation]) => {
@@ -188,8 +203,8 @@ async function moneyOf(tx: Transaction, { partyId, id, related, fromId }: MoneyO
 }
 
 /**
- * Returns the encoded creation time in a record's id. Entries and postings about the record are not older, so a search
- * in ascending order of ids starts at this time.
+ * Returns the encoded creation time from a record's id. No entry or posting about the record is older, so a search in
+ * ascending order of ids can start at this time.
  */
 const createdAt = (id: string) => id.slice(4, 16)
 

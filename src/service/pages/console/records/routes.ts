@@ -25,7 +25,10 @@ export function mountRecords(app: Hono, dependencies: ConsoleDependencies): void
   on('/console/search', search)
 }
 
-/** Redirects to the run, entry or record with the given id. If the input is not an id, redirects to the text search. */
+/**
+ * Redirects to the page of the run, entry or record with the entered id. If the input is not an id, redirects to the
+ * text search.
+ */
 const findOne: Show<RecordPages> = async (c, { reads }, { user: { partyId } }) => {
   const sought = (c.req.query('id') ?? '').trim()
   const address = await reads.findAddress(partyId, sought)

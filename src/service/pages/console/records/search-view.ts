@@ -8,7 +8,7 @@ import type { EntriesFound, EntryFound } from './read-record.ts'
 import { entriesTable } from './view.ts'
 
 interface SearchShown {
-  /** The text to search for; empty before the first search. */
+  /** The text to search for; empty until the person enters a text. */
   text: string
   found: EntriesFound
 }
@@ -35,7 +35,7 @@ ${onward === null ? '' : html`<p><a href="${onward}">Continue the search</a></p>
 /** The number of characters that an excerpt shows on each side of a match. */
 const contextLength = 60
 
-/** Returns the first match, marked, with the text before and after it. */
+/** Renders the first match in an entry, highlighted, with the text before and after it. */
 function excerptOf({ detail }: EntryFound, text: string): Html {
   const { path, body, answer, facts = [], remark } = JSON.parse(detail) as RunDetail
   for (const one of [body, answer, path, ...facts, remark]) {

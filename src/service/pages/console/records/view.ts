@@ -16,7 +16,7 @@ import type { EntriesFound, EntryFound, RecordDetails, RecordPage } from './read
 
 const titles = new Map(Object.values<OperationDefinition>(catalogue).map(({ name, title }) => [name, title]))
 
-/** Nouns by id prefix, for the kinds of records whose noun is not in the title of a read operation. */
+/** Nouns by id prefix, for kinds of records whose noun cannot be derived from the title of a read operation. */
 const nouns: Readonly<Record<string, string>> = {
   act: 'activity',
   pst: 'posting',
@@ -58,7 +58,7 @@ function attributesIn(now: string | null): Attributes {
   try {
     return (JSON.parse(now ?? '{}') as { data?: { attributes?: Attributes } }).data?.attributes ?? {}
   } catch {
-    // A long response is truncated, so it may not be valid JSON.
+    // The JSON of a large record is cut off, so it may be invalid.
     return {}
   }
 }
@@ -72,7 +72,9 @@ const amounts = [
   ['refunded', 'Refunded'],
 ] as const
 
-/** Renders a record's name, payee, status, amounts and decline reason, as far as the record has them. */
+/**
+ * Renders a record's name, payee, status, amounts and decline reason. Leaves out those that the record does not have.
+ */
 function figures(attributes: Attributes, payee: string | null): Html {
   const { status, merchant, name, displayName, description, decline } = attributes
   const shownName = [(merchant as { name?: unknown } | undefined)?.name, name, displayName, description].find(
@@ -105,7 +107,10 @@ function figures(attributes: Attributes, payee: string | null): Html {
 
 const fact = (title: string, value: Html | string) => html`<div><dt>${title}</dt><dd>${value}</dd></div>`
 
-/** Renders a link to the special page for records of this kind, or to the page of the record's shop, if any. */
+/**
+ * Renders a link to the special page for this kind of record, or to the page of the record's shop. Renders nothing if
+ * there is neither.
+ */
 function specialPageLink(id: string, { shopId }: Attributes): Html {
   if (id.startsWith('wal_')) return html`<p><a href="/console/money/wallets/${id}">Balance and transactions</a></p>`
   if (id.startsWith('agt_')) return html`<p><a href="/console?agent=${id}">Runs of this agent</a></p>`
@@ -119,7 +124,7 @@ function section(id: string, heading: string, content: Html): Html {
   return html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>`
 }
 
-/** Renders a list of found rows, or a sentence if there are none, and a link that continues the search. */
+/** Renders the rows that a search found, or a sentence if it found none. Adds a link if the search can continue. */
 function found(
   rows: readonly unknown[],
   content: () => Html,

@@ -8,7 +8,7 @@ import { reportDocument } from './view.ts'
 export const reportFormats = ['html', 'md', 'json'] as const
 export type ReportFormat = (typeof reportFormats)[number]
 
-/** A report with the time at which it was made. */
+/** A report, with the time when it was made. */
 export interface MadeReport {
   madeAt: string
   report: RunReport
@@ -16,12 +16,12 @@ export interface MadeReport {
 
 /** The first line of a report file's data, in every format. */
 export const dataBegins = '{"format":"payments-mcp-run-report","version":1,'
-/** The line before the rows of the chain. */
+/** The line before the rows of the report's activity chain. */
 export const chainBegins = '"chain":['
 /** The last line of the data. */
 export const dataEnds = ']}'
 
-/** Yields a report file in pieces, so that the rows of its chain are never all in memory at once. */
+/** Yields a report file in pieces, so that the rows of the chain are never all in memory at the same time. */
 export async function* reportFile(
   madeReport: MadeReport,
   format: ReportFormat,
@@ -42,7 +42,7 @@ export async function* reportFile(
   yield `${comma === '' ? '' : '\n'}${dataEnds}\n${after}`
 }
 
-/** Returns the readable text that surrounds the data in a report file. */
+/** Returns the readable text before and after the data in a report file. */
 export async function partsAround({ report, madeAt }: MadeReport, format: ReportFormat) {
   if (format === 'json') return { before: '', after: '' }
   if (format === 'md') {
@@ -53,7 +53,7 @@ export async function partsAround({ report, madeAt }: MadeReport, format: Report
   return { before: `${main}<script type="application/json" id="run-report">\n`, after: `</script>\n${end}` }
 }
 
-/** Returns the data up to the rows of the chain, with one figure on each line. */
+/** Returns the data that precedes the rows of the chain, with one figure on each line. */
 export function dataHead(madeReport: MadeReport, shownHash: string): string {
   return [
     dataBegins,
@@ -92,8 +92,9 @@ function cellsOf(row: ActivityRow) {
 }
 
 /**
- * Returns a value as JSON. Escapes control and non-ASCII characters, which could change the text direction, and the
- * characters `<`, `>`, `&` and backtick, which could end the HTML element or Markdown code block around the JSON.
+ * Returns a value as JSON. Escapes control characters and non-ASCII characters, because some of them change the
+ * direction of the text. Also escapes `<`, `>`, `&` and backtick, because these could end the HTML element or the
+ * Markdown code block around the JSON.
  */
 export function escapedJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replace(

@@ -30,7 +30,7 @@ export async function reportFor(
 
 interface Options {
   environment: Environment
-  /** The use of the report, which limits how many entries and changes of the run it covers. */
+  /** The purpose of the report. It limits how many of the run's entries and changes the report covers. */
   purpose: keyof typeof bounds
 }
 
@@ -47,7 +47,7 @@ export function fileOf(store: Reads, madeReport: MadeReport, format: ReportForma
   return reportFile(madeReport, format, chainRows(store, madeReport))
 }
 
-/** Wraps the store so that the process can do other work after each read. */
+/** Wraps the store so that, after each read, the process can do other work. */
 function withPauses(store: Reads): Reads {
   return {
     read: async (work) => {

@@ -35,7 +35,10 @@ const types = {
   json: 'application/json',
 } as const satisfies Record<ReportFormat, string>
 
-/** Returns the file as a download. Run ids contain only characters that every system allows in file names. */
+/**
+ * Returns the file as a download. The file name contains the run id, which has only characters that every system allows
+ * in file names.
+ */
 function downloadResponse(
   c: Context,
   file: AsyncGenerator<string>,

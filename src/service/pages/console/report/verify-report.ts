@@ -24,26 +24,26 @@ export type Verified =
 class Broken extends Error {}
 
 /**
- * Stops the verification with a message. The message may contain text from the file, so it is reduced to one line
- * without terminal control characters.
+ * Stops the verification with a message. The message may contain text from the file, so it is cut off at 500
+ * characters, and all characters except printable ASCII are escaped.
  */
 const failBroken = (what: string): never => {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   throw new Broken(what.slice(0, 500).replace(/[^\x20-\x7e]/g, escaped))
 }
 
-/** The maximum number of characters outside the data. Real reports stay far below this limit and the next one. */
+/** The maximum number of characters outside the data. Real reports have far fewer. */
 const maxOtherCharacters = 64 * 1024 * 1024
-/** The maximum number of characters in the data before the chain. */
+/** The maximum number of characters in the data before the chain. Real reports have far fewer. */
 const maxDataCharacters = 256 * 1024 * 1024
 
-/** Recomputes all hashes and digests of a report in any of its formats, one line at a time. */
+/** Verifies a report file in any format by recomputing all hashes and digests. Reads the file one line at a time. */
 export async function verifyReport(lines: AsyncIterable<string>): Promise<Verified> {
   try {
     return await verify(lines)
   } catch (error) {
     if (error instanceof Broken) return { result: 'broken', what: error.message }
-    // A real report never causes these errors, which come from very deep nesting or from a value of the wrong type.
+    // These errors come from very deep nesting or from a value of the wrong type. A real report contains neither.
     if (error instanceof RangeError || error instanceof TypeError)
       return { result: 'broken', what: 'the data is nested too deeply, or has a value of the wrong type' }
     throw error
@@ -98,7 +98,7 @@ class BoundedLines {
     this.#left = maxCharacters
   }
 
-  /** Adds a line. Returns false, without adding it, if that would exceed the limit. */
+  /** Adds a line, unless the line would exceed the limit. Returns whether the line was added. */
   add(line: string): boolean {
     this.#left -= line.length + 1
     if (this.#left < 0) return false
@@ -137,13 +137,14 @@ function parsedHead(written: readonly string[]): Head {
 }
 
 /**
- * Compares the readable text with its digest. If they differ, generates the original text again to name the first
- * changed line.
+ * Compares the readable text with its digest. If the two do not match, generates the original text again to find the
+ * first line that was changed.
  */
 async function checkShown(head: Head, outside: readonly string[]): Promise<void> {
   if (shownDigest(outside.join('\n')) === head.shown) return
   for (const format of reportFormats) {
-    // This version of the program may be unable to generate the text of a report that another version made.
+    // A report may come from a different version of the program. This version may be unable to generate the text of
+    // such a report.
     const { before, after } = await partsAround(head, format).catch(() => ({ before: '', after: '' }))
     const text = `${before}${after}`
     if (shownDigest(text) !== head.shown) continue
@@ -155,11 +156,11 @@ async function checkShown(head: Head, outside: readonly string[]): Promise<void>
 
 const lineExcerpt = (line: string) => JSON.stringify(line.trim().slice(0, 160))
 
-/** A checker for a report's chain. It checks row by row, and keeps only the last row in memory. */
+/** A checker for the chain of a report. It checks the chain row by row, and keeps only the last row in memory. */
 class Chain {
   last: ActivityRow | undefined
   #count = 0
-  /** Whether the last line ends with a comma, so that another row must follow. */
+  /** Whether the last line ended with a comma, which means that another row must follow. */
   #expectsMore = false
   readonly #head: Head
 
@@ -199,7 +200,7 @@ class Chain {
   }
 }
 
-/** Parses a line of the chain. Returns undefined if the service would not write such a line. */
+/** Parses a line of the chain. Returns undefined for a line that the service could not have written. */
 function rowIn(line: string): ActivityRow | undefined {
   try {
     const text = line.replace(/,$/, '')

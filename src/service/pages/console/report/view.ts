@@ -35,7 +35,7 @@ ${table(title, [first, ...rest], visibleRows)}${asideText(more)}</section>
 
 const asideText = (words: string | undefined) => (words === undefined ? '' : html`<p class="aside">${words}</p>`)
 
-/** Renders a cell. In foreign text and in long ids and hashes, lines may break anywhere. */
+/** Renders a cell. Puts foreign text, long ids and hashes in a `<bdi>` element, in which lines may break anywhere. */
 function cellText(cell: Cell, show: Show): Html | string {
   if (typeof cell !== 'string') return html`<bdi>${show(cell.foreign)}</bdi>`
   return /^(?:[a-z]{2,5}_)?[0-9a-f]{32,64}$/.test(cell) ? html`<bdi>${show(cell)}</bdi>` : show(cell)
@@ -54,7 +54,7 @@ export function downloads(runId: string): Html {
 }
 
 /**
- * Returns a report as a self-contained HTML file without scripts and without links to the service. The caller replaces
+ * Returns a report as a self-contained HTML file that has no scripts and no links to the service. The caller replaces
  * the `<!-- data -->` comment with the data that `payments-mcp verify` reads.
  */
 export function reportDocument(report: RunReport, madeAt: string): string {

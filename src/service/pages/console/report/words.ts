@@ -3,7 +3,7 @@ import { maskForeignText } from '../../../../core/masking.ts'
 import { money } from '../../../../core/money.ts'
 import type { Counted, RunReport } from '../../../rules/run-report.ts'
 
-/** The content of a cell: our own text, or foreign text, which comes from outside the service. */
+/** The content of a cell. A plain string is our own text. `foreign` is text from outside the service. */
 export type Cell = string | { foreign: string }
 
 /** A section of a report. It has the same content in every format. */
@@ -20,9 +20,9 @@ export interface Section {
   rows: readonly (readonly Cell[])[]
 }
 
-/** The maximum number of characters shown of a foreign text. The JSON file contains the whole text. */
+/** The maximum number of characters to show of a foreign text. The JSON file contains the whole text. */
 const maxCharacters = 200
-/** The maximum number of rows shown in a section. The JSON file contains all rows. */
+/** The maximum number of rows to show in a section. The JSON file contains all rows. */
 const maxRows = 500
 
 const foreignCell = (text: string | null, otherwise = '–'): Cell =>
@@ -42,7 +42,7 @@ export function sectionsOf(report: RunReport, madeAt: string): Section[] {
   return [run(report, madeAt), ...moneyParts(report), ...peopleParts(report), ...troubleParts(report), chain(report)]
 }
 
-/** Returns the notes at the top of a report. They state which parts of the run the report does not cover. */
+/** Returns the notes at the top of a report. The notes state which parts of the run the report does not cover. */
 export function missingParts({ calls, evaluated }: RunReport): string[] {
   const { entries, changes, complete } = evaluated
   if (!complete) {
@@ -275,7 +275,7 @@ function chain({ chain: { rows, first, last } }: RunReport): Section {
   }
 }
 
-/** Returns the rows to show, and a note that states how many rows are left out. */
+/** Returns the rows to show. If rows are left out, also returns a note that states their number. */
 export function readableRows({ rows }: Section): { visibleRows: Section['rows']; more: string | undefined } {
   if (rows.length <= maxRows) return { visibleRows: rows, more: undefined }
   return { visibleRows: rows.slice(0, maxRows), more: `${rows.length - maxRows} more rows are in the JSON file.` }

@@ -5,7 +5,10 @@ import { dollars } from '../../frame/texts.ts'
 import type { EntrySeen } from './read-runs.ts'
 import { stateOf } from './words.ts'
 
-/** The past-tense phrase for each tool that moves money, and the preposition for its merchant, payee or payer. */
+/**
+ * For each tool whose effect has an amount: the past-tense phrase for the effect, and the preposition before the name
+ * of the merchant, payee or payer.
+ */
 const effectPhrases: Readonly<Record<string, readonly [verb: string, preposition: string]>> = {
   pay_shop_checkout: ['Paid', 'at'],
   start_shop_checkout: ['Started a checkout of', 'at'],
@@ -29,8 +32,9 @@ const effectPhrases: Readonly<Record<string, readonly [verb: string, preposition
 const outcomesWithEffect = ['done', 'declined', 'replayed', 'repeated']
 
 /**
- * Describes a call by its effect, such as `Paid $36.00 at Plain Goods`. If the call needs approval, returns the tool's
- * title with the amount. For other calls, returns only the title.
+ * Describes a call by its effect, such as `Paid $36.00 at Plain Goods`. A declined call is described in the same way.
+ * If the call needs approval, the text consists of the tool's title, the amount and the counterparty. For all other
+ * calls, the text is only the title.
  */
 export function describeCall({ operation, outcome, amountCents, counterparty, fault }: EntrySeen): string {
   const [verb, preposition] = effectPhrases[operation] ?? []
@@ -55,13 +59,13 @@ const declineWords = {
   insufficient_funds: 'insufficient funds',
 } as const satisfies Record<ShopDeclineCode, string>
 
-/** Returns the reason for a decline as text; null if the entry was not declined. */
+/** Returns the reason why an entry was declined, as text; null if the entry was not declined. */
 export function declineText({ outcome, code }: Pick<EntrySeen, 'outcome' | 'code'>): string | null {
   if (outcome !== 'declined' || code === null) return null
   return Object.hasOwn(shopDeclines, code) ? declineWords[code as ShopDeclineCode] : code
 }
 
-/** Describes a failed call and its error: `Paid $36.00 at Plain Goods: declined, over the card's maximum`. */
+/** Describes a failed call and its error, such as `Paid $36.00 at Plain Goods: declined, over the card's maximum`. */
 export function failureText(entry: EntrySeen): string {
   const why = declineText(entry) ?? entry.code
   return `${describeCall(entry)}: ${stateOf(entry).text.toLowerCase()}${why === null ? '' : `, ${why}`}`

@@ -14,7 +14,7 @@ const height = 56
 const [minHeight, gap] = [2, 0.2]
 
 /**
- * Renders one row of bars for calls over time and one for dollars. With JavaScript, a click or drag on the bars
+ * Renders two rows of bars: calls over time and dollars spent over time. With JavaScript, a click or drag on the bars
  * filters the runs by time. Without JavaScript, the person can use the time fields above the list instead.
  */
 export function runsChart(period: RunsOverTime, nowMs: number): Html {
@@ -55,7 +55,7 @@ interface Row {
   ends: string
 }
 
-/** Renders one row of bars. In each bar, the failed calls are on top of the other calls. */
+/** Renders one row of bars. In each bar, the part for the failed calls is above the part for the other calls. */
 function row(
   { fromMs, bucketMs, count, buckets }: RunsOverTime,
   { id, name, total, maximum, ends }: Row,

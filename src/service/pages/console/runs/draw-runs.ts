@@ -8,7 +8,7 @@ import { factsAddress, factsPart, gapPart, timelinePart } from './timeline-view.
 import { timelineAddress } from './words.ts'
 
 export const runsPerPage = 50
-/** The maximum number of new entries added to the top of a timeline at once. A link leads to the rest. */
+/** The maximum number of new entries that one update adds to the top of a timeline. A link leads to the others. */
 const maxNewEntries = 30
 
 /** Renders the newest entries of a run; undefined if the party has no such run. */
@@ -25,8 +25,8 @@ export async function drawNewest(reads: RunReads, scope: EntryScope): Promise<st
 }
 
 /**
- * Creates the function that redraws the unfiltered parts of the run pages after a change. A page with a filter requests
- * its parts itself.
+ * Creates the function that redraws the parts of unfiltered run pages after a change. A page with a filter requests its
+ * parts itself.
  */
 export function createRunDraw(pages: ConsoleDependencies): Draw {
   const reads = createRunReads(pages)

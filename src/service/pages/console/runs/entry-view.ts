@@ -19,7 +19,7 @@ interface EntryShown {
   entry: EntryOpened
   publicUrl: string
   nowMs: number
-  /** The id of the shop where the entry's order was placed; null if the entry has no order. */
+  /** The id of the shop of the entry's order; null if the entry has no order or the order was not found. */
   shopId: string | null
   /** Whether to show the section with the result that the model saw. Only tool calls have this section. */
   isToolCall: boolean
@@ -95,7 +95,7 @@ function errorPart(code: string, { outcome, detail: { answer } }: EntryOpened): 
   return html`<section aria-label="${title}"><h2>${title} <code>${code}</code></h2>${detailIn(answer)}${errorKind === undefined ? '' : html`<p>${errorKind.next}</p>`}</section>`
 }
 
-/** Renders the `detail` of the error in the response. */
+/** Renders the `detail` field of an error response. */
 function detailIn(answer = ''): Html {
   const [, text] = /"detail":("(?:[^"\\]|\\.)*")/.exec(answer) ?? []
   return text === undefined ? html`` : html`<p><bdi>${withLinkedIds(sentence(JSON.parse(text) as string))}</bdi></p>`
@@ -111,8 +111,8 @@ function repeatPart({ outcome, repeated, detail }: EntryOpened): Html {
 }
 
 /**
- * Renders the reads that the MCP server made for this tool call. If this entry is such a read, renders a link to its
- * tool call instead.
+ * Renders the reads that the MCP server made for this tool call. If this entry is itself such a read, renders a link to
+ * the tool call instead.
  */
 function readsPart({ run, reads, madeFor }: EntryOpened, nowMs: number): Html {
   const address = (id: string) => `/console/runs/${run.id}/entries/${id}`
@@ -162,8 +162,8 @@ function postingRows({ reason, entries }: RunPosting, wallets: ReadonlyMap<strin
 }
 
 /**
- * Renders the wallet and account of a ledger entry. Another party's wallet gets no link, because the console has no
- * page for it.
+ * Renders the wallet and account of a ledger entry. A wallet of another party gets no link, because the console has no
+ * page for such a wallet.
  */
 function walletAccount(walletId: string, account: string, wallets: ReadonlyMap<string, string>): Html {
   const name = wallets.get(walletId)
@@ -182,7 +182,7 @@ function jsonPart(name: string, line: string | null, text: string | undefined, c
   }${cut > 0 ? html`<p class="aside">${cut} more characters were cut off.</p>` : ''}</section>`
 }
 
-/** Renders the tool result, which may differ from the API's response. */
+/** Renders the result of the tool call as the model saw it. It may differ from the API's response. */
 function toolResultPart({ isToolCall, toolResult }: EntryShown): Html {
   if (!isToolCall) return html``
   if (toolResult === undefined)

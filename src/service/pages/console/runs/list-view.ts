@@ -23,7 +23,7 @@ export interface RunsFilter {
 
 interface RunsShown {
   runs: readonly RunListed[]
-  /** The totals over time; undefined if there are no entries yet. */
+  /** The totals over time; undefined if there are no entries yet, or on a page of older runs. */
   overTime: RunsOverTime | undefined
   choices: Choices
   filter: RunsFilter
@@ -37,7 +37,7 @@ interface RunsShown {
   sandbox: boolean
 }
 
-/** Returns whether the list is filtered. */
+/** Returns whether the filter has any value. */
 const isNarrowed = (filter: RunsFilter) => Object.values(filter).some((value) => value !== undefined)
 
 /** Renders the list of runs with its filters. */

@@ -3,12 +3,13 @@ import type { EntryScope } from '../../../store/runs.ts'
 import type { Announcements } from '../live/streams.ts'
 
 /**
- * The maximum number of results in the cache. In normal use, fewer combinations of run and filter are open at a time.
+ * The maximum number of results in the cache. In normal use, fewer combinations of run and filter are open at the same
+ * time.
  */
 const maxCached = 500
 
 /**
- * A cache of the rendered newest entries, by run and filter. After a change, the first request renders the entries, and
+ * A cache of rendered newest entries, by run and filter. The first request after a change renders the entries, and
  * later requests get the same HTML.
  */
 export class NewestEntries {

@@ -27,11 +27,14 @@ export interface RunSeen extends RunRow {
 }
 
 export interface RunListed extends RunSeen {
-  /** The newest failed call; undefined if no call failed or if its entry was deleted. */
+  /** The newest failed call; undefined if no call failed, or if the entry of that call was deleted. */
   problem: EntrySeen | undefined
 }
 
-/** The totals of runs in `count` time buckets, beginning at `fromMs`. `buckets` omits the buckets without entries. */
+/**
+ * The totals of all selected runs in each of `count` time buckets. The first bucket begins at `fromMs`. Buckets without
+ * entries are not in `buckets`.
+ */
 export interface RunsOverTime {
   fromMs: number
   bucketMs: number
@@ -45,12 +48,12 @@ export interface EntrySeen extends ListedEntry {
 
 /** An entry in a timeline. */
 export interface EntryInTimeline extends EntrySeen {
-  /** The ids of the reads that the MCP server made for this tool call. They have no separate rows. */
+  /** The ids of the reads that the MCP server made for this tool call. These reads have no separate rows. */
   reads: readonly string[]
 }
 
 interface TimelinePage extends PageOf<EntryInTimeline> {
-  /** Whether the limit on entries was reached. Reads that `rows` leaves out count toward the limit. */
+  /** Whether the number of entries reached the limit of the page. Reads that are not in `rows` also count. */
   isFull: boolean
 }
 
@@ -58,7 +61,9 @@ interface TimelinePage extends PageOf<EntryInTimeline> {
 export interface EntryOpened extends EntrySeen {
   /** The reads that the MCP server made for this tool call. */
   reads: readonly ListedEntry[]
-  /** The id of the tool call for which the MCP server made this read; null if this entry is not such a read. */
+  /**
+   * The id of the tool call for which the MCP server made this read; null if this entry is not a read for a tool call.
+   */
   madeFor: string | null
   detail: RunDetail
   run: RunSeen
@@ -66,9 +71,12 @@ export interface EntryOpened extends EntrySeen {
   older: string | null
   /** The id of the next newer entry in the timeline; null if this entry is the newest. */
   newer: string | null
-  /** The entry of the earlier call whose recorded answer this call got; null if there is none or it is not known. */
+  /**
+   * The entry of the earlier call whose recorded answer was returned to this call. Null if there is no such call, or if
+   * its entry is not known.
+   */
   repeated: { runId: string; id: string } | null
-  /** The names of the wallets in the entry's postings, by wallet id. */
+  /** The names of the party's own wallets in the entry's postings, by wallet id. */
   wallets: ReadonlyMap<string, string>
 }
 
@@ -116,13 +124,15 @@ export function createRunReads({ store }: { store: Store }) {
 export type RunReads = ReturnType<typeof createRunReads>
 
 /**
- * Returns whether a filter is set. In a filtered timeline, each entry has its own row, even a read made for a tool
- * call.
+ * Returns whether any filter is set. In a filtered timeline, each entry has a separate row, including the reads made
+ * for tool calls.
  */
 const isFiltered = ({ partyId: _, runId: __, ...filter }: EntryScope) =>
   Object.values(filter).some((value) => value !== undefined)
 
-/** Returns all entries of the tool calls to which the rows belong: the calls themselves and their reads. */
+/**
+ * Returns the entries of the tool calls to which the rows belong: the calls themselves, and the reads made for them.
+ */
 function entriesOfCalls(tx: Transaction, scope: Pick<EntryScope, 'partyId' | 'runId'>, rows: readonly ListedEntry[]) {
   const names = rows.flatMap(({ toolCall }) => (toolCall === null ? [] : toolCallNames(toolCall)))
   return entriesOfToolCalls(tx, scope, [...new Set(names)])
@@ -140,7 +150,7 @@ async function withProblems(tx: Transaction, partyId: string, rows: readonly Run
 }
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
-/** The possible lengths of a time bucket in the chart, in milliseconds. */
+/** The possible lengths of a time bucket in the chart of runs, in milliseconds. */
 const bucketLengths = [1, 2, 5, 10, 15, 30]
   .map((count) => count * minuteMs)
   .concat([1, 2, 4, 6, 12].map((count) => count * hourMs))

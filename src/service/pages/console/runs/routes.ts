@@ -31,7 +31,7 @@ const toolsIn = (environment: Environment) =>
     .flatMap(({ name, environments }) => (environments.includes(environment) ? [name] : []))
     .sort()
 
-/** Mounts the list of runs, the timeline of a run, and the pages of its entries. */
+/** Mounts the list of runs, the timeline of each run, and the page of each entry. */
 export function mountRuns(app: Hono, dependencies: ConsoleDependencies, announcements: Announcements): void {
   const pages: RunPages = {
     ...dependencies,
@@ -110,7 +110,9 @@ const showRun: Show<RunPages> = async (c, pages, signedIn) => {
   return pageResponse(c, { title: runName(run.instanceId), main, status })
 }
 
-/** Returns the newest entries. The script adds those that are not on the page yet at the top of the list. */
+/**
+ * Responds with the newest entries. At the top of the list, the script adds the entries that are not on the page yet.
+ */
 async function showNewest(
   c: Context,
   pages: RunPages,
@@ -148,7 +150,7 @@ function filterIn(c: Context): { filter: EntryFilter; problems: TimeProblems } {
   return { filter: { operation: queryValue(c, 'tool'), outcome, agentId: queryValue(c, 'agent'), ...range }, problems }
 }
 
-/** Returns a part of a page for the script to insert. */
+/** Responds with a part of a page, which the script inserts. */
 function fragment(c: Context, part: Html) {
   return c.html(part, 200, consoleHeaders)
 }

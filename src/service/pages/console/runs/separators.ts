@@ -6,14 +6,14 @@ type Moment = Pick<EntrySeen, 'id' | 'kind' | 'atMs' | 'recordedAtMs'>
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000]
 /**
- * The smallest clock jump to show. A smaller difference may not be a jump at all: a busy database can delay the
- * recording of an entry.
+ * The smallest move of the sandbox clock to show. An apparent smaller move may only be a delay, because a busy database
+ * can record an entry late.
  */
 const jumpMs = 5 * minuteMs
 
 /**
- * Returns the text to show between an entry and the next: the new day, how far the clock was moved, or both. Returns
- * null if both entries are on the same day and the clock was not moved.
+ * Returns the text to show between an entry and the next one in the list: the new day, how far the clock was moved, or
+ * both. Returns null if there is nothing to show.
  */
 export function separatorText(entries: readonly Moment[], at: number): string | null {
   const [entry, next] = [entries[at], entries[at + 1]]
@@ -28,8 +28,8 @@ export function separatorText(entries: readonly Moment[], at: number): string | 
 }
 
 /**
- * Returns how far the sandbox clock was moved between an entry and the last earlier entry that is not a due effect. Due
- * effects are skipped, because their entries show the time when the effect was due, not when it was applied.
+ * Returns how far the sandbox clock was moved between an entry and the last earlier entry. Entries of due effects do
+ * not count, because each states the time when its effect was due, not when the effect was applied.
  */
 function movedBefore(entry: Moment, before: readonly Moment[]): number {
   const last = before.find(({ kind }) => kind !== 'happened')

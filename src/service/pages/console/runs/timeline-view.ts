@@ -13,13 +13,13 @@ import { clockText, kindWords, runName, stateOf, timelineAddress } from './words
 
 interface TimelineShown extends FiltersShown {
   entries: readonly EntryInTimeline[]
-  /** The address of the page after this one; null if this is the last page. */
+  /** The address of the next page; null if this is the last page. */
   onward: string | null
   /**
    * The address from which the script requests newer entries; null if this page does not start with the newest entry.
    */
   newer: string | null
-  /** The address of the first page in this order; null if this page is the first. */
+  /** The address of the first page in the same order; null if this is the first page. */
   first: string | null
   nowMs: number
 }
@@ -67,7 +67,7 @@ export function timelinePart(
   return html`<div data-entries>${entriesOf(state)}</div>${onwardLink(state)}`
 }
 
-/** Renders a link to the new entries that the script did not add because there are too many. */
+/** Renders a link to the new entries that the script did not add to the list because there are too many. */
 export function gapPart(address: string, lastId: string): Html {
   return html`<p data-entry data-gap id="before-${lastId}"><a href="${address}">Show the entries in between</a></p>`
 }

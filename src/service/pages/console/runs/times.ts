@@ -13,7 +13,7 @@ export interface TimeRange {
 
 /**
  * Parses the time range of a filter. The start and the end are whole seconds on the service's clock, and the range
- * includes the last second. For an invalid start or end, returns a problem instead of a limit.
+ * includes the whole last second. If the start or end is invalid, returns a problem instead of a time.
  */
 export function timeRange(from: string | undefined, until: string | undefined): TimeRange {
   const [fromMs, untilMs] = [secondAt(from), secondAt(until)]
@@ -23,13 +23,13 @@ export function timeRange(from: string | undefined, until: string | undefined): 
   return { range: { fromMs }, problems: { until: `Enter a time that is not before ${wholeSeconds(fromMs)}.` } }
 }
 
-/** The format of a time field's value. The value has no time zone; it is taken as UTC. */
+/** The format of a time field's value. The value has no time zone and is read as UTC. */
 const fieldFormat = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 function secondAt(text: string | undefined): number | undefined {
   if (text === undefined || !fieldFormat.test(text)) return undefined
   const ms = parseTimestamp(`${text}Z`)
-  // An impossible date such as February 30 is invalid. It must not become a day of the next month.
+  // An impossible date such as February 30 is invalid. Without this check, it would become a day of the next month.
   return Number.isNaN(ms) || !timestamp(ms).startsWith(text) ? undefined : ms
 }
 

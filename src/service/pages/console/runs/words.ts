@@ -5,7 +5,7 @@ import type { RunEntryKind, RunOutcome } from '../../../rules/runs.ts'
 import { escaped, utcFormat } from '../../frame/texts.ts'
 import type { EntryFilter } from './read-runs.ts'
 
-/** The text, tone and mark of each outcome. The mark conveys the tone to people who cannot see its color. */
+/** The text, tone and mark of each outcome. The mark conveys the tone to people who cannot see the color. */
 export const outcomeWords = {
   done: { text: 'Done', tone: 'good', mark: '✓' },
   declined: { text: 'Declined', tone: 'bad', mark: '✕' },
@@ -28,7 +28,10 @@ export const kindWords = {
   happened: 'Automatic',
 } as const satisfies Record<RunEntryKind, string>
 
-/** For each fault that withholds the answer of a call that took effect: the text, tone and mark of the call. */
+/**
+ * The text, tone and mark of a call that took effect, but whose answer was withheld by a fault. The keys are the kinds
+ * of faults.
+ */
 const lostAnswerWords: Readonly<Record<string, { text: string; tone: string; mark: string }>> = {
   effect_then_lost: { text: 'Done, answer lost (fault)', tone: 'bad', mark: '!' },
   effect_then_503: { text: 'Done, answered 503 (fault)', tone: 'bad', mark: '!' },
@@ -64,13 +67,13 @@ export function clockText(ms: number, nowMs: number): string {
   return isOtherYear ? clockOfOtherYear(ms) : clockOfThisYear(ms)
 }
 
-/** Describes how long ago something happened, in the largest unit that fits, such as `2 min ago`. */
+/** Describes how long ago something happened, in the largest suitable unit, such as `2 min ago`. */
 export function agoText(ms: number): string {
   const [largest] = elapsed(ms).split(/(?<=[a-z]) /)
   return ms < 1000 ? 'just now' : `${largest} ago`
 }
 
-/** Indents a string if it is JSON, and escapes its invisible characters. */
+/** Escapes the invisible characters of a string. If the string is JSON, also indents it. */
 export function readableJson(text: string): string {
   return escaped(indented(text))
 }
@@ -83,10 +86,10 @@ function indented(text: string): string {
   }
 }
 
-/** Makes a sentence that may contain foreign text safe to show. */
+/** Shortens a sentence that may contain foreign text, and makes it safe to show. */
 export const sentence = (text: string) => shortened(foreignText(text), 2000)
 
-/** Formats a moment as the value of a time field, without fractions of a second. */
+/** Formats a time as the value of a time field, without fractions of a second. */
 export const timeFieldValue = (ms: number | undefined) => (ms === undefined ? undefined : timestamp(ms).slice(0, 19))
 
 /** The parameters in a timeline's address. */

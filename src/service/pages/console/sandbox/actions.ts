@@ -2,7 +2,7 @@ import type { OperationKey } from '../../../../../tools/index.ts'
 import { timestamp } from '../../../../core/system.ts'
 import type { ClockSeen } from './read-sandbox.ts'
 
-/** The API operation that a form runs, with its input. */
+/** The API operation to run for a submitted form, with its input. */
 export interface FormRequest {
   key: OperationKey
   params?: Record<string, string>
@@ -17,8 +17,8 @@ export interface FormRequest {
 type Form = (sent: URLSearchParams, clock: ClockSeen) => FormRequest | null
 
 /**
- * Creates a form that moves the clock forward by `ms`. The starting point is the clock's offset when the page was
- * rendered, so submitting the form twice moves the clock only once.
+ * Creates a form that moves the clock forward by `ms`. The move starts from the offset that the clock had when the page
+ * was rendered, so submitting the same form twice moves the clock only once.
  */
 const advanceBy =
   (ms: number): Form =>
@@ -31,7 +31,7 @@ function movedTo(toMs: number, nowMs: number): FormRequest | null {
   return toMs > nowMs ? { key: 'advanceSandboxClock', attributes: { to: timestamp(toMs) } } : null
 }
 
-/** The forms of the page, by the last segment of the form's address. */
+/** The forms of the page. The keys are the last segments of the forms' addresses. */
 export const forms: Readonly<Record<string, Form>> = {
   hour: advanceBy(3_600_000),
   day: advanceBy(86_400_000),
@@ -62,7 +62,7 @@ export const forms: Readonly<Record<string, Form>> = {
 const utcTimestamp = (text: string) => (/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : text)
 
 /**
- * Returns the fault described by a form, without the empty fields. Invalid numbers stay unchanged, so that the API
+ * Returns the fault that a form describes, without the empty fields. Leaves invalid numbers unchanged, so that the API
  * reports them.
  */
 function faultIn(sent: URLSearchParams): object {

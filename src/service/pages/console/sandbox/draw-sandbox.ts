@@ -5,8 +5,8 @@ import { clockVersion } from './view.ts'
 import { partAddress } from './words.ts'
 
 /**
- * Returns the versions of the sandbox page's parts, but no HTML, because the forms in the parts differ for each
- * session. Each page requests the content of changed parts itself.
+ * Returns the versions of the parts of the sandbox page. Returns no HTML, because the forms in the parts differ for
+ * each session. Each page requests the content of the changed parts itself.
  */
 export async function drawSandbox(reads: SandboxReads, viewer: Viewer): Promise<readonly Drawn[]> {
   const seen = await reads.clock(viewer, { includeRecords: false })

@@ -45,7 +45,7 @@ export interface ClockSeen {
 }
 
 export interface SandboxSeen extends ClockSeen {
-  /** Whether this session may manage the sandbox. If not, the user must first sign in with a password. */
+  /** Whether this session may manage the sandbox. If it may not, the user must first sign in with a password. */
   mayManage: boolean
   /** The faults and snapshots; undefined if the user may not manage the sandbox. */
   managed: Managed | undefined
@@ -89,7 +89,7 @@ export function createSandboxReads(pages: ConsoleDependencies) {
   }
   /**
    * Returns whether the viewer's session may manage the sandbox. In a rehearsal, a one-click sign-in is not enough,
-   * because the agent could have signed in that way.
+   * because the rehearsed agent could have signed in that way.
    */
   const mayManage = async ({ isProven }: Viewer) => isProven || (await store.read(findWorld))?.isRehearsal !== 1
   const managedState = async (viewer: Viewer): Promise<Managed | undefined> => {

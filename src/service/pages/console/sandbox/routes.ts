@@ -20,7 +20,7 @@ interface SandboxPages extends ConsoleDependencies {
   reads: SandboxReads
 }
 
-/** Mounts the sandbox page. Its forms run API operations as the signed-in user. */
+/** Mounts the sandbox page. The forms of the page run API operations as the signed-in user. */
 export function mountSandbox(app: Hono, dependencies: ConsoleDependencies, reads: SandboxReads): void {
   const pages: SandboxPages = { ...dependencies, reads }
   const takeForm = ownForm(() => purpose, takeAction, address)
@@ -70,8 +70,8 @@ const takeAction: Take<SandboxPages> = async (c, pages, signedIn, sent) => {
 }
 
 /**
- * The messages that the page shows after a form succeeds, by the form's name. The address of the page contains only
- * the name, so a crafted link cannot make the page show any other text.
+ * The messages that the page shows after a form succeeds, by the form's name. The page's address contains only this
+ * name, so a crafted link cannot make the page show any other text.
  */
 const doneWords: Readonly<Record<string, string>> = {
   hour: 'The clock moved forward by 1 hour.',
@@ -97,7 +97,7 @@ interface Outcome {
 function refusedWith(body: string, status: number): Outcome {
   const { errors } = JSON.parse(body) as { errors: { code: string; detail: string }[] }
   const [{ code, detail } = { code: '', detail: '' }] = errors
-  // The advice in `errorTable` about an invalid value is meant for programs, so a person sees only the detail.
+  // The advice in `errorTable` about an invalid value is written for programs, so the page shows only the detail.
   const isDetailEnough = code === 'invalid_value' || !Object.hasOwn(errorTable, code)
   const next = isDetailEnough ? '' : errorTable[code as ErrorCode].next
   return { problem: `Nothing was changed. ${detail} ${next}`.trim(), status: status as Status }

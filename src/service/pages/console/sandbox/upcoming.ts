@@ -9,14 +9,14 @@ import type { Viewer } from '../live/streams.ts'
 import type { ConsoleDependencies } from '../serve-page.ts'
 import { parsedWithoutCards } from '../without-cards.ts'
 
-/** An upcoming event and the record that it changes. */
+/** An upcoming event, with a summary of the record that the event changes. */
 export interface Upcoming extends NextEvent {
-  /** Null if the user may not read the record, or if the API returns it only in lists. */
+  /** Null if the user may not read the record, or if the API returns such records only in lists. */
   record: RecordSummary | null
 }
 
 interface RecordSummary {
-  /** The name of the event; null if the name depends only on the kind of event. */
+  /** The name of the event. Null if all events of the same kind have the same name. */
   eventText: string | null
   description: string
   /** The address of a page with the record's details. */
@@ -25,7 +25,7 @@ interface RecordSummary {
   linkText: string
 }
 
-/** The fields of records in API responses. Each kind of record has only some of them. */
+/** The fields of records in API responses. No kind of record has all of them. */
 interface RecordAttributes {
   amount: number
   held: number
@@ -49,8 +49,8 @@ const nameText = (text: string | null) => foreignName(text ?? '', 'without a des
 const requestLine = ({ amount, description }: RecordAttributes) => `${dollars(amount)}, ${nameText(description)}`
 
 /**
- * Returns the name of a subscription's next event. For a pending subscription, that is the expiration of its checkout.
- * For one that needs attention, it is a missed payment.
+ * Returns the name of a subscription's next event. The checkout of a pending subscription expires. A subscription that
+ * needs attention misses a payment. Every other subscription is charged.
  */
 const subscriptionHappens = ({ status }: RecordAttributes) =>
   status === 'pending'
@@ -60,8 +60,8 @@ const subscriptionHappens = ({ status }: RecordAttributes) =>
       : 'Subscription is charged'
 
 /**
- * The operation that reads the record of each kind of event, and the functions that describe the record. The value for
- * invitations is null, because the API returns them only in lists.
+ * For each kind of event: the operation that reads the event's record, and the functions that describe the record. The
+ * value for invitations is null, because the API returns invitations only in lists.
  */
 const subjects: Readonly<Record<TimedKind, Subject | null>> = {
   shop: { key: 'getShopOrder', param: 'orderId', describe: ({ shopId }) => `An order at ${nameText(shopId)}` },
@@ -83,7 +83,10 @@ const subjects: Readonly<Record<TimedKind, Subject | null>> = {
 
 const payment: Subject = { key: 'getPayment', param: 'paymentId', describe: requestLine }
 
-/** Adds to each event a summary of its record; null if the user may not read the record. */
+/**
+ * Adds to each event a summary of the event's record. The summary is null if the user may not read the record, or if
+ * the API returns such records only in lists.
+ */
 export function withRecords(
   pages: ConsoleDependencies,
   { user }: Viewer,

@@ -43,7 +43,7 @@ ${shopsSection(state)}`
 
 /**
  * Returns the version of the clock's part of the page. The version changes every minute, when the clock is moved, and
- * when the upcoming events change. Changes to the events' records are ignored, because they are rare.
+ * when the list of upcoming events changes. Changes to the events' records do not count, because such changes are rare.
  */
 export function clockVersion({ nowMs, movedMs, nextMs, next }: ClockSeen): string {
   const events = next.map(({ kind, id, atMs }) => [kind, id, atMs])

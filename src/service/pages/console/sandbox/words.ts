@@ -37,7 +37,7 @@ export function distance(ms: number): string {
 
 /**
  * The reason why a session that began with a one-click sign-in cannot manage the sandbox during a rehearsal. Any
- * program on this machine can sign in that way.
+ * program on this machine can sign in with one click, so the rehearsed agent could have done so.
  */
 export const unproven =
   'An agent is being rehearsed in this world, and it could have signed in with one click, just as you did. Sign out, then sign in with your password.'
