@@ -31,9 +31,11 @@ export interface DecisionReview {
   state: HeldState
   endsAtMs: number
   asker: Asker
-  /** The payee's name, looked up by the id or handle in the call; null if there is no such name. */
+  /**
+   * The name of the party to pay; null if the call does not state the payee's id or handle, or if the payee is unknown.
+   */
   payee: string | null
-  /** The spending limits that apply, starting with the agent's own; empty if the call spends nothing. */
+  /** The spending limits that apply, with the account's limits last; empty if the call spends nothing. */
   caps: ShownCap[]
 }
 
@@ -54,7 +56,7 @@ export interface ShownCap {
 
 export type DecisionReviews = ReturnType<typeof createDecisionReviews>
 
-/** Creates the functions that read a party's pending calls and record the decisions of its users. */
+/** Creates the functions that read the calls on which a user may decide, and that record the user's decision. */
 export function createDecisionReviews(dependencies: Opening & { reportEntry: ReportEntry }) {
   return {
     open: (id: string, user: UserRow) =>
@@ -63,7 +65,7 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
         const row = await findDecision(context.tx, { partyId: user.partyId, id })
         return row && reviewOf(context, user, await openDecision(context.tx, row))
       }),
-    /** Returns the pending calls of the user's party in order of expiry. */
+    /** Returns the pending calls of the user's party, the soonest expiry first. */
     waiting: (user: UserRow, limit: number) =>
       runSettled(dependencies, async (context) => {
         const { tx, realNowMs: nowMs } = context
@@ -90,13 +92,13 @@ export function createDecisionReviews(dependencies: Opening & { reportEntry: Rep
   }
 }
 
-/** For each answer, the event to record, and the operation's name in the activity log. */
+/** The event to record for each answer, and the name of the operation in the activity log. */
 const recordsByAnswer = {
   yes: { event: 'decision.agreed', operation: 'agree_to_call' },
   no: { event: 'decision.refused', operation: 'refuse_call' },
 } as const
 
-/** Returns the entry about the decision for the log of the call's run. */
+/** Returns the entry that reports the decision in the run to which the call belongs. */
 async function runEntryOf(
   context: SettledContext,
   { partyId, name, email }: UserRow,
@@ -127,7 +129,10 @@ async function reviewOf(
   return { id, call, state, endsAtMs, asker, payee: await payeeOf(context, call), caps }
 }
 
-/** Returns the name of a payee that the call identifies by id or handle; null for other calls and unknown payees. */
+/**
+ * Returns the name of the party to pay; null if the call creates no payment to an id or a handle, or if the payee is
+ * unknown.
+ */
 async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments }: HeldCall): Promise<string | null> {
   const counterparty = (callArguments.counterparty ?? {}) as Partial<Counterparty>
   const { type, value } = counterparty
@@ -142,7 +147,7 @@ async function payeeOf({ tx }: SettledContext, { tool, arguments: callArguments 
   }
 }
 
-/** Returns the id of the party for which the call acts; undefined if the call's arguments contain no such id. */
+/** Returns the id of the party for which the call acts; undefined if the arguments do not state a party. */
 const customerOf = ({ arguments: callArguments }: HeldCall) =>
   [callArguments.customerPartyId, callArguments.partyId].find(
     (party): party is string => typeof party === 'string' && party !== '',
@@ -163,7 +168,7 @@ async function askerOf({ tx }: SettledContext, partyId: string, principalId: str
 
 /**
  * Returns the spending limits that apply to the call. If the call acts for a customer, the limits of the customer's
- * account are left out, because they are private.
+ * account are private, so they are left out.
  */
 async function capsOfCall(
   { tx, nowMs }: SettledContext,

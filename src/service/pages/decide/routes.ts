@@ -20,7 +20,7 @@ interface DecideDependencies extends PageDependencies {
   approvals: ApprovalReviews
 }
 
-/** The maximum number of calls, and of payments in review, that the list of pending decisions shows. */
+/** The page of pending decisions shows at most this many calls, and at most this many payments in review. */
 const maxShown = 20
 
 /** Mounts the page where a person decides on a model's call, and the page that lists all pending decisions. */
@@ -53,7 +53,7 @@ const takeDecision: Take<DecideDependencies> = async (c, pages, signedIn, sent) 
     return redirectTo(c, c.req.path)
   }
   const after = (await reviews.open(review.id, signedIn.user)) ?? review
-  // If the same answer is already recorded, this is the second request of a double click.
+  // The same answer is already recorded, for example by the first request of a double click.
   if (after.state === answer) return redirectTo(c, c.req.path)
   return show(c, { signedIn, review: after, problem: lateWords, status: 409 })
 }

@@ -11,7 +11,7 @@ import { askForProof } from '../frame/proof.ts'
 interface PageState {
   words: DecisionWords
   contextFacts: readonly ContextFact[]
-  /** The form, or the content that replaces it. It is shown only while the call is pending. */
+  /** The form, or a text in its place. The page shows this content only while the call is pending. */
   form: Html
   /** The content below the form. */
   after: Html | ''
@@ -20,7 +20,9 @@ interface PageState {
   isWithoutConsole?: boolean
 }
 
-/** Renders the page where a person decides on a model's call. It has no script: the browser sends the form. */
+/**
+ * Renders the page where a person decides on a model's call. The page has no script: the browser itself sends the form.
+ */
 export function decisionPage({ words, contextFacts, form, after, problem, isWithoutConsole = false }: PageState): Html {
   const main = html`<h1>${words.heading}</h1>
 ${problem === null ? '' : html`<p class="problem" role="alert">${problem}</p>`}
@@ -34,7 +36,10 @@ ${after}`
 /** The message for a person whose answer came too late. */
 export const lateWords = 'This request was already decided or has expired. Your answer had no effect.'
 
-/** Renders the form for a decision. If the session is not permitted to agree, the only button is No. */
+/**
+ * Renders the form for a decision. If `mayAgree` is false, the only button is No, and a warning asks for proof of
+ * identity.
+ */
 export function decisionForm({ yes }: DecisionWords, { action, token }: PageForm, mayAgree = true): Html {
   return html`${mayAgree ? '' : askForProof('agree', action)}
 <form method="post" action="${action}">

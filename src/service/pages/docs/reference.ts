@@ -3,7 +3,7 @@ import type { openApiDocument } from '../../../openapi/document.ts'
 
 type OpenApi = ReturnType<typeof openApiDocument>
 
-/** A parameter or a member of a body. A nested member's name starts with its parents, such as `limits.perDay`. */
+/** A parameter, or a member of a body. The name of a nested member includes its parents' names: `limits.perDay`. */
 export interface Field {
   name: string
   type: string
@@ -107,8 +107,8 @@ function fieldsOf(schema: JsonSchema, resolveRef: ResolveRef, prefix = ''): Fiel
 }
 
 /**
- * Returns the schemas of the objects that a value may be or contain. Each schema comes with a suffix for the value's
- * name: one `[]` for each list that encloses the object.
+ * Returns the schemas of the objects that a value may be or, if the value is a list, may contain. Each schema comes
+ * with a suffix to append to the value's name: one `[]` for each list around the object.
  */
 function nestedIn(schema: JsonSchema, resolveRef: ResolveRef): [JsonSchema, string][] {
   const { anyOf, oneOf, items, properties } = resolveRef(schema)

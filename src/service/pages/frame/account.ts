@@ -37,8 +37,8 @@ ${next === undefined ? '' : html`<input type="hidden" name="next" value="${next}
 }
 
 /**
- * Renders the page for an address that does not exist or that the person may not see. The link may be meant for a
- * different user, so the page offers to sign in as somebody else.
+ * Renders the page for an address that does not exist, or that the signed-in user may not open. A different user may be
+ * allowed to open the address, so the page has a button to sign in as somebody else.
  */
 export function notYoursPage(text: string, signedIn: SignedIn, next: string): Html {
   const heading = 'Not found'

@@ -19,7 +19,10 @@ export type Take<Pages> = (
   sent: URLSearchParams,
 ) => Response | Promise<Response>
 
-/** Wraps a form's handler so that it gets only forms that this site showed to the same user for the same purpose. */
+/**
+ * Returns a handler that passes a form to `take` only if this site created the form for the signed-in user and for the
+ * purpose that `purposeOf` returns. The handler refuses all other forms.
+ */
 export function ownForm<Pages extends PageDependencies>(
   purposeOf: (c: Context) => string,
   take: Take<Pages>,
@@ -32,7 +35,7 @@ export function ownForm<Pages extends PageDependencies>(
   }
 }
 
-/** Redirects the browser to a page after a form, so that reloading the page does not send the form again. */
+/** Redirects the browser to `path` with the status 303, so that a reload of the new page does not send a form again. */
 export function redirectTo(c: Context, path: string): Response {
   return c.body(null, 303, { ...oauthPageHeaders, Location: path })
 }
@@ -52,7 +55,10 @@ export function hasFormToken(signedIn: SignedIn, purpose: string, sent: URLSearc
   return equalSecrets(sent.get('formToken') ?? '', signedIn.formToken(purpose))
 }
 
-/** Refuses a form that did not come from its own page. @param back The page where the person can start again. */
+/**
+ * Refuses a form from another site, or a form that belongs to a different user.
+ * @param back The page where the person can start again.
+ */
 export function refuseForeignForm(c: Context, back: string) {
   const text =
     'This form was not sent from this page, or you have since signed in as a different user. Nothing was changed.'

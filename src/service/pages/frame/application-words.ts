@@ -5,8 +5,8 @@ import { isLoopback } from '../../../core/loopback.ts'
 export interface ApplicationWords {
   name: string
   /**
-   * The application's verified host; null if none is verified. It is never shortened, because the end of a host name
-   * identifies its owner.
+   * The application's verified host; null if no host is verified. It is never shortened, because the end of a host name
+   * shows who owns the host.
    */
   host: string | null
 }

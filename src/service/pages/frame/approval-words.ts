@@ -7,11 +7,11 @@ import { dollars, momentOf } from './texts.ts'
 /** A part of a sentence. */
 export interface Part {
   text: string
-  /** Whether somebody else wrote the text. If so, the page isolates its writing direction. */
+  /** Whether the text was written outside this service. If so, the page isolates the text's writing direction. */
   foreign: boolean
 }
 
-/** The texts of an approval, as shown to the person who decides. Plain text, not HTML. */
+/** The texts about a payment in review, for the person who decides. All are plain text, not HTML. */
 export interface ApprovalWords {
   heading: string
   /** The sentences about the outcome; empty while the payment is pending. */
@@ -26,7 +26,7 @@ export interface ApprovalWords {
   requestedAt: string
   /** The reason given by the person who denied the payment. */
   denialReason: string | null
-  /** A sentence about the second-factor check; null if no check is needed or the payment can no longer be decided. */
+  /** A sentence about the second-factor check; null if no check is needed or the payment is no longer pending. */
   check: string | null
 }
 

@@ -8,7 +8,7 @@ import { ownFileHeaders, sharedFileHeaders } from './headers.ts'
 const javaScript = { 'Content-Type': 'text/javascript; charset=utf-8', ...ownFileHeaders } as const
 const css = { 'Content-Type': 'text/css; charset=utf-8', ...ownFileHeaders } as const
 
-/** The headers of each file in the folder `assets`, by the address from which browsers load the file. */
+/** The headers of each file in the folder `assets`. The keys are the addresses from which browsers load the files. */
 export const assets = {
   '/checkout/library.js': { ...javaScript, ...sharedFileHeaders },
   '/checkout/page.js': javaScript,
@@ -25,7 +25,7 @@ export const assets = {
 
 export type AssetPath = keyof typeof assets | '/styles/base.css' | '/styles/parts.css'
 
-/** The headers of the logo. Browsers may cache it for a day, because every page uses it and it seldom changes. */
+/** The headers of the logo. Browsers may cache the logo for a day, because every page uses it and it seldom changes. */
 const logoHeaders = { 'Cache-Control': 'public, max-age=86400', 'X-Content-Type-Options': 'nosniff' } as const
 
 /** Mounts the style sheets, the scripts and the logo. Each file is read once, when it is first requested. */
@@ -47,7 +47,7 @@ export function mountAssets(app: Hono): void {
   }
 }
 
-/** Reads a file in the folder `assets`, which is next to this module in `dist` and in the bundle too. */
+/** Reads a file in the folder `assets`. In `dist` and in the bundle, this folder is also next to this module. */
 function textOf(path: keyof typeof assets): Promise<string> {
   return readFile(new URL(`./assets/${path.split('/').at(-1)}`, import.meta.url), 'utf8')
 }

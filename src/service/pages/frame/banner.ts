@@ -9,8 +9,8 @@ import { momentOf } from './texts.ts'
 export const sandboxBanner = '<p class="sandbox">Sandbox: no real money</p>'
 
 /**
- * Inserts the banner at its placeholder. If the page still has the placeholder of the bar, inserts the brand there.
- * Every page passes through this function, so every sandbox page has the banner.
+ * Inserts the banner at its placeholder. If the page has no bar yet, inserts the brand at the bar's placeholder. Every
+ * response passes through this function, so no page needs to insert the banner itself.
  */
 export function withBanner(
   response: Response,
@@ -21,8 +21,8 @@ export function withBanner(
 }
 
 /**
- * Returns the sandbox's banner; empty in production. If the sandbox clock was moved, the banner shows its time,
- * because the dates on the page follow that clock.
+ * Returns the sandbox's banner; empty in production. If the sandbox clock was moved, the banner shows the clock's time,
+ * because the dates on the page follow the clock.
  */
 export async function bannerNow({
   environment,

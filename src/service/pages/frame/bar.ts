@@ -33,7 +33,7 @@ const places: readonly Place[] = [
 /** The largest count that the bar shows. A larger count appears as `99+`. */
 const maxCounted = 99
 
-/** Replaces a page's placeholder with the bar for the signed-in user. */
+/** Inserts the bar for the signed-in user at the placeholder of a page. */
 export function withBar(
   response: Response,
   pages: PageDependencies,
@@ -63,7 +63,7 @@ function countText(count: number): Html | '' {
   return html` <span class="count">${count > maxCounted ? `${maxCounted}+` : count}<span class="unseen"> pending</span></span>`
 }
 
-/** Counts the pending decisions. If that fails, returns 0, so that the page is shown without a number. */
+/** Counts the pending decisions. Returns 0 if the count fails, so that the page is shown without a number. */
 async function countPending({ store, log }: PageDependencies, { user: { partyId } }: SignedIn): Promise<number> {
   try {
     return await pendingCount(store, partyId, maxCounted + 1)

@@ -11,22 +11,23 @@ export function signedInAt(c: Context, pages: PageDependencies): Promise<SignedI
   return pages.signIn.of(getCookie(c, cookieName(pages, 'session')))
 }
 
-/** Gives the browser the cookies of a new session, and ends its previous session. */
+/** Ends the browser's previous session, and sets the cookies of the new session. */
 export async function startSession(c: Context, pages: PageDependencies, { session, browser }: Cookies): Promise<void> {
   await forgetSession(c, pages)
   setCookie(c, cookieName(pages, 'session'), session, { ...cookieRules(pages), maxAge: sessionSeconds })
   setCookie(c, cookieName(pages, 'browser'), browser, { ...cookieRules(pages), maxAge: browserSeconds })
 }
 
-/** Marks this browser's session as proven, after the person has shown that they are not a program. */
+/** Marks this browser's session as proven, after the user's second factor was accepted. */
 export async function proveSession(c: Context, pages: PageDependencies): Promise<void> {
   const session = getCookie(c, cookieName(pages, 'session'))
   if (session !== undefined) await pages.signIn.prove(session)
 }
 
 /**
- * Returns the client's IP address, and the cookie that identifies the browser even after the user signs out. Wrong
- * passwords are counted per cookie if the user has signed in with this browser before, otherwise per IP address.
+ * Returns the client's IP address, and the cookie that identifies the browser even after the user signs out. If the
+ * user has signed in with this browser before, wrong passwords are counted for the browser; otherwise, they are counted
+ * for the IP address.
  */
 export function placeOf(c: Context, pages: PageDependencies): SignInPlace {
   return { address: callerOf(c)?.address, browser: getCookie(c, cookieName(pages, 'browser')) }
@@ -38,15 +39,16 @@ export async function endSession(c: Context, pages: PageDependencies): Promise<v
 }
 
 /**
- * Returns whether the sandbox's owner may sign in without a password, which works only on the service's own machine.
+ * Returns whether the visitor may sign in as the sandbox's owner without a password. This is allowed only on the
+ * sandbox's machine, and only if the public URL is local.
  */
 export function mayBeOwner(c: Context, pages: PageDependencies): boolean {
   return mayActAsAnyone(c, pages) && isLoopback(pages.publicUrl())
 }
 
 /**
- * Returns whether the visitor may act for recipients who have no account, such as the sandbox's customers. Anyone on
- * the sandbox's machine may: both the client's connection and the requested address must be local.
+ * Returns whether the visitor may act for recipients who have no account, such as the sandbox's customers. Everyone on
+ * the sandbox's machine may do so: the client's connection and the requested address must both be local.
  */
 export function mayActAsAnyone(c: Context, { environment }: PageDependencies): boolean {
   return environment === 'sandbox' && callerOf(c)?.local !== false && isLoopback(c.req.url)
@@ -62,8 +64,8 @@ async function forgetSession(c: Context, pages: PageDependencies): Promise<void>
 }
 
 /**
- * Returns a cookie's name. Because of the prefix `__Host-`, neither other hosts of the domain nor pages over plain HTTP
- * can set the cookie (RFC 6265bis).
+ * Returns a cookie's name. If the service uses HTTPS, the name has the prefix `__Host-`. Only this host can set such a
+ * cookie, and only over HTTPS (RFC 6265bis).
  */
 function cookieName(pages: PageDependencies, kind: 'session' | 'browser'): string {
   return `${isSecure(pages) ? '__Host-' : ''}payments_${kind}`

@@ -3,14 +3,14 @@ import type { Html } from './document.ts'
 
 interface CardField {
   label: string
-  /** The field's autofill name, which tells browsers and agents the meaning of the field. */
+  /** The value of `autocomplete`, which tells browsers and agents the meaning of the field. */
   purpose: string
   hint?: string
 }
 
 /**
- * Returns a function that renders one card field, with its problem if there is one. The first wrong field gets the
- * focus. The function never fills in values that were typed before, so that a saved page contains no card number.
+ * Returns a function that renders a card field, with the problem if the field is wrong. The first wrong field gets the
+ * focus. The rendered fields are always empty, so that a saved page contains no card number.
  */
 export function cardFieldsOf<Name extends string>(
   fields: Readonly<Record<Name, CardField>>,

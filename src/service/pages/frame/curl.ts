@@ -2,9 +2,9 @@ import type { RunDetail } from '../../rules/runs.ts'
 import { escaped } from './texts.ts'
 
 /**
- * Returns the request as a shell command, which reads the API key from an environment variable. The command generates a
- * new Idempotency-Key, because the old key would only repeat the old response. Invisible characters in the body are
- * escaped as in JSON.
+ * Returns a shell command that sends the request. The command reads the API key from an environment variable. If the
+ * request had an idempotency key, the command generates a new one, because the old key would only repeat the old
+ * response. Invisible characters in the body are escaped as in JSON.
  */
 export function curlOf(
   { method = 'GET', path = '/', body, hasKey = false }: RunDetail,

@@ -7,7 +7,7 @@ export interface DecisionWords {
   heading: string
   /** The sentences about the outcome; empty while the call is pending. */
   outcome: string[]
-  /** Whether the call can still be decided. */
+  /** Whether a person can still decide on the call. */
   isPending: boolean
   facts: Fact[]
   /** A sentence about the effect of approving. */
@@ -18,7 +18,7 @@ export interface DecisionWords {
 }
 
 export interface Fact {
-  /** Empty if the fact is a whole sentence. */
+  /** The label; empty if `text` is a whole sentence. */
   label: string
   text: string
 }
@@ -42,7 +42,7 @@ export function decisionWords({ call, state, endsAtMs }: DecisionInput): Decisio
   }
 }
 
-/** Returns the host's self-reported name, made safe to show; null if it reported none. */
+/** Returns the host's self-reported name, made safe to show; null if the host reported no name. */
 export function hostWords(host: string | undefined): string | null {
   return host === undefined ? null : foreignName(host, 'A program without a name')
 }
@@ -64,7 +64,8 @@ const outcomes = {
 } as const satisfies Record<HeldState, (expiresAt: string) => string[]>
 
 /**
- * Splits a fact into its label, if it has one, and its text. The facts were made safe to show when they were recorded.
+ * Splits a fact of the form `Label: text`. All other facts get an empty label. The facts were made safe to show when
+ * they were recorded.
  */
 function factOf(fact: string): Fact {
   const [, label, text] = /^([A-Z][^:“]{1,50}): (.+)$/.exec(fact) ?? []

@@ -8,7 +8,7 @@ import { declinesPauseMs, tooManyTries } from '../../rules/checkout-tries.ts'
  */
 export const maxDeclinesPerAddress = 30
 
-/** A counter of declined cards for each client address, across all pages of this process. */
+/** Counts the declined cards of each client address, for all pages of this process together. */
 export class DeclinesByAddress {
   readonly #tries: Tries
 

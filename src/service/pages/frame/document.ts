@@ -6,7 +6,7 @@ export type { Html }
 
 /** A form that works without JavaScript. */
 export interface PageForm {
-  /** The form's target: the page's own path. */
+  /** The path to which the form is sent. */
   action: string
   /** A secret in the form, which proves that this site created the form. */
   token: string
@@ -14,7 +14,7 @@ export interface PageForm {
 
 interface PageDocument {
   title: string
-  /** The addresses of the style sheets in order; by default, those of most pages. */
+  /** The addresses of the style sheets, in order. The default is the list that most pages use. */
   styles?: readonly AssetPath[]
   scripts?: Html
   /** Whether the page is embedded in another page. If so, it has no banner and no bar. */
@@ -30,7 +30,7 @@ export const barPlaceholder = '<!-- bar -->'
 /** The style sheets of most pages. */
 const usual = ['/styles/base.css', '/styles/parts.css', '/styles/bar.css', '/styles/pages.css'] as const
 
-/** Renders the document of a hosted page around its content. */
+/** Renders a whole HTML document around a page's content. */
 export function pageDocument({ title, styles = usual, scripts = html``, framed = false, body }: PageDocument): Html {
   return html`<!doctype html>
 <html lang="en">
@@ -54,8 +54,8 @@ ${body}
 }
 
 /**
- * Fills in the placeholders of a page. Other responses, such as downloads, are returned unchanged. Foreign text is
- * escaped, so it cannot contain a placeholder.
+ * Fills in the placeholders of a page. Other responses, such as downloads, are returned unchanged. The foreign text in
+ * a page is escaped, so it cannot contain a placeholder.
  */
 export async function fillPlaceholders(
   response: Response,

@@ -6,7 +6,7 @@ import type { PageDependencies } from './dependencies.ts'
 import { messagePage } from './form-page.ts'
 
 interface FailurePage {
-  /** The name of the failed page, or kind of page, in the log. */
+  /** The name of the page, or of the kind of page, for log messages about failures. */
   page: string
   headers: Readonly<Record<string, string>>
 }
@@ -17,7 +17,10 @@ export type FailurePageWrapper = (
   answer: () => Promise<Response>,
 ) => Promise<Response>
 
-/** Returns a wrapper for handlers of page requests. It turns any failure into a page without internal details. */
+/**
+ * Returns a wrapper for handlers of page requests. If a handler fails, the wrapper returns a page without internal
+ * details.
+ */
 export function failurePageWrapper({ page, headers }: FailurePage): FailurePageWrapper {
   return async (c, { system, log }, answer) => {
     try {

@@ -8,7 +8,7 @@ interface FormPage {
   main: Html
 }
 
-/** Renders a page that contains no script; the browser itself sends its forms. */
+/** Renders a page that contains no script. The browser itself sends the forms on the page. */
 export function formPage({ title, isBroad = false, main }: FormPage): Html {
   return pageDocument({
     title,

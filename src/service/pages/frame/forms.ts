@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 
-/** The default size limit of a form, in bytes. The forms to which it applies are far smaller. */
+/** The default size limit of a form, in bytes. The forms that use the default are far smaller. */
 export const maxFormBytes = 4 * 1024
 
 /** Returns whether the browser's headers show that a page of this site sent the form. */
@@ -14,7 +14,8 @@ export function isOwnForm(c: Context, publicUrl: string): boolean {
 
 /**
  * Returns whether the browser's headers show that another site sent the form. Programs other than browsers do not send
- * these headers, so their forms pass. Use this only for forms that contain a secret and do not rely on a cookie.
+ * these headers, so the function returns false for their forms. Use this function only for forms that contain a secret
+ * and do not rely on a cookie.
  */
 export function isForeignForm(c: Context, publicUrl: string): boolean {
   const isSilent = c.req.header('sec-fetch-site') === undefined && c.req.header('origin') === undefined

@@ -1,6 +1,6 @@
 /**
- * A policy that allows only the service's own files, and no inline scripts or styles. It also blocks the submission of
- * forms, because scripts send the values instead.
+ * A Content-Security-Policy that allows the service's own files, and forbids inline scripts and styles. It also forbids
+ * the submission of forms, because scripts send the forms' values instead.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -37,8 +37,8 @@ export const pageHeaders = {
 
 /**
  * The headers of a page with a form and no script. The page may load only style sheets and the logo, it may send its
- * form only to this site, and no page may frame it. The policy for the referrer is `same-origin`: without a referrer,
- * browsers send `Origin: null` with the form, and the form then seems to come from another site.
+ * form only to this site, and no page may frame it. The `Referrer-Policy` is `same-origin`, because with `no-referrer`,
+ * browsers send `Origin: null` with the form. The form would then seem to come from another site.
  */
 export const formPageHeaders = {
   ...pageHeaders,
@@ -64,8 +64,8 @@ export const scriptedPageHeaders = {
 } as const
 
 /**
- * The headers of the console. Its script redraws parts of the page. Only the script's Trusted Types policy `console`
- * may turn strings into HTML, and the script uses it only for responses from this service.
+ * The headers of the console. Its script redraws parts of the page. Only the Trusted Types policy `console` may turn
+ * strings into HTML. The script uses this policy only for HTML from this service.
  */
 export const consoleHeaders = {
   ...scriptedPageHeaders,

@@ -3,12 +3,12 @@ import { foreignName } from '../../../core/foreign-text.ts'
 import type { Html } from './document.ts'
 
 /**
- * The format of the ids that have a page: those of records and ledger entries. An entry's id is the posting's id with
- * an index. Strings that start with `idk_` are idempotency keys, which have no page.
+ * The format of the ids of records and ledger entries. Each of these ids has a page. A ledger entry's id is the id of
+ * its posting, followed by an index. Strings that start with `idk_` are idempotency keys, which have no page.
  */
 const idPattern = /\b(?!idk_)[a-z]{3}_[0-9a-f]{32}(?:_\d{1,2})?\b/
 
-/** Returns whether a string has the format of an id with a page. The record need not exist. */
+/** Returns whether a string has the format of an id with a page. Does not check whether the record exists. */
 export const isId = (text: string) => new RegExp(`^${idPattern.source}$`).test(text)
 
 /** Returns the address of the console's page about a record. */

@@ -9,9 +9,9 @@ import type { PageForm } from './document.ts'
 
 /** The form on a page that a person opens from a link they received. */
 export interface LinkForm extends PageForm {
-  /** A token that ties the form to the signed-in user of the recipient; null if the visitor is not such a user. */
+  /** A token that ties the form to the signed-in user; null if the visitor is not a signed-in user of the recipient. */
   personToken: string | null
-  /** Whether the visitor may agree. Otherwise, the visitor can at most decline. */
+  /** Whether the visitor may agree. If not, the visitor can only decline. */
   mayAgree: boolean
 }
 

@@ -5,11 +5,11 @@ import { isForm, isOwnForm } from './forms.ts'
 import { formPageHeaders as headers } from './headers.ts'
 
 interface LinkWords {
-  /** The message shown if the link leads to nothing. */
+  /** The message to show if there is nothing at the link's address. */
   missing: string
   /** The heading of the page that explains why a form was refused. */
   refusal: string
-  /** The text of the link from that page back to the form. */
+  /** The text of the link from the refusal page back to the form. */
   again: string
 }
 
@@ -24,8 +24,9 @@ export function linkRoutes({ missing, refusal, again }: LinkWords) {
     refused: refusalPage,
     refuse: (c: Context): Answer => refusalPage(c, 400, 'The form is too long.'),
     /**
-     * Returns the fields of a form that was sent from this site and whose `decision` is one of `decisions`. Otherwise,
-     * returns a response that refuses the request. If the decision is not one of `decisions`, it shows `problem`.
+     * Returns the fields of a form that a page of this site sent, if the form's `decision` is one of `decisions`.
+     * Otherwise, returns a page that explains the refusal. It shows the text `problem` if the decision is missing or
+     * unknown.
      */
     sentForm: async (
       c: Context,
@@ -44,7 +45,7 @@ export function tokenOf(c: Context): string {
   return c.req.param('token') ?? ''
 }
 
-/** Redirects the browser to a page, which it requests with GET. Reloading that page does not send the form again. */
+/** Redirects the browser to `path` with the status 303, so that a reload of the new page does not send a form again. */
 export function redirect(c: Context, path: string = c.req.path): Response {
   return c.body(null, 303, { ...headers, Location: path })
 }

@@ -3,14 +3,15 @@ import { formPageHeaders } from './headers.ts'
 const { 'Cross-Origin-Opener-Policy': _, ...headers } = formPageHeaders
 
 /**
- * The headers of the pages in an application's sign-in flow. They omit Cross-Origin-Opener-Policy. An application may
- * open the flow in a popup and wait for the result, and the policy would cut the popup off from it.
+ * The headers of the pages in an application's sign-in flow. They omit Cross-Origin-Opener-Policy, because an
+ * application may open the flow in a popup and wait for the result. The policy would cut the popup off from the
+ * application.
  */
 export const oauthPageHeaders: Readonly<Record<string, string>> = headers
 
 /**
- * Returns the headers of a page whose form redirects to `redirectUri` after it is sent. The policy must allow that
- * address, because browsers also apply `form-action` to redirects.
+ * Returns the headers of a page with a form that leads, through a redirect, to `redirectUri`. The
+ * Content-Security-Policy must allow this address, because browsers also apply `form-action` to redirects.
  */
 export function consentHeaders(redirectUri: string | null): Readonly<Record<string, string>> {
   const source = redirectUri === null ? '' : ` ${sourceOf(redirectUri)}`
@@ -19,8 +20,8 @@ export function consentHeaders(redirectUri: string | null): Readonly<Record<stri
 }
 
 /**
- * Returns the Content-Security-Policy source for the address. If a policy cannot express the host, such as an IPv6
- * address, the source is only the scheme.
+ * Returns the address's scheme and host as a source for a Content-Security-Policy. Returns only the scheme if the
+ * policy cannot express the host, for example an IPv6 address.
  */
 function sourceOf(redirectUri: string): string {
   const { protocol, host } = new URL(redirectUri)

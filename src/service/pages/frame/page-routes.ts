@@ -13,7 +13,9 @@ import { unprovenPage } from './proof.ts'
 
 type LevelsOf<Need> = Need extends LevelsByAnswer ? Need['answers'][keyof Need['answers']] | Need['otherwise'] : Need
 
-/** The signed-in person that a handler gets. It can be undefined only if the route does not always need a session. */
+/**
+ * The signed-in person that a handler gets. The type includes undefined if some requests to the route need no session.
+ */
 type PersonAt<Route extends PageRoute> =
   Extract<LevelsOf<(typeof pageNeeds)[Route]>, 'nothing' | 'secret'> extends never ? SignedIn : SignedIn | undefined
 
@@ -42,9 +44,9 @@ export type Serve<Pages> = <Route extends PageRoute>(
 ) => void
 
 /**
- * Returns a function that mounts the routes of pages. A route is a key of `pageNeeds`, which says whether the route
- * needs a session or proof. The handler runs only for a person who has what the route needs. If the route needs a
- * secret, the handler itself checks the secret.
+ * Returns a function that mounts the routes of pages. A route is a key of `pageNeeds`, which states whether the route
+ * needs a session, proof of identity, a secret or nothing. The handler runs only for a person who has the needed
+ * session or proof. If the route needs a secret, the handler itself checks it.
  */
 export function pageRoutes<Pages extends PageDependencies>(
   app: Hono,
@@ -58,7 +60,7 @@ export function pageRoutes<Pages extends PageDependencies>(
         const signInRedirect = () => signedOut?.(c) ?? redirectToSignIn(c, back(c))
         const admitted = await admit(c, pages, { route, back: back(c), signInRedirect })
         const { signedIn } = admitted
-        // If the route needs a session, `admit` has made sure that there is one.
+        // If the route needs a session, `admit` has made sure that `signedIn` is defined.
         const response =
           'refused' in admitted ? await admitted.refused : await answer(c, pages, signedIn as PersonAt<typeof route>)
         return signedIn === undefined ? response : withBar(response, pages, { signedIn, path: c.req.path })
@@ -79,8 +81,8 @@ interface PageVisit {
 }
 
 /**
- * Admits a person who has the session or proof that the route needs, which may depend on the submitted form. For anyone
- * else, returns a response that asks them to sign in.
+ * Admits a person who has the session or proof that the route needs. The need may depend on the answer in the submitted
+ * form. For everyone else, returns a response that asks them to sign in.
  */
 async function admit(
   c: Context,

@@ -10,8 +10,8 @@ export const oneClickWords = 'You signed in with one click, as any program on th
 export const howToProve = html`Use the email and the password that the sandbox printed when it was started (to choose your own password, set <code>PAYMENTS_SANDBOX_PASSWORD</code>), or run <code>payments-mcp console</code> (<code>npm run console</code> in a clone of the repository), which opens a one-time link.`
 
 /**
- * Renders a warning in place of the buttons that need proof, with a link to the password form. After signing in, the
- * person comes back to `next`.
+ * Renders a warning in place of the buttons that need proof of identity, with a link to the password form. After
+ * signing in, the person comes back to `next`.
  */
 export function askForProof(to: string, next: string): Html {
   return html`<p class="warning">${oneClickWords} <a href="${proofAddress(next)}">Sign in with your password</a> to ${to}.</p>`
@@ -21,7 +21,7 @@ function proofAddress(next: string): string {
   return `/sign-in?next=${encodeURIComponent(next)}`
 }
 
-/** Renders the page that refuses a form because it needs proof of identity and the session has none. */
+/** Renders the page that refuses a form because the session lacks the proof of identity that the form needs. */
 export function unprovenPage({ user: { email } }: SignedIn, next: string): Html {
   const heading = 'Confirm that it is you'
   const main = html`<h1>${heading}</h1>

@@ -5,7 +5,7 @@ interface Refusal {
   source?: { header?: string }
 }
 
-/** Returns the error detail of a refused operation. An error about the idempotency key is reworded for a person. */
+/** Returns the error detail of a refused operation. Rewords an error about the idempotency key for a person. */
 export function detailOf({ body }: Reply): string {
   const { errors } = JSON.parse(body) as { errors: Refusal[] }
   const [refusal] = errors
@@ -16,7 +16,9 @@ export function detailOf({ body }: Reply): string {
 
 const shownStatuses = [403, 404, 409, 422, 429, 503] as const
 
-/** Returns the HTTP status of the page that reports the refusal. */
+/**
+ * Returns the HTTP status of the page that shows the refusal: the operation's status, or 500 for an unexpected status.
+ */
 export function statusOf({ status }: Reply): (typeof shownStatuses)[number] | 500 {
   return shownStatuses.find((shownStatus) => shownStatus === status) ?? 500
 }

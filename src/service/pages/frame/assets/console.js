@@ -1,17 +1,19 @@
 /**
- * The script that keeps the console's pages up to date. Without it, a page stays as it was when it was opened. The
- * server announces changes on a stream of server-sent events. The script handles these attributes:
+ * The script that keeps the console's pages up to date. Without this script, a page does not change after it is opened.
+ * The server announces changes on a stream of server-sent events. The script handles these attributes:
  *
- * - `data-live="TOPIC" data-source="ADDRESS"`: a part that the script requests again when the topic changes. It
- *   makes no request if the event contains the new content, or the version that the part already has in `data-version`.
- * - `data-live="TOPIC" data-newer="ADDRESS"`: a list to which the script adds new entries at the top. It requests them
- *   from the address with `newest=1` added.
- * - `<a data-more>`: a link to more entries of a list, which the script loads when the link comes near the visible
- *   area.
- * - `<details data-source="ADDRESS">`: details whose content the script loads into their `[data-opened]` element when
- *   they are opened.
- * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time. Dragging over the chart
- *   filters the page by time.
+ * - `data-live="TOPIC" data-source="ADDRESS"`: a part of the page that the script updates when the topic changes. If
+ *   the event contains the new content, the script shows that content. Otherwise, it requests the content from the
+ *   address. If the event's version equals the part's `data-version`, the part stays as it is.
+ * - `data-live="TOPIC" data-newer="ADDRESS"`: a list. When the topic changes, the script adds new entries at the top.
+ *   If the event does not contain the entries, the script requests them from the address, with `newest=1` added to the
+ *   query.
+ * - `<a data-more>`: a link to more entries of a list. The script loads the entries when the link comes near the
+ *   visible area.
+ * - `<details data-source="ADDRESS">`: an element that a person can open. When it is opened, the script loads content
+ *   from the address into the `[data-opened]` element inside.
+ * - `data-chart data-from="MS" data-bucket="MS" data-count="NUMBER"`: a chart over time. The attributes are the start
+ *   of the chart, the duration of each bar, and the number of bars. Dragging over the chart filters the page by time.
  * - `<button data-copies="ID">`: a button that copies the text of the element with that id.
  */
 
@@ -19,7 +21,7 @@ import { redraw } from './redraw.js'
 
 /** @typedef {{ createHTML(text: string): string }} Policy */
 
-/** The only Trusted Types policy. It leaves HTML unchanged, because this site escapes the foreign text in it. */
+/** The page's only Trusted Types policy. It returns HTML unchanged, because the server has escaped all foreign text. */
 const policy = /** @type {Policy} */ (
   /** @type {any} */ (window).trustedTypes?.createPolicy('console', {
     createHTML: (/** @type {string} */ text) => text,
@@ -39,7 +41,7 @@ function fragmentOf(text) {
 }
 
 /**
- * Fetches a part of the console. Returns undefined for an error response or if the person is signed out.
+ * Fetches a part of the console. Returns undefined if the response is an error or the person is signed out.
  * @param {string} address
  */
 async function fetchPart(address) {
@@ -59,7 +61,7 @@ const fetchHtml = async (address) => (await fetchPart(address))?.text()
 const state = /** @type {HTMLElement | null} */ (document.querySelector('[data-live-state]'))
 
 /**
- * Shows whether the page is connected to the stream.
+ * Shows a message about the page's connection to the stream.
  * @param {string} text
  * @param {'live' | 'lost'} connection
  */
@@ -103,7 +105,7 @@ async function fetchNewer(list) {
 }
 
 /**
- * Adds to a list those fetched entries that are newer than its first entry.
+ * Adds to the top of a list all fetched entries that are newer than the list's first entry.
  * @param {HTMLElement} list
  * @param {string} text
  */
@@ -111,8 +113,8 @@ function addNewer(list, text) {
   const first = list.querySelector('[data-entry]')
   const fetched = [...fragmentOf(text).querySelectorAll('[data-entry]')]
   const isContiguous = first === null || fetched.some(({ id }) => document.getElementById(id))
-  // Newer entries have greater ids. The last item may be a link to older entries, marked with `data-gap`. It is needed
-  // if entries are missing between the fetched ones and those on the page.
+  // Newer entries have greater ids. The last fetched item may be a link to older entries, marked with `data-gap`. The
+  // link is added if the list is empty, or if entries are missing between the fetched entries and the list's entries.
   const entries = fetched.filter((entry) =>
     entry.matches('[data-gap]') ? first === null || !isContiguous : first === null || entry.id > first.id,
   )
@@ -125,7 +127,8 @@ function addNewer(list, text) {
 }
 
 /**
- * Removes the separate rows of the reads that belong to a tool call, and redraws the row of the call.
+ * Updates the summary in a tool call's row, and removes the separate rows of the reads that belong to the call. The MCP
+ * server makes these reads before or after the call.
  * @param {Element} entry The fetched row of the call.
  */
 function mergeReads(entry) {
@@ -141,7 +144,7 @@ function mergeReads(entry) {
  */
 function refresh(part) {
   const work = part.dataset.newer === undefined ? reload(part) : fetchNewer(part)
-  // A failed request is not retried. The next change triggers a new one.
+  // A failed request is not retried. The next change triggers a new request.
   return work.catch(() => {})
 }
 
@@ -150,7 +153,7 @@ const parts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(
 const stale = new Set()
 
 /**
- * Schedules an update of a part after a random delay, unless one is already scheduled. If the page is hidden, the
+ * Schedules an update of a part after a random delay, unless an update is already scheduled. If the page is hidden, the
  * update is delayed until the page is visible again.
  * @param {HTMLElement} part
  * @param {number} maxDelayMs
@@ -158,7 +161,7 @@ const stale = new Set()
 function refreshSoon(part, maxDelayMs) {
   if (stale.has(part)) return
   stale.add(part)
-  // The random delay spreads the requests of pages that were notified at the same time.
+  // All pages are notified at the same time. The random delay spreads out their requests.
   if (!document.hidden) setTimeout(() => refreshNow(part), Math.random() * maxDelayMs)
 }
 
@@ -182,7 +185,7 @@ function listen() {
   const source = new EventSource(`/console/stream?${asked}`)
   source.addEventListener('open', () => {
     showState('Live', 'live')
-    // The page may have missed changes between its rendering and this connection.
+    // The page was not notified of changes between its rendering and this connection.
     for (const part of parts) refreshSoon(part, 0)
   })
   source.addEventListener('changed', (event) => {
@@ -206,8 +209,8 @@ function listen() {
 }
 
 /**
- * Requests the stream only to read the HTTP status. Reconnects after a pause, unless the person is signed out or the
- * stream does not exist.
+ * Requests the stream's address to read the HTTP status. Reconnects after a pause, unless the status shows that the
+ * person is signed out or that the stream does not exist.
  * @param {string} address
  */
 async function listenAgain(address) {
@@ -230,7 +233,8 @@ const nearViewport = new IntersectionObserver(
 )
 
 /**
- * Loads the next entries of a list and appends them. Replaces the link with the link to the entries after them, if any.
+ * Loads the entries at a link's address and appends them to the list. Replaces the link with the link to the next
+ * entries, or removes it if there are none.
  * @param {HTMLAnchorElement} link
  */
 async function loadMore(link) {
@@ -244,7 +248,7 @@ async function loadMore(link) {
   const entries = [...more.querySelectorAll('[data-entries] > *')].filter(
     ({ id }) => !id || !document.getElementById(id),
   )
-  // The browser lays out this container only when it is visible.
+  // The browser lays out an element of this class only when the element is visible (console.css).
   const page = document.createElement(list?.tagName === 'TBODY' ? 'tbody' : 'div')
   page.className = 'entries-page'
   page.append(...entries)
@@ -301,7 +305,9 @@ document.addEventListener('click', async (event) => {
   }
 })
 
-/** The drag in progress: its chart, and where it started as a share of the chart's width. */
+/**
+ * The drag in progress: the chart, and the start of the drag as a share of the chart's width. Undefined between drags.
+ */
 let drag = /** @type {{ chart: HTMLElement, from: number } | undefined} */ (undefined)
 
 /**

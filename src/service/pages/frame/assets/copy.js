@@ -1,4 +1,4 @@
-/** Adds a copy button after each `data-copy` element, if the browser gives pages access to the clipboard. */
+/** Adds a copy button after each `data-copy` element, if the browser lets this page use the clipboard. */
 for (const block of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('[data-copy]'))) {
   if (navigator.clipboard === undefined) break
   const button = document.createElement('button')

@@ -35,8 +35,8 @@ function receive({ source, origin, data, ports }) {
   if (source !== parent || parent === window || typeof data?.clientSecret !== 'string' || port === undefined) return
   removeEventListener('message', receive)
   new ResizeObserver(() => port.postMessage({ height: document.documentElement.offsetHeight })).observe(document.body)
-  // The service's own page shows what is bought. On another site's page, the form shows it, because that page can't be
-  // trusted to tell the truth.
+  // The service's own page shows what is bought. If another site embeds the form, the form itself shows what is bought,
+  // because the other site's page may not tell the truth.
   start(data.clientSecret, port, origin !== location.origin)
 }
 
@@ -60,7 +60,7 @@ async function start(clientSecret, port, summarize) {
   }
 }
 
-/** The first payment of a subscription, from showing the form to reporting the result to the embedding page. */
+/** Makes the first payment of a subscription: shows the form, pays, and reports the result to the embedding page. */
 class Payment {
   /** @type {string} */
   #clientSecret
@@ -111,19 +111,19 @@ class Payment {
       if (result === 'declined') problem.textContent = detail
       else end(answer.words, result === 'agreement_failed' ? detail : undefined)
       // A merchant's page does not get the token that can stop the payments. Instead, the form shows the payer a link
-      // that contains it.
+      // that contains the token.
       const own = this.#isGuest || manageToken === null ? {} : { manageToken }
       if (this.#isGuest && manageToken !== null) showManageLink(manageToken)
       this.#port.postMessage({ result, detail, ...own })
     } catch (error) {
       showProblem(error)
-      // The checkout may have ended while the payer was typing, so its state is read again.
+      // If the checkout ended while the payer was typing, the status is 409. The form then shows the outcome.
       this.#paying = false
       if (error instanceof Refusal && error.status === 409) await this.#checkSession()
     }
   }
 
-  /** Checks whether the session has ended elsewhere. @returns {Promise<'again' | 'enough'>} */
+  /** Shows the outcome if the checkout has ended elsewhere. @returns {Promise<'again' | 'enough'>} */
   async #checkSession() {
     if (!form.isConnected) return 'enough'
     const answer = await ask('session', { clientSecret: this.#clientSecret }).catch(() => undefined)
@@ -184,7 +184,7 @@ function showManageLink(manageToken) {
 }
 
 /**
- * Shows an error below its field, or above the pay button if it belongs to no field.
+ * Shows an error below the field that it concerns, or above the pay button if it concerns no field.
  * @param {unknown} error
  */
 function showProblem(error) {

@@ -5,21 +5,21 @@
  *     <div id="card"></div>
  *     <script>
  *       const form = Payments.form({
- *         clientSecret,                          // from the subscription; give it only to this payer
+ *         clientSecret,                          // from the subscription; give it only to the payer
  *         onResult({ result, detail }) { … },    // called with every result
  *       })
  *       form.mount('#card')                      // a selector or an element
  *     </script>
  *
  * `detail` explains the result in a sentence for the payer. `result` is one of:
- *   paid               the first payment was made, here or elsewhere, and the payer agreed to later payments
+ *   paid               the first payment was made, in this form or elsewhere, and the payer agreed to later payments
  *   declined           the card was declined; the payer can try again in the form
  *   agreement_failed   the bank refused to allow later payments: nothing was paid, and the checkout has ended
  *   ended              the checkout was canceled, has expired or does not exist
  *
- * The service hosts the form in its own frame, so your page never sees a card number. Load the script with a plain
- * script element, not as a module. Your Content-Security-Policy must allow the service's address in `script-src` and
- * `frame-src`.
+ * The form is in an iframe from the service's address, so your page never sees a card number. Load the script with a
+ * plain script element, not as a module. Your Content-Security-Policy must allow the service's address in `script-src`
+ * and `frame-src`.
  */
 ;(() => {
   const script = document.currentScript

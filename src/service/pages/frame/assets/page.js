@@ -15,7 +15,7 @@ const stopButton = byId('stop', HTMLButtonElement)
 const problem = byId('problem', HTMLElement)
 const dialog = /** @type {HTMLDialogElement} */ (document.querySelector('dialog'))
 
-/** The state last shown on the page. */
+/** The currently shown state of the checkout. */
 let shown = 'open'
 
 const form = document.getElementById('form')
@@ -31,7 +31,7 @@ byId('stop-no', HTMLButtonElement).addEventListener('click', () => dialog.close(
 byId('stop-yes', HTMLButtonElement).addEventListener('click', stop)
 
 /**
- * Shows the form's result on the page, except for a declined card, which the form itself reports.
+ * Shows the result of the form on the page. Ignores a declined card, because the form itself reports it.
  * @param {Result} result
  */
 async function finish({ result, detail, manageToken: newToken }) {

@@ -1,6 +1,6 @@
 /**
- * Redraws a part of a page without disturbing the person. It reuses the existing elements, so the focus, the selection,
- * the scroll position and open details stay as they are.
+ * Redraws a part of a page without disturbing the person. The existing elements are reused, so the focus, the
+ * selection, the scroll position and open details stay as they are.
  */
 
 /**
@@ -51,8 +51,9 @@ function matchNodes(shown, wanted) {
 }
 
 /**
- * Returns a key for a node: an element's id, or otherwise the address, name or form data that identifies the element. A
- * node is reused only for a node with the same key, so no button turns into another just before a person presses it.
+ * Returns the key by which nodes are matched. The key of an element contains its id or, if there is no id, its address,
+ * name, value and label. The key of a form also contains the values of its hidden fields. A node is reused only for a
+ * node with the same key. Otherwise, a button could turn into a different button just before a person presses it.
  * @param {Node} node
  */
 function keyOf(node) {
