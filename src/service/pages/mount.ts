@@ -25,9 +25,9 @@ import { mountSignIn } from './sign-in/routes.ts'
 import { mountVerify } from './verify/routes.ts'
 
 interface PagesDependencies extends Dependencies, PageDependencies {
-  /** The facts about the deployment that the home page shows. */
+  /** The facts that the home page shows about the deployment. */
   about: About
-  /** The authorization requests of applications that wait for a person's decision. */
+  /** The authorization requests that wait for a person to allow or deny an application's access. */
   interactions: Interactions
 }
 
@@ -36,7 +36,7 @@ export function mountPages(app: Hono, dependencies: PagesDependencies): void {
   mountAssets(app)
   mountHome(app, dependencies)
   mountDocs(app, dependencies)
-  // Checkout pages and payment request pages count declined cards together.
+  // Checkout pages and payment request pages share one count of declined cards for each client address.
   const declines = new DeclinesByAddress(dependencies.system)
   mountCheckout(app, dependencies, declines)
   mountPaymentRequests(app, dependencies, declines)

@@ -21,12 +21,12 @@ import type { Context } from './handler.ts'
 import { isSuccess, type Reply, replyValue } from './reply.ts'
 import type { Values } from './request-parsing.ts'
 
-/** The value of `previousHash` in the first row of a chain. */
+/** The value of `previousHash` in the first row of a party's chain of activity rows. */
 const noHash = '0'.repeat(64)
 /** The maximum number of ids recorded for a request. */
 const maxIds = 100
 
-/** A record of an action, whether carried out or refused, and of its actor. Contains ids, but no secrets. */
+/** A record of an action and of its actor, whether or not the action was refused. Contains ids, but no secrets. */
 export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorType' | 'keyId' | 'status'> {
   agentId?: string | null
   userId?: string | null
@@ -36,17 +36,17 @@ export interface Act extends Pick<ActivityRow, 'partyId' | 'operation' | 'actorT
   code?: string | null
 }
 
-/** Optional data for `recordAct`, which only some callers have. */
+/** Data that only some callers of `recordAct` have. */
 interface RecordedWith {
-  /** The end of the chain, if it was read under a lock that excludes other writers. */
+  /** The end of the party's chain, if the caller has read it under a lock that excludes other writers. */
   end?: ChainEnd | undefined
   /** The request's idempotency record, which is stored together with the act. */
   record?: IdempotencyRecordRow | undefined
 }
 
 /**
- * Adds a row to the party's chain, in the transaction that carries out the act. A transaction locks chains after
- * everything else. So while it holds the lock of a chain, it waits for no other kind of lock.
+ * Adds an act to the party's chain of activity rows, in the transaction that carries out the act. Each transaction
+ * locks chains last. So a transaction that holds a chain's lock can wait only for the locks of other chains.
  */
 export async function recordAct(
   { tx, system, nowMs }: ChangeContext,
@@ -78,7 +78,10 @@ export async function recordAct(
   sealActivityHead(tx, end.keys, { partyId, sequence: row.sequence, hash })
 }
 
-/** Records the request in the activity, whether it was carried out or refused. Reads get no activity row. */
+/**
+ * Records the request in the party's activity, whether or not the request was refused. A read gets no activity row;
+ * only its idempotency record is stored, if there is one.
+ */
 export async function recordActivity(
   context: Context,
   values: Values,
@@ -130,7 +133,10 @@ export function inOrder(acts: readonly Act[]): Act[] {
   return acts.toSorted((a, b) => (a.partyId < b.partyId ? -1 : 1))
 }
 
-/** Returns the act of a connected application. The actor is the grant's agent; if it has no agent, the grant's user. */
+/**
+ * Returns the act of a connected application. The actor is the grant's agent. If the grant has no agent, the actor is
+ * the grant's user.
+ */
 export function actOfGrant(
   { id, partyId, agentId, userId }: Pick<OAuthGrantRow, 'id' | 'partyId' | 'agentId' | 'userId'>,
   act: Pick<Act, 'operation'> & Partial<Act>,
@@ -140,7 +146,7 @@ export function actOfGrant(
   return { partyId, ...acting, keyId: id, resourceIds: [id], status: 200, ...act }
 }
 
-/** Returns the hash of a row. It covers all other columns, including the hash of the previous row. */
+/** Returns the hash of a row. The hash covers all other columns, including the hash of the previous row. */
 export function hashOf(row: Omit<ActivityRow, 'hash'>): string {
   return sha256(JSON.stringify(hashedColumns.map((column) => row[column])))
 }
@@ -168,9 +174,9 @@ export const hashedColumns = [
 ] as const satisfies (keyof ActivityRow)[]
 
 /**
- * Checks a party's chain. Returns the number of the first row that was changed, inserted or deleted, even at the end of
- * the chain; null if the chain is intact. The check cannot detect that the database was restored from an older backup.
- * To detect that, compare the last hash with a copy stored elsewhere.
+ * Checks a party's chain. Returns the sequence number of the first row that was changed, inserted or deleted, even at
+ * the end of the chain; null if the chain is intact. The check cannot detect that the database was restored from an
+ * older backup. To detect such a restore, compare the chain's last hash with a copy that is stored elsewhere.
  */
 export async function firstTampered(tx: Transaction, partyId: string): Promise<number | null> {
   const batch = 500
@@ -190,7 +196,10 @@ export async function firstTampered(tx: Transaction, partyId: string): Promise<n
   return isWhole ? null : before.sequence + 1
 }
 
-/** Returns the ids in the request and, if it succeeded, in its answer. No other values are recorded. */
+/**
+ * Returns the resource ids in the request and, if the request succeeded, in its answer. The activity records no other
+ * values from either.
+ */
 export function resourceIds(operation: OperationDefinition, values: Values, body: unknown): string[] {
   const input = 'input' in values ? values.input : {}
   const places = [operation.params, operation.attributes].flatMap((part) => Object.keys(part?.shape ?? {}))

@@ -7,17 +7,24 @@ import type { Opening } from './failed-effects.ts'
 import { isSuccess, type Reply, refusal } from './reply.ts'
 import type { WaitingRequests } from './waiting-requests.ts'
 
-/** The handler's instructions for the work that follows the commit of its transaction. */
+/** The work that a handler wants done after its transaction is committed. */
 export interface AfterCommit {
   /**
-   * Whether the handler moved the clock. If so, the effects that became due are applied before the request is answered.
+   * Whether the handler moved the clock. If so, the effects that have become due are applied before the request is
+   * answered.
    */
   timeMoved: boolean
-  /** How a shop delays or replaces the recorded answer; undefined to send the recorded answer at once. */
+  /** How a shop delays or replaces the recorded answer; undefined to send the recorded answer without delay. */
   changedAnswer: ChangedAnswer | undefined
-  /** Entries to add to the logs of other runs, such as the run that requested a payment that this request approves. */
+  /**
+   * Additional entries for the logs of runs. For example, if the request approves a payment, the run that requested the
+   * payment gets an entry.
+   */
   reportedEntries: ReportedEntry[]
-  /** Whether the wallet's balance covers the issued card. Sent only to a client in this process (`ApiAnswer`). */
+  /**
+   * Whether the wallet's balance covers the maximum amount of the card that was issued. Sent only to a client in this
+   * process (`ApiAnswer`).
+   */
   isCovered: boolean | undefined
 }
 
@@ -25,13 +32,16 @@ export interface AfterCommit {
 export interface ChangedAnswer {
   /** The delay of the answer, in milliseconds by the real clock. */
   delayMs: number
-  /** The failure that replaces the recorded answer. A repeat with the same idempotency key gets the recorded answer. */
+  /**
+   * The failure that replaces the recorded answer. A repeat of the request with the same idempotency key gets the
+   * recorded answer.
+   */
   failure?: Failure | undefined
 }
 
 /**
- * Delays the answer or replaces it with a failure, as the handler requested. The transaction is already committed, so
- * the delay does not block other requests.
+ * Delays the answer, replaces a success with a failure, or does both, as the handler requested. The transaction is
+ * already committed, so the delay does not block other requests.
  */
 export async function applyChangedAnswer(
   { system, ending }: { system: System; ending: AbortSignal },
@@ -45,8 +55,8 @@ export async function applyChangedAnswer(
 }
 
 /**
- * Applies the effects that became due because the clock was moved. If that fails, for example because the database is
- * busy, the upkeep task or the next request applies them later.
+ * Applies the effects that became due because the clock was moved. If they cannot be applied now, for example because
+ * the database is busy, the upkeep task or the next request applies them later.
  */
 export async function settleAfterwards(
   {

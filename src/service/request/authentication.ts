@@ -17,7 +17,9 @@ import type { Actor } from './permission-checks.ts'
 export interface Authority {
   environment: Environment
   local: LocalCredentials
-  /** The service's time, by which keys expire, and the real time, by which tokens expire. */
+  /**
+   * The current times. Keys expire by the service's time (`nowMs`), and tokens expire by the real time (`realNowMs`).
+   */
   times: Promise<Pick<Times, 'nowMs' | 'realNowMs'>>
   /** The credential's claims if it is a signed token that is valid now. */
   claims: AccessTokenClaims | undefined
@@ -25,7 +27,10 @@ export interface Authority {
   ahead?: Promise<{ credential: CredentialWithAgent | undefined }> | undefined
 }
 
-/** Returns the hash or id by which to find the key in an Authorization header; undefined if it contains no key. */
+/**
+ * Returns the hash or id with which to look up the key in an Authorization header; undefined if the header contains no
+ * key.
+ */
 export function keyLookup(
   authorization: string | null,
   { environment, local }: Pick<Authority, 'environment' | 'local'>,
@@ -41,11 +46,11 @@ function keyBy(secretHash: string, local: LocalCredentials): CredentialLookup {
   return id === undefined ? { secretHash } : { id }
 }
 
-/** For each credential that only this process knows, the id of its key, by the hash of the credential. */
+/** The ids of the keys whose credentials only this process knows, by the hash of the credential. */
 export type LocalCredentials = ReadonlyMap<string, string>
 
 /**
- * Resolves the credential of a request.
+ * Returns the actor that a request's credential identifies.
  * @throws 401 `unauthenticated` if the credential is missing, unknown, revoked, expired or for another environment.
  */
 export async function authenticate(
@@ -97,7 +102,9 @@ async function actorOfToken(tx: Transaction, authority: Authority): Promise<Acto
   return actor.grant !== null && matchesGrant(claims, actor.grant) ? actor : throwEnded()
 }
 
-/** Returns the actor of a token that was issued in exchange for a grant's token; undefined if there is none. */
+/**
+ * Returns the actor of a token that was issued in exchange for a grant's token; undefined if there is no such token.
+ */
 async function actorOfGrantToken(tx: Transaction, hash: string, authority: Authority): Promise<Actor | undefined> {
   const token = await findGrantToken(tx, hash)
   if (token === undefined || !equalSecrets(token.secretHash, hash)) return undefined
@@ -107,8 +114,8 @@ async function actorOfGrantToken(tx: Transaction, hash: string, authority: Autho
 }
 
 /**
- * Returns the actor of a grant, with only those of the given scopes that the grant still has. So the removal of a scope
- * from a grant takes effect at once.
+ * Returns the actor of a grant. Of the given scopes, the actor gets only the ones that the grant still has. So the
+ * removal of a scope from a grant takes effect immediately.
  */
 async function actorOfGrant(
   tx: Transaction,
@@ -128,7 +135,7 @@ async function actorOfGrant(
     partyId,
     agentId,
     userId: agentId === null ? userId : null,
-    // A token that was issued in exchange for the application's access token counts as that access token.
+    // A token that was issued in exchange for the application's access token counts as an access token.
     credentialKind: 'oauth_access_token',
     keyId: id,
     scopes: [],
@@ -156,8 +163,8 @@ async function findByKey(tx: Transaction, secretHash: string, { local, times, ah
 }
 
 /**
- * Finds the key that was exchanged for a token. The token stays valid if its key is revoked, but not if its agent is
- * deleted (docs/service.md#short-lived-tokens).
+ * Finds the key that was exchanged for a token. The token stays valid if the key is revoked, but not if the key's agent
+ * is deleted (docs/service.md#short-lived-tokens).
  */
 async function findByToken(tx: Transaction, tokenHash: string, { times }: Authority): Promise<Found> {
   const row = await findExchangedKey(tx, tokenHash)

@@ -17,8 +17,9 @@ interface Dependencies {
 }
 
 /**
- * Admits requests whose bodies are within the limits. Refuses all others as soon as their headers are parsed, without
- * reading their bodies or allocating memory for them, because hundreds may arrive at once.
+ * Admits requests whose bodies are within the limits. Refuses all other requests as soon as their headers are parsed.
+ * Hundreds of those requests may arrive at the same time, so their bodies are not read, and no memory is allocated for
+ * the bodies.
  */
 export class BodyAdmission {
   readonly #dependencies: Dependencies
@@ -28,7 +29,7 @@ export class BodyAdmission {
     this.#dependencies = dependencies
   }
 
-  /** Returns whether the request was admitted. Otherwise it was already refused. */
+  /** Admits or refuses the request. Returns whether it was admitted; if not, the refusal was already sent. */
   admit(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
     const { bodies, addressOf } = this.#dependencies
     const announced = announcedLength(incoming)
@@ -36,7 +37,7 @@ export class BodyAdmission {
     const { authorization } = incoming.headers
     const credential = authorization && sha256(authorization)
     try {
-      // This option keeps the connection open for the answer, even if the body is not read to its end.
+      // This option keeps the connection open for the answer, even if the body is not read completely.
       const parts = () => incoming.iterator({ destroyOnReturn: false })
       const body = bodies.arrive({ address: addressOf(incoming), announced, credential, parts })
       this.#arriving.set(incoming, body)
@@ -49,7 +50,7 @@ export class BodyAdmission {
     }
   }
 
-  /** Returns the body of an admitted request; undefined if the request has none. */
+  /** Returns the body of an admitted request; undefined if the request has no body. */
   bodyOf(incoming: IncomingMessage): ArrivingBody | undefined {
     return this.#arriving.get(incoming)
   }

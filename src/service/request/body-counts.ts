@@ -7,9 +7,10 @@ import { callerOf } from './client-address.ts'
 const maxBytes = 16 * 1024
 
 /**
- * Counts the bodies of forms and OAuth requests toward the budget of the client's IP address, because no credential is
- * known yet.
- * @param refuse Answers a request whose body exceeds the budget. If omitted, the failure is thrown.
+ * Returns middleware that counts the bodies of forms and OAuth requests toward the budget of the client's IP address,
+ * because no credential is known yet.
+ * @param refuse Answers a request whose body exceeds the budget. Without this function, the middleware throws the
+ * failure.
  */
 export function countBodies(refuse?: (c: Context, failure: Failure) => Response): MiddlewareHandler {
   return async (c, next) => {

@@ -2,11 +2,14 @@ import { maskedNumber } from '../../core/card-numbers.ts'
 import { maskKeptText, maskSecrets, mayHoldSecret } from '../../core/masking.ts'
 import { areCardGroups, isSecretField } from '../../core/secret-names.ts'
 
-/** The maximum number of a body's characters to store. */
+/** The maximum number of characters to store from a body. */
 const maxStored = 16_384
-/** The number of characters that masking reads beyond the stored part, to recognize a secret that crosses its end. */
+/**
+ * The number of characters that masking reads after the stored part, to recognize a secret that begins in the stored
+ * part and ends after it.
+ */
 const longestSecret = 2048
-/** The limits on the depth of nesting and on the total number of values. The API's JSON stays within both. */
+/** The maximum depth of nesting, and the maximum total number of values. The API's JSON stays within both limits. */
 const maxDepth = 64
 const maxParts = 4096
 
@@ -16,21 +19,21 @@ export interface CutText {
   cut: number
 }
 
-/** Masks an untrusted text and cuts it to at most `maxLength` characters. */
+/** Masks the secrets in an untrusted text, and cuts the text to at most `maxLength` characters. */
 export function maskText(text: string, maxLength: number): CutText {
   const head = text.slice(0, maxLength + longestSecret)
   const masked = mayHoldSecret(head) ? maskKeptText(head) : head
   return { text: masked.slice(0, maxLength), cut: Math.max(0, text.length - maxLength) }
 }
 
-/** Cuts a text without secrets to the stored length. */
+/** Cuts a text that contains no secrets to `maxStored` characters. */
 export function cutText(text: string): CutText {
   return { text: text.slice(0, maxStored), cut: Math.max(0, text.length - maxStored) }
 }
 
 /**
  * Masks the values of secret fields, and everything else that looks like a secret, before JSON is stored.
- * @param secretFields Additional secret fields of this JSON.
+ * @param secretFields The fields of this JSON that are secret, even if their names do not show it.
  * @param value Returns the parsed JSON. It is called only if the text may contain something to mask.
  */
 export function maskJson(text: string, secretFields: readonly string[], value: () => unknown): CutText {
@@ -42,7 +45,7 @@ export function maskJson(text: string, secretFields: readonly string[], value: (
     charactersLeft: maxStored + longestSecret,
   }
   const masked = JSON.stringify(maskedValue(masking, value(), 0)) ?? ''
-  // `cut` is approximate: masking may skip values beyond the limits, and their length is unknown.
+  // `cut` is approximate: masking skips values beyond the limits, and the length of skipped values is unknown.
   return { text: masked.slice(0, maxStored), cut: Math.max(0, Math.max(masked.length, text.length) - maxStored) }
 }
 
@@ -82,7 +85,7 @@ function maskedField(masking: Masking, name: string, parent: object, depth: numb
 
 function maskedString(masking: Masking, text: string): string {
   const { text: cutText } = maskText(text, Math.max(0, masking.charactersLeft))
-  // Every character that was read counts, even if masking leaves only a few to store.
+  // Every character that was read counts toward the limit, even if masking leaves only a few characters to store.
   masking.charactersLeft -= Math.min(text.length, Math.max(0, masking.charactersLeft))
   return cutText.length < text.length && cutText.length === 0 ? '…' : cutText
 }

@@ -23,7 +23,7 @@ export function isReadable(body: string): boolean {
 /**
  * Reads the body as a string.
  * @throws Failure 400 if the body is too long or the client disconnected before sending all of it; 429 or 503 if too
- * many bytes are arriving.
+ * many bytes of bodies are arriving at the same time.
  */
 export async function readBody(request: Request, count?: BodyCount): Promise<string> {
   const text = await boundedText(request, maxBodyBytes, count).catch((error: unknown) => {
@@ -43,8 +43,8 @@ function brokenOff(): never {
 }
 
 /**
- * Returns whether the client has disconnected. A client that disconnects before it has sent the whole body makes every
- * read of the body fail.
+ * Returns whether the client has disconnected. If a client disconnects before it has sent the whole body, every read of
+ * the body fails.
  */
 export function hasLeft(request: Request): boolean {
   return request.signal.aborted

@@ -19,10 +19,13 @@ import { type Note, type RunLog, toolCallName } from './run-log.ts'
 const repeatHeader = 'x-mcp-repeat'
 /** The MCP server sets this header on a request that carries out a tool call. */
 const toolHeader = 'x-mcp-tool-call'
-/** The MCP server sets this header to the id of a tool call on all requests that it makes for the call. */
+/** The MCP server sets this header to the id of a tool call, on all requests that it makes for that call. */
 const toolCallHeader = 'x-mcp-tool-call-id'
 
-/** Records a request as a call of its run. A user's action on a page is recorded only if it has the id of a run. */
+/**
+ * Records a request as a call in the log of its run. A user's action on a page is recorded only if the request has an
+ * instance id, which identifies the run.
+ */
 export function noteCall(
   { runLog, system, store, log }: { runLog: RunLog; system: System; store: Store; log: Pick<Logger, 'error'> },
   request: Phase,
@@ -36,15 +39,15 @@ export function noteCall(
   try {
     runLog.note(noteOfCall(request, reply, { ms, atMs }))
   } catch (error) {
-    // The change is already committed, so its answer is sent anyway.
+    // The request's changes are already committed, so its answer is sent although the call could not be recorded.
     log.error({ supportId: request.supportId, err: error }, 'a call could not be recorded in its run')
   }
 }
 
 /**
  * Returns the additional entries that the handler reported, such as a decision in the run that requested the payment.
- * Each entry gets those of the request's postings that concern the entry's party and records. An entry in the request's
- * own run gets none, because the call's entry already has them.
+ * Each entry gets the request's postings for the entry's party and resources. But an entry in the request's own run
+ * gets no postings, because the entry of the call already has them.
  */
 export function entriesToReport(request: Phase): readonly ReportedEntry[] {
   if (!('posted' in request)) return []
@@ -107,7 +110,7 @@ function noteOfCall(
     keyHash: key === null ? null : sha256(JSON.stringify(['call', customer, key])).slice(0, 32),
     toolCall: toolCallOf(request, outcome),
     detail: JSON.stringify(detail),
-    // Only this party's own money counts, not that of a customer.
+    // Only the money of the actor's own party counts, not the money of its customer.
     spentCents: spentCents(posted.flatMap((one) => (one.partyId === actor.partyId ? one.posting : []))),
     atMs,
     epoch: request.at?.epoch,
@@ -118,7 +121,8 @@ function noteOfCall(
 
 /**
  * Returns the name that groups a tool call and its reads into one row of the timeline; null if the request gets its own
- * row. Any client can send the header, so only successful reads without secrets may join a tool call's row.
+ * row. Any client can send a tool call's id, so only successful reads without secrets may join the row of that tool
+ * call.
  */
 function toolCallOf({ operation, incoming: { headers }, actor, plan }: Known | Parsed | Done, outcome: RunOutcome) {
   const id = headers.get(toolCallHeader)
@@ -139,8 +143,8 @@ function outcomeOf(request: Phase, reply: Reply | undefined, answer: unknown): R
 }
 
 /**
- * Returns the decline code in the answer to a purchase; null if this request was not declined. A read that shows an
- * earlier decline does not count.
+ * Returns the decline code in the answer to a purchase; null if this request was not declined. A read is never a
+ * decline, even if its answer shows an earlier one.
  */
 function declineIn({ operation }: Phase, answer: unknown): string | null {
   const { status, decline } = attributesIn(answer) ?? {}
@@ -148,12 +152,12 @@ function declineIn({ operation }: Phase, answer: unknown): string | null {
   return (decline as { code: string } | null | undefined)?.code ?? null
 }
 
-/** The maximum length of an answer that is parsed: ten times the length that is stored. */
+/** The maximum length of an answer that is parsed, in characters: ten times the length that is stored. */
 const longestParsed = 163_840
 
 /**
- * Returns the parsed answer if the entry needs it. Lists are not parsed, because they are long and this call
- * moved none of their amounts.
+ * Returns the parsed answer if the entry needs it. Lists are not parsed: they are long, and the request that reads a
+ * list moves none of the amounts in it.
  */
 function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
   if (reply === undefined || reply.body.length > longestParsed) return undefined
@@ -163,7 +167,7 @@ function answerIn({ operation }: Phase, reply: Reply | undefined): unknown {
 function bodyOf({ incoming }: Phase): Pick<RunDetail, 'body' | 'bodyCut' | 'remark'> {
   if (!('body' in incoming) || incoming.body === '') return {}
   const { body, json } = incoming
-  // Secrets in a body that cannot be parsed cannot be masked, so such a body is not stored.
+  // A body that cannot be parsed is not stored, because its secrets cannot be masked.
   if (json === undefined) return { bodyCut: body.length, remark: 'The body is not valid JSON and was not stored.' }
   const { text, cut } = maskJson(body, [], () => json)
   return { body: text, ...(cut === 0 ? {} : { bodyCut: cut }) }
@@ -180,7 +184,7 @@ function answerOf({ operation }: Phase, reply: Reply | undefined): Pick<RunDetai
 
 const longestPath = 2048
 
-/** Returns the path with its query, with secrets masked. */
+/** Returns the path and the query, with their secrets masked. */
 function pathOf({ path, query }: Phase['incoming']): string {
   if (query.size === 0) return maskText(readablePath(path), longestPath).text
   const values = [...query].map(([name, value]): [string, string] => [
@@ -196,9 +200,7 @@ function maskedParameter(name: string, value: string): string {
   return name === 'cursor' ? maskSecrets(value.slice(0, longestPath)) : maskText(value, longestPath).text
 }
 
-/**
- * Returns the path. If percent-encoding hides a secret in it, the path is decoded, so that the secret can be masked.
- */
+/** Returns the path, which is decoded if percent-encoding hides a secret in it. The secret can then be masked. */
 function readablePath(path: string): string {
   if (!path.includes('%')) return path
   const plain = decoded(path)
@@ -207,15 +209,18 @@ function readablePath(path: string): string {
 
 const longestInstanceId = 1024
 
-/** Returns the instance id; null if it is too long, because such a request is refused and has no run. */
+/**
+ * Returns the instance id; null if there is none or it is too long. A request whose instance id is too long is refused
+ * and has no run.
+ */
 function instanceIdIn(headers: ReadableHeaders): string | null {
   const instanceId = headers.get('x-instance-id') || null
   return instanceId !== null && instanceId.length <= longestInstanceId ? instanceId : null
 }
 
 /**
- * Returns the program's self-reported name from the User-Agent header. The MCP server puts its host's name in
- * parentheses. The name of any other program is the first product in the header.
+ * Returns the name that the client gives itself in the User-Agent header. The MCP server puts the name of its AI host
+ * in parentheses. The name of any other client is the first product in the header.
  */
 function hostIn(headers: ReadableHeaders): string | null {
   const userAgent = headers.get('user-agent')?.slice(0, longestPath)
@@ -247,8 +252,8 @@ function amountIn(value: unknown): number | null {
 const longestCounterparty = 200
 
 /**
- * Returns the name, or else the identifier (such as an email address), of the merchant, payee or payer in an answer or
- * request.
+ * Returns the name of the merchant, payee or payer in an answer or request; if there is no name, the identifier, such
+ * as an email address.
  */
 function counterpartyIn(value: unknown): string | null {
   const { merchant, beneficiary, payerName, payerIdentifier, payer, counterparty } = attributesIn(value) ?? {}

@@ -2,7 +2,10 @@ import type { AgentSpending } from '../../oauth/agent-spending.ts'
 import type { Limits } from '../../rules/limits.ts'
 import { dollars } from './texts.ts'
 
-/** Describes how much an agent can spend: its limits, the account's limits, and the balance of its wallet. */
+/**
+ * Describes how much an agent can spend: the agent's limits, the account's limits, and the balance of the agent's
+ * wallet.
+ */
 export function spendingWords({ limits, accountLimits, availableCents }: AgentSpending): string {
   const [agentCaps, accountCaps] = [limitTexts(limits), limitTexts(accountLimits)]
   const sentences = [

@@ -4,8 +4,8 @@ import { money } from '../../../core/money.ts'
 export const dollars = (cents: number) => money(cents)
 
 /**
- * Creates a function that formats timestamps in UTC. It creates its `Intl.DateTimeFormat` on first use and keeps it,
- * because each one takes native memory that the garbage collector does not track.
+ * Creates a function that formats timestamps in UTC. The function creates its `Intl.DateTimeFormat` on first use and
+ * keeps it, because every formatter takes native memory that the garbage collector does not track.
  */
 export function utcFormat(options: Intl.DateTimeFormatOptions): (ms: number) => string {
   let formatter: Intl.DateTimeFormat | undefined
@@ -19,7 +19,10 @@ const longMoment = utcFormat({ dateStyle: 'long', timeStyle: 'short' })
 
 export const momentOf = (ms: number) => `${longMoment(ms)} UTC`
 
-/** Wraps a string in Unicode isolates, so that its writing direction does not affect the sentence around it. */
+/**
+ * Wraps a string in Unicode isolate characters, so that the string's writing direction does not affect the text around
+ * it.
+ */
 export function isolatedText(text: string): string {
   return `\u2068${text}\u2069`
 }
@@ -29,7 +32,7 @@ export const shortMomentOf = utcFormat({ dateStyle: 'medium', timeStyle: 'short'
 
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu
 
-/** Replaces invisible characters, except line breaks, with JSON escapes such as `\u200b`. */
+/** Replaces invisible characters, except `\n`, with JSON escapes such as `\u200b`. */
 export function escaped(text: string): string {
   return text.replace(invisible, (character) =>
     character === '\n'

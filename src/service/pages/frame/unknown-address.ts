@@ -17,7 +17,10 @@ export function acceptsPage(c: Context): boolean {
   return /\btext\/html\b/i.test(c.req.header('accept') ?? '')
 }
 
-/** Returns whether a person opened the address in a browser, by typing it or by following a link. */
+/**
+ * Returns whether the request looks like a person opening the address in a browser, by typing it or by following a
+ * link.
+ */
 export function isBrowsing(c: Context): boolean {
   return c.req.method === 'GET' && c.req.header('authorization') === undefined && acceptsPage(c)
 }

@@ -15,7 +15,7 @@ interface HomeDependencies extends PageDependencies {
   about: About
 }
 
-/** Mounts the root address. A browser gets a page; any other program gets JSON that contains links. */
+/** Mounts the home page at `/`. A browser gets HTML; any other program gets JSON that contains links. */
 export function mountHome(app: Hono, pages: HomeDependencies): void {
   pageRoutes(
     app,
@@ -31,14 +31,15 @@ const jsonHeaders = { ...varied, 'Cache-Control': 'no-cache', 'Content-Type': 'a
 
 async function showPage(c: Context, pages: HomeDependencies): Promise<Response> {
   const { environment, about, publicUrl, store } = pages
-  // This read only checks the database. If it fails, the home page shows the same error as other pages.
+  // The result is not used: this read only checks the database. If the read fails, the visitor gets the same error as
+  // on other pages.
   await movedClock(store)
   const hostId = c.req.query('host')
   const page = homePage({
     environment,
     version: about.version,
     mcpUrl: `${publicUrl()}/mcp`,
-    // The command contains a path on this machine, so only a visitor on this machine may see it.
+    // The command contains a path on this machine, so it is shown only to a visitor on this machine.
     start: mayActAsAnyone(c, pages) ? about.start : undefined,
     host: hostNames.find((name) => name === hostId) ?? firstHost,
   })
@@ -47,7 +48,7 @@ async function showPage(c: Context, pages: HomeDependencies): Promise<Response> 
 
 const firstHost: HostName = 'claude-code'
 
-/** Returns the links as indented JSON, because people read it too. */
+/** Returns facts about the service and links to its pages as JSON. The JSON is indented, because people read it too. */
 function linksOf({ environment, about, publicUrl }: HomeDependencies): string {
   const addressOf = (path: string) => `${publicUrl()}${path}`
   const body = {

@@ -18,8 +18,8 @@ interface HomeState {
   version: string
   mcpUrl: string
   /**
-   * The command that a host on this machine runs to start the MCP server; undefined if there is no such command or the
-   * visitor is on another machine.
+   * The command that an AI host on this machine runs to start the MCP server; undefined if there is no such command or
+   * if the visitor is on another machine.
    */
   start: Start | undefined
   /** The AI host whose configuration is shown. */
@@ -27,8 +27,8 @@ interface HomeState {
 }
 
 /**
- * Renders the page at `/`. It also works without JavaScript: a link for each host shows that host's configuration, and
- * visitors can copy the configuration by hand.
+ * Renders the page at `/`. The page also works without JavaScript: a link for each host shows that host's
+ * configuration, and visitors can copy the configuration by hand.
  */
 export function homePage(state: HomeState): Html {
   const { environment, version, mcpUrl } = state
@@ -110,7 +110,7 @@ function configurationPart(host: HostName, connection: ServerConnection): Html {
 ${block(text, `the configuration of ${title}${'start' in connection ? ' that starts the server' : ''}`)}`
 }
 
-/** Renders text to copy. The page's script adds a copy button, whose label ends with `content`. */
+/** Renders text to copy. The page's script adds a copy button, and `content` is the end of the button's label. */
 function block(text: string, content: string): Html {
   return html`<pre data-copy="${content}"><code>${text}</code></pre>`
 }

@@ -30,9 +30,15 @@ export interface ShownInvitation {
   role: 'ADMIN' | 'MEMBER'
   /** The email address that was invited. The person who joins will sign in with it. */
   email: string
-  /** Whether the email of a pending invitation already belongs to a user, who cannot join a second party. */
+  /**
+   * Whether the invitation is pending but its email address already belongs to a user. A user cannot join a second
+   * party.
+   */
   isTaken: boolean
-  /** Whether the visitor may decline. If the email belongs to a user of a self-managed party, only that user may. */
+  /**
+   * Whether the visitor may decline. If the email address belongs to a user of a self-managed party (`isSelfManaged`),
+   * only that user may decline.
+   */
   mayDecline: boolean
   /** A token that the form sends back. It is valid only while the invitation is unchanged. */
   formToken: string
@@ -45,23 +51,23 @@ export interface ShownInvitation {
 export type Outcome = 'joined' | 'declined' | 'stale'
 
 /**
- * The operations of the page where an invited person joins or declines. To join, a visitor needs no credential but the
- * secret token in the page's URL.
+ * The operations of the page where an invited person joins or declines. To join, a visitor needs only the secret token
+ * in the page's URL.
  */
 export interface PartyInvitationPages {
   open(token: string, user: UserRow | undefined): Promise<ShownInvitation | undefined>
   /**
-   * Returns whether the invitation is unchanged since the form was shown. Call this before the slow hashing of a
-   * password.
+   * Returns whether the invitation is unchanged since the form was shown. Call this before hashing a password: hashing
+   * is slow, and if the invitation has changed, no hash is needed.
    */
   isShown(token: string, formToken: string): Promise<boolean>
   /**
    * Accepts an invitation.
-   * @throws 403 if the form is not from this page or the party is stopped; 409 if the invitation has expired or its
-   * email address already belongs to a user.
+   * @throws 403 if the form is not from this page, or if the party is stopped; 409 if the invitation has expired, or if
+   * its email address already belongs to a user.
    */
   accept(token: string, formToken: string, newMember: NewMember): Promise<Outcome | undefined>
-  /** Declines an invitation. @throws 403 if the form is not from this page, or the visitor may not decline. */
+  /** Declines an invitation. @throws 403 if the form is not from this page, or if the visitor may not decline. */
   decline(token: string, formToken: string, user: UserRow | undefined): Promise<Outcome | undefined>
 }
 
@@ -115,8 +121,8 @@ function partyFinder(token: string): FindParty {
 }
 
 /**
- * Applies a form if the invitation is unchanged since the page was shown. The lock makes the second request of a double
- * click wait for the first.
+ * Applies a form if the invitation is unchanged since the page was shown. The lock on the party makes the second
+ * request of a double click wait for the first.
  */
 async function applyForm(
   context: ChangeContext,

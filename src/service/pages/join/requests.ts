@@ -1,7 +1,10 @@
 import { foreignText } from '../../../core/foreign-text.ts'
 
 export const longestName = 100
-/** The length limits of a password. They also apply to the sandbox owner's password (docs/configuration.md). */
+/**
+ * The length limits of a password, in characters. They also apply to the sandbox owner's password
+ * (docs/configuration.md).
+ */
 export const shortestPassword = 12
 export const longestPassword = 128
 

@@ -70,7 +70,7 @@ interface Input {
   sent: URLSearchParams
 }
 
-/** Accepts the invitation and signs the new user in, which ends the browser's previous session. */
+/** Accepts the invitation and signs the new user in. The sign-in ends the browser's previous session. */
 async function join(c: Context, pages: JoinDependencies, { invitation, signedIn, sent }: Input): Promise<Response> {
   const formToken = sent.get('formToken') ?? ''
   const { name, password, firstProblem } = joinEntryOf(sent)
@@ -79,7 +79,7 @@ async function join(c: Context, pages: JoinDependencies, { invitation, signedIn,
     const filled = { name, problem: firstProblem.problem, invalid: firstProblem.field }
     return show(c, { invitation, signedIn, filled, status: 422 })
   }
-  // Hashing is slow. If the invitation has changed, `accept` refuses the form, so no hash is needed.
+  // Hashing is slow, so it is skipped if the invitation has changed: `accept` then does nothing with the hash.
   const passwordHash = isShown ? await hashOfPassword(password, pages.system) : ''
   const outcome = await pages.invitations.accept(tokenOf(c), formToken, { name, passwordHash })
   if (outcome === undefined) return notFound(c)

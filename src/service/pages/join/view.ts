@@ -6,7 +6,10 @@ import { isolatedText } from '../frame/texts.ts'
 import type { ShownInvitation } from './join-page.ts'
 import { longestName, longestPassword, shortestPassword } from './requests.ts'
 
-/** The person's previous input, which the form shows again, and its problem. The form never shows a password again. */
+/**
+ * The name that the person typed before, and the problem with the form. The form shows the name again, but never the
+ * password.
+ */
 export interface FilledForm {
   name: string
   problem: string | null
@@ -20,7 +23,7 @@ interface PageState {
   signedInAs: string | null
 }
 
-/** Renders the page at a party invitation's `url`. It has no script: the browser sends the forms. */
+/** Renders the page at a party invitation's `url`. The page has no script: the browser itself sends the forms. */
 export function joinPage(invitation: ShownInvitation, { form, filled, signedInAs }: PageState): Html {
   const { status, role, isTaken } = invitation
   const party = foreignName(invitation.party, 'An account without a name', 200)

@@ -15,7 +15,7 @@ export interface ApplicationEntry {
   scopes: readonly string[]
   /** Whether the application identifies itself with a secret or with a private key. */
   proof: 'secret' | 'key'
-  /** The content of the field for public keys, which should be JSON. */
+  /** The text in the field for public keys. It should be JSON. */
   keys: string
 }
 
@@ -33,7 +33,7 @@ type Field<Entry> = keyof Entry | 'form'
 /** The problems with a form's values, by field. A problem that belongs to no single field is under `form`. */
 export type Problems<Entry> = Partial<Record<Field<Entry>, string>>
 
-/** The most rules that the form accepts. The tool `update_trusted_issuer` accepts more. */
+/** The maximum number of rules in the form. The tool `update_trusted_issuer` accepts more. */
 export const maxRules = 20
 
 export function applicationEntry(sent: URLSearchParams): ApplicationEntry {
@@ -62,7 +62,7 @@ export function providerEntry(sent: URLSearchParams): ProviderEntry {
   }
 }
 
-/** The attributes and relationships of the form's API request, or the problems if the form is invalid. */
+/** The attributes and relationships of the API request to make, or the problems if the form is invalid. */
 type FormResult<Entry> = { attributes: object; relationships?: object } | { problems: Problems<Entry> }
 
 const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) => agent.id === id)
@@ -70,8 +70,8 @@ const isAmong = (agents: readonly Agent[], id: string) => agents.some((agent) =>
 const noScope = 'Choose at least one permission.'
 
 /**
- * Returns the content of the API request that registers the application, or the form's problems. The API itself
- * checks everything else.
+ * Returns the content of the API request that registers the application, or the form's problems. Checks only for
+ * missing values, unknown agents and unusable keys; the API checks the rest.
  */
 export function applicationRequest(entry: ApplicationEntry, agents: readonly Agent[]): FormResult<ApplicationEntry> {
   const { name, agentId, scopes, proof } = entry
@@ -106,10 +106,10 @@ export function providerRequest(entry: ProviderEntry, agents: readonly Agent[]):
 }
 
 const keyProblem = 'Paste one public key as JSON (a JWK), or a set of public keys (a JWKS).'
-/** The members of a JWK that only private and shared keys have (RFC 7518 section 6). */
+/** The JWK members that only private keys and symmetric keys have (RFC 7518 section 6). */
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** Parses a JWK, a JWKS or a list of JWKs. Returns the keys with their known public members only, or a problem. */
+/** Parses a JWK, a JWKS or a list of JWKs. Returns only the known public members of each key, or a problem. */
 function keysIn(text: string): { publicKeys: object[] } | { problem: string; isSecret?: true } {
   if (text === '') return { problem: keyProblem }
   const value = parseJson(text)
@@ -122,7 +122,10 @@ function keysIn(text: string): { publicKeys: object[] } | { problem: string; isS
   return { publicKeys: keys.map(publicMembersOf) }
 }
 
-/** Returns the values that the form shows again: `entry`, but with `keys` emptied if it contains a private key. */
+/**
+ * Returns the values that the form shows again: `entry`, but with an empty `keys` field if that field contains a
+ * private key.
+ */
 export function withoutPrivateKey(entry: ApplicationEntry): ApplicationEntry {
   const keys = keysIn(entry.keys)
   return 'isSecret' in keys ? { ...entry, keys: '' } : entry
@@ -132,7 +135,7 @@ function publicMembersOf(key: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(key).filter(([name]) => publicKeyMembers.includes(name)))
 }
 
-/** Returns the trimmed value of a field. Browsers send line breaks as `\r\n`; the result has `\n` instead. */
+/** Returns the trimmed value of a field, with each `\r\n` replaced by `\n`. Browsers send line breaks as `\r\n`. */
 function fieldValue(sent: URLSearchParams, name: string): string {
   return (sent.get(name) ?? '').replaceAll('\r\n', '\n').trim()
 }

@@ -2,7 +2,10 @@ import type { Reply } from '../../request/reply.ts'
 import { detailOf } from '../frame/refusals.ts'
 import type { ApplicationEntry, Problems, ProviderEntry } from './entries.ts'
 
-/** The form field for each attribute or relationship of the API request, and the words for the field in a message. */
+/**
+ * For each attribute or relationship of the API request: the form field with the value, and the words for that field in
+ * a message.
+ */
 type Fields<Entry> = Readonly<Record<string, { field: keyof Entry; words: string }>>
 
 const applicationFields: Fields<ApplicationEntry> = {
@@ -28,7 +31,10 @@ export function providerProblems(reply: Reply): Problems<ProviderEntry> {
   return problemsOf(reply, providerFields)
 }
 
-/** Converts an API error to a problem of the form field that the error points to, or of the whole form. */
+/**
+ * Converts an API error to a problem with the form field that the error points to. If the error points to no field of
+ * the form, the problem belongs to the whole form.
+ */
 function problemsOf<Entry>(reply: Reply, fields: Fields<Entry>): Problems<Entry> {
   const { errors } = JSON.parse(reply.body) as { errors: { source?: { pointer?: string } }[] }
   const detail = detailOf(reply)

@@ -59,8 +59,8 @@ export function mountRegister(app: Hono, dependencies: RegisterDependencies): vo
 }
 
 /**
- * Wraps `show` so that members who are not owners or administrators get a refusal instead of the form. The API
- * operation checks the user's role again when the form is sent.
+ * Wraps `show` so that only owners and administrators get the form. Other members get a refusal. The API operation
+ * checks the user's role again when the form is sent.
  */
 function requireManager(show: Show<RegisterDependencies>): Show<RegisterDependencies> {
   return (c, pages, signedIn) => {
@@ -141,7 +141,7 @@ function renderProvider(c: Context, { formToken }: SignedIn, state: State<Provid
 
 const answer = (c: Context, page: Html, status: Status) => c.html(page, status, headers)
 
-/** Returns the newest active agents, at most 100. The person chooses from these. */
+/** Returns the agents that the person can choose from: the newest active ones, at most 100. */
 async function agentsOf(pages: RegisterDependencies, { user }: SignedIn): Promise<Agent[]> {
   const query = { status: 'ACTIVE', limit: '100' }
   const { body } = await readAsUser(pages, user, 'listAgents' satisfies OperationKey, { params: {}, query })

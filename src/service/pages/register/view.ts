@@ -14,7 +14,7 @@ interface FormPageState<Entry> extends PageForm {
   isAdded?: boolean
 }
 
-/** Renders the form that registers an application. The page has no script: the browser sends the form. */
+/** Renders the form that registers an application. The page has no script: the browser itself sends the form. */
 export function applicationPage({ agents, entry, problems, ...target }: FormPageState<ApplicationEntry>): Html {
   const focus = firstInvalid(problems, ['name', 'agentId', 'scopes', 'keys'])
   const main = html`<h1>Register an application</h1>
@@ -105,7 +105,10 @@ function titleFor<Entry>(heading: string, problems: Problems<Entry>): string {
   return Object.keys(problems).length === 0 ? heading : `Error: ${heading}`
 }
 
-/** Renders the message that nothing was changed. Each problem with a field is shown next to the field, not here. */
+/**
+ * Renders the message that nothing was changed, if there are problems. A problem with one field is shown next to that
+ * field, not in this message.
+ */
 function summary<Entry>(problems: Problems<Entry>): Html | '' {
   if (Object.keys(problems).length === 0) return ''
   const text =
@@ -113,7 +116,7 @@ function summary<Entry>(problems: Problems<Entry>): Html | '' {
   return html`<p class="problem" role="alert">${text}</p>`
 }
 
-/** Returns the first field that has a problem. @param order The fields in the order of the page. */
+/** Returns the first field that has a problem. @param order The fields, in the order in which the page shows them. */
 function firstInvalid<Entry>(problems: Problems<Entry>, order: readonly (keyof Entry)[]): keyof Entry | undefined {
   return order.find((field) => problems[field] !== undefined)
 }
@@ -163,8 +166,8 @@ ${applicationScopes.map(
 }
 
 /**
- * Returns the ids of a rule's fields that must still be filled in. If there are several rules, a rule without a claim
- * and a value is ignored.
+ * Returns the HTML ids of the rule's empty fields, which the person must fill in. If there are several rules, returns
+ * no ids for a rule whose claim and value are both empty, because such a rule is ignored.
  */
 function emptyFieldIds({ claim, value, agentId }: ClaimRule, at: number, rules: readonly ClaimRule[]): string[] {
   if (claim === '' && value === '' && rules.length > 1) return []
@@ -175,7 +178,7 @@ function emptyFieldIds({ claim, value, agentId }: ClaimRule, at: number, rules: 
 interface RuleState {
   agents: readonly Agent[]
   at: number
-  /** Returns the HTML attributes that mark the field with this id as invalid, or focus it, if necessary. */
+  /** Returns HTML attributes for the field with this id: one if the field is invalid, and one if it gets the focus. */
   mark(id: string): Html
 }
 

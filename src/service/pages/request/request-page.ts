@@ -55,9 +55,12 @@ export interface ShownRequest {
 /** The signed-in user who opened the page. */
 export interface Viewer {
   relation: 'payer' | 'requester' | 'other'
-  /** The wallets that the user can pay from; empty for anyone but the payer. */
+  /** The wallets that the user can pay from; empty unless the user belongs to the payer's party. */
   wallets: { id: string; name: string | null; availableCents: number }[]
-  /** The id of the pending approval of the payment; null if there is none, and for anyone but the payer. */
+  /**
+   * The id of the payment's pending approval; null if there is none, or if the user does not belong to the payer's
+   * party.
+   */
   approvalId: string | null
 }
 
@@ -75,22 +78,22 @@ export interface CardEntry {
 export type Outcome = 'paid' | 'declined' | 'stale'
 
 /**
- * The operations of a payment request's page. A visitor needs only the secret token in the page's URL. But if the payer
- * is self-managed, only its signed-in users may pay or decline.
+ * The operations of a payment request's page. A visitor needs only the secret token in the page's URL. But if the
+ * payer's party is self-managed (`isSelfManaged`), only its signed-in users may pay or decline.
  */
 export interface PaymentRequestPages {
-  /** Returns the request whose `paymentLinkUrl` has the token; undefined if there is none. */
+  /** Returns the request with this token in its `paymentLinkUrl`; undefined if there is no such request. */
   open(token: string, user: UserRow | undefined): Promise<ShownRequest | undefined>
   /**
    * Pays a request by card.
-   * @throws 403 if the form is not from this page, or if only users of the payer may pay and the visitor is not one of
-   * them; 409 if the request cannot be paid by card; 422 for an invalid card field; 429 during the pause after too many
-   * declined cards.
+   * @throws 403 if the form is not from this page, or if only users of the payer's party may pay and the visitor is not
+   * one of them; 409 if the request cannot be paid by card; 422 for an invalid card field; 429 during the pause after
+   * too many declined cards.
    */
   payByCard(token: string, formToken: string, paying: Paying): Promise<Outcome | undefined>
   /**
    * Declines the request for a payer that is not self-managed.
-   * @throws 403 if the form is not from this page, or the payer is self-managed; 409 if the request is not open.
+   * @throws 403 if the form is not from this page, or if the payer is self-managed; 409 if the request is not open.
    */
   decline(token: string, formToken: string): Promise<Outcome | undefined>
 }
@@ -135,8 +138,8 @@ function requesterFinder(token: string): FindParty {
 }
 
 /**
- * Applies a form if the request is unchanged since the page was shown. The lock makes the second submission of a
- * double click wait for the first.
+ * Applies a form if the request is unchanged since the page was shown. The lock on the requester's party makes the
+ * second submission of a double click wait for the first.
  */
 async function applyForm(
   { tx }: ChangeContext,
@@ -160,7 +163,10 @@ interface Paying {
   user: UserRow | undefined
 }
 
-/** Pays the request by card. If a user of the payer's party pays, that party's activity also records the user. */
+/**
+ * Pays the request by card. If the visitor is a user of the payer's party, that party's activity also records the
+ * payment, as an act of the user.
+ */
 async function payAs(
   context: ChangeContext,
   request: PaymentRequestRow,

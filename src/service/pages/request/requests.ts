@@ -8,7 +8,7 @@ export type CardField = (typeof cardFields)[number]
 /** The messages to show next to invalid fields. They do not repeat the typed values. */
 export type CardProblems = Partial<Record<CardField, string>>
 
-/** The length to which the value of a card field is cut. */
+/** The maximum length of a card field's value, in characters. The rest is cut off. */
 const maxFieldLength = 40
 
 export function cardOf(sent: URLSearchParams): CardEntry {
@@ -16,7 +16,7 @@ export function cardOf(sent: URLSearchParams): CardEntry {
   return { number: typedField('number'), expiry: typedField('expiry'), cvv: typedField('cvv') }
 }
 
-/** Returns the card field that an error is about; undefined if it is not about a card field. */
+/** Returns the card field that an error is about; undefined if the error is not about a card field. */
 export function fieldOf({ source }: Failure): CardField | undefined {
   const named = source !== undefined && 'pointer' in source ? source.pointer.split('/').at(-1) : undefined
   return cardFields.find((field) => field === named)

@@ -25,7 +25,7 @@ interface RequestDependencies extends Dependencies, PageDependencies {
 }
 
 /**
- * Mounts the page at a payment request's link, where its payer pays or declines
+ * Mounts the page at a payment request's link, where the payer pays or declines
  * (docs/service.md#page-of-a-payment-request).
  */
 export function mountPaymentRequests(
@@ -112,7 +112,7 @@ function decline(c: Context, pages: RequestDependencies, input: Input): Promise<
   return runOrExplain(c, pages, input, () => pages.requests.decline(tokenOf(c), formTokenOf(input)))
 }
 
-/** Runs the decision of the payer's signed-in user as an API request, so that limits and approvals apply. */
+/** Carries out the decision of the payer's signed-in user as an API request, so that limits and approvals apply. */
 async function answerAsPayer(
   c: Context,
   pages: RequestDependencies,
@@ -137,7 +137,10 @@ async function answerAsPayer(
   return show(c, pages, { request: now ?? request, signedIn, refused: refusal, status: statusOf(reply) })
 }
 
-/** Runs `work` and redirects to the page, which shows the result. A refusal by `work` is explained in the response. */
+/**
+ * Runs `work`, then redirects to the page, which shows the result. If `work` refuses the form, responds with the
+ * reason.
+ */
 async function runOrExplain(
   c: Context,
   pages: RequestDependencies,

@@ -15,9 +15,9 @@ export interface PageForms {
   action: string
   /** A token that is valid only while the request is unchanged. */
   token: string
-  /** A token for the signed-in user; null if nobody is signed in. */
+  /** A token that proves that the signed-in user opened the form; null if nobody is signed in. */
   personToken: string | null
-  /** Whether this session may pay from a wallet. */
+  /** Whether the browser's session may pay from a wallet. */
   mayAgree: boolean
   account: Account | null
 }
@@ -28,7 +28,9 @@ export interface FormProblems {
   fields: CardProblems
 }
 
-/** Renders the page at a payment request's `paymentLinkUrl`. It has no script: the browser sends the forms. */
+/**
+ * Renders the page at a payment request's `paymentLinkUrl`. The page has no script: the browser itself sends the forms.
+ */
 export function requestPage(
   request: ShownRequest,
   words: RequestWords,

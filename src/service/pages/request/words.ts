@@ -16,7 +16,10 @@ export interface RequestWords {
   expires: string
   /** The outcome or the current state of the request; null while the payer can pay or decline. */
   outcome: string | null
-  /** The path of the page where the payer's users decide on the payment; null if there is nothing to decide. */
+  /**
+   * The path of the page where the visitor can decide on the payment; null if there is nothing for the visitor to
+   * decide.
+   */
   review: string | null
   /** The message about the last declined card; null if no card was declined or the request is no longer open. */
   declined: string | null
@@ -92,7 +95,7 @@ const declines = {
   agreement_ended: 'The card was declined. Nothing was paid. Use another card.',
 } as const satisfies Record<CardDecline, string>
 
-/** A description of each test card's result on this page. */
+/** Descriptions of how a payment on this page ends with each kind of test card. */
 export const testCardWords = {
   approves: 'Approved, every time',
   declines_once: 'Declined at first, approved on the next try',

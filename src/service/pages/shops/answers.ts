@@ -28,7 +28,10 @@ export type Take = (c: Context, pages: ShopsDependencies, form: SentForm) => Pro
 
 export const withFailurePage = failurePageWrapper({ page: 'a page of a shop', headers })
 
-/** Checks a form and handles it with `take`. Refuses forms from other sites, but not from programs. */
+/**
+ * Checks a form and handles it with `take`. Refuses a form that a browser sent from another site. Accepts forms from
+ * other programs.
+ */
 export async function takeForm(c: Context, pages: ShopsDependencies, take: Take): Promise<Response> {
   if (isForeignForm(c, pages.publicUrl())) return refusalPage(c, 403, 'Another site sent the form.')
   if (!isForm(c)) return refusalPage(c, 400, 'Send the form as application/x-www-form-urlencoded.')
@@ -58,12 +61,12 @@ export function notFound(c: Context, text: string): Response | Promise<Response>
   return c.html(messagePage('Not found', text, { href: '/shops', text: 'All shops' }), 404, headers)
 }
 
-/** Returns the token in the page's address. It may be invalid; a valid token identifies a checkout and its buyer. */
+/** Returns the token in the page's address, valid or not. A valid token identifies a checkout and its buyer. */
 export function tokenOf(c: Context): string {
   return (c.req.param('token') ?? '').slice(0, maxTokenLength)
 }
 
-/** The length to which a token is cut. Valid tokens are shorter. */
+/** The length to which a token is cut, in characters. Valid tokens are shorter. */
 const maxTokenLength = 200
 
 /** Returns the attributes of the resource in an operation's reply. */

@@ -39,7 +39,7 @@ interface Input {
   key: string
 }
 
-/** Starts a new checkout with the chosen extras. The old checkout stays unchanged and expires unpaid. */
+/** Starts a new checkout with the chosen extras. The old checkout does not change; if nobody pays it, it expires. */
 async function updateExtras(c: Context, pages: ShopsDependencies, { opened, sent, key }: Input) {
   const { attributes, buyer, note } = opened
   const items = attributes.items.map(({ productId, quantity }) => ({ productId, quantity }))
@@ -77,7 +77,8 @@ async function showRefusal(
   { reply, payKey }: { reply: Reply; payKey?: string },
 ) {
   const problem = foreignText(detailOf(reply)) || 'The shop could not do that. Try again in a moment.'
-  // After a conflict, the page shows the checkout's current state. For example, another tab may have paid.
+  // After a conflict (409), the page shows the current state of the checkout. For example, the checkout may have been
+  // paid in another tab.
   const now = reply.status === 409 ? await pages.shops.checkout(tokenOf(c)) : undefined
   const options = { refused: { problem, fields: {} }, status: statusOf(reply), ...(payKey ? { payKey } : {}) }
   return showOpened(c, pages, now ?? opened, options)

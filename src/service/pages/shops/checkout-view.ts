@@ -39,7 +39,7 @@ ${cardForm(words, forms, fields)}
   return shopPage({ heading: `Checkout at ${merchant}`, problem: notice, main })
 }
 
-/** Renders the lines of a cart or an order, with their quantity, price and status. */
+/** Renders the lines of a cart or an order, each with its quantity, price and status. */
 export function linesOf(lines: CheckoutWords['lines']): Html {
   return html`<ul class="list lines">
 ${lines.map(

@@ -15,7 +15,7 @@ interface ReturnForm {
 
 interface OrderState {
   orderId: string
-  /** Null if the order cannot be returned. */
+  /** The form for returning the order; null if the order cannot be returned. */
   form: ReturnForm | null
   /** The address of the checkout page for the unpaid rest of the order; null if there is none. */
   nextCheckout: string | null

@@ -1,6 +1,6 @@
 /**
- * The maximum size of a form in bytes. It leaves room for the quantities of 50 products and for the longest note, in
- * which each character takes up to nine bytes after URL encoding.
+ * The maximum size of a form in bytes. It leaves room for the quantities of 50 products and for the longest note. After
+ * URL encoding, each character of the note takes up to nine bytes.
  */
 export const maxShopFormBytes = 16 * 1024
 
@@ -10,8 +10,8 @@ export const longestNote = 500
 export const maxQuantity = 100
 
 /**
- * Returns the form's idempotency key; undefined if the key is missing or invalid. The key ensures that a form submitted
- * twice takes effect only once.
+ * Returns the form's idempotency key; undefined if the key is missing or invalid. Because of the key, a form that is
+ * submitted twice takes effect only once.
  */
 export function keyOf(sent: URLSearchParams): string | undefined {
   const key = sent.get('key') ?? ''
@@ -75,13 +75,13 @@ export function cardOf(sent: URLSearchParams): { card: TypedCard; problems: Prob
   return { card: { number, cvv, expirationMonth, expirationYear: year < 100 ? 2000 + year : year }, problems }
 }
 
-/** Returns the total in cents that the page showed to the buyer; undefined if the form does not contain it. */
+/** Returns the total in cents that the page showed to the buyer; undefined if the form contains no valid total. */
 export function amountOf(sent: URLSearchParams): number | undefined {
   const amount = wholeNumber(sent.get('amount') ?? '')
   return Number.isNaN(amount) ? undefined : amount
 }
 
-/** Parses a whole number. Returns NaN for any other string and for a number with too many digits. */
+/** Parses a whole number of at most 12 digits. Returns NaN for any other string. */
 function wholeNumber(typed: string): number {
   return /^\d{1,12}$/.test(typed) ? Number(typed) : Number.NaN
 }

@@ -27,7 +27,7 @@ import { type CheckoutAttributes, shopWords } from './words.ts'
 
 /**
  * Mounts the pages of the sandbox's shops, for people and for agents that use a browser (docs/shops.md#in-a-browser).
- * The pages use no cookies: anyone who has the address of a checkout page can pay. A deployed API has no shops.
+ * The pages use no cookies: anyone who has the address of a checkout page can pay. Only the sandbox has shops.
  */
 export function mountShops(app: Hono, dependencies: Dependencies & PageDependencies): void {
   if (dependencies.environment !== 'sandbox') return
@@ -61,8 +61,9 @@ const showShop: Show = async (c, pages) => {
 }
 
 /**
- * Returns the buyer for a shop's page, whose address does not identify a buyer. A visitor on this machine buys for the
- * only party that has agents. Returns undefined for other visitors, or if no party or several parties have agents.
+ * Returns the buyer who uses a shop's page. The page's address identifies no buyer, so a visitor on this machine buys
+ * for the only party that has agents. Returns undefined for other visitors, and if no party or several parties have
+ * agents.
  */
 async function buyerHere(c: Context, pages: ShopsDependencies): Promise<Buyer | undefined> {
   return mayBeOwner(c, pages) ? pages.shops.onlyBuyer() : undefined

@@ -22,15 +22,18 @@ import type { CheckoutAttributes, OrderAttributes, ShopAttributes } from './word
 export interface ShopContent {
   id: string
   attributes: ShopAttributes
-  /** The texts in the page's HTML that browsers do not display, by product id. */
+  /** The products' hidden texts, by product id. The page's HTML contains them, but browsers do not display them. */
   hidden: ReadonlyMap<string, string>
 }
 
-/** The party or agent that buys. Anyone who has a checkout's address buys for the party that started the checkout. */
+/**
+ * The party or agent that buys. Anyone who has a checkout's address buys as the party or agent that started the
+ * checkout.
+ */
 export interface Buyer {
   actor: Actor
   instanceId: string | null
-  /** The customer for whom the agent buys; null if the buyer buys for itself. */
+  /** The party id of the customer for whom the agent buys; null if the buyer buys for its own party. */
   customerPartyId: string | null
 }
 
@@ -61,7 +64,7 @@ interface Cart {
   note?: string
 }
 
-/** The functions that read the data for the shop pages and process their forms. */
+/** The functions that read the data of the shop pages, and the functions that process the forms on those pages. */
 export interface ShopPages {
   all(): Promise<ShopContent[]>
   shop(shopId: string): Promise<ShopContent | undefined>
@@ -156,7 +159,7 @@ async function openOrder(context: SettledContext, token: string): Promise<Opened
   }
 }
 
-/** Returns the buyer who started the checkout; undefined if the buyer's agent is no longer active. */
+/** Returns the buyer who started the checkout; undefined if the buyer is an agent that is no longer active. */
 async function buyerOf(tx: Transaction, { id, ...row }: ShopCheckoutRecord): Promise<Buyer | undefined> {
   const { partyId, agentId, instanceId } = row
   if (agentId === null) return { actor: partyActor(partyId, id), instanceId, customerPartyId: null }

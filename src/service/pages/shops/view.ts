@@ -8,7 +8,7 @@ interface ShopPage {
   heading: string
   problem: string | null
   main: Html
-  /** Whether this is the list of all shops, which needs no link to itself. */
+  /** Whether this page is the list of all shops. If so, it shows no link to that list. */
   isShopList?: boolean
 }
 
@@ -27,7 +27,7 @@ export function problemOf(problem: string | null): Html | '' {
   return problem === null ? '' : html`<p class="problem" id="problem" role="alert"><bdi>${problem}</bdi></p>`
 }
 
-/** Renders the shop's text as a quotation, so that it cannot be mistaken for the page's own text. */
+/** Renders a text from the shop as a quotation, so that nobody mistakes it for the page's own text. */
 export function quoteOf(label: string, text: string | null): Html | '' {
   return text === null
     ? ''

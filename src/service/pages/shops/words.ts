@@ -4,14 +4,14 @@ import { foreignName, shortForeignText } from '../../../core/foreign-text.ts'
 import { parseTimestamp } from '../../../core/system.ts'
 import { dollars, momentOf } from '../frame/texts.ts'
 
-/** The maximum length of a shown text, in characters. A shop cannot have longer texts (src/worlds/shops.ts). */
+/** The length to which a shop's text is cut, in characters. No shop has a longer text (src/worlds/shops.ts). */
 const maxTextLength = 2000
 
 export type ShopAttributes = z.output<typeof Shop>['attributes']
 export type CheckoutAttributes = z.output<typeof ShopCheckout>['attributes']
 export type OrderAttributes = z.output<typeof ShopOrder>['attributes']
 
-/** Returns a shop's text, made safe to show; null if the text has no visible characters. */
+/** Returns a shop's text, made safe to show; null if no visible characters remain. */
 export function wordsOf(text: string | null): string | null {
   return shortForeignText(text ?? '', maxTextLength) || null
 }
@@ -29,11 +29,11 @@ export interface ProductWords {
   name: string
   description: string | null
   price: string
-  /** A text in the page's HTML that browsers do not display; null if there is none. */
+  /** A hidden text: the page's HTML contains it, but browsers do not display it. Null if there is none. */
   hidden: string | null
 }
 
-/** Returns the texts of a shop. @param hidden The products' texts that browsers do not display, by product id. */
+/** Returns the texts of a shop. @param hidden The products' hidden texts, by product id. */
 export function shopWords(shopId: string, shop: ShopAttributes, hidden: ReadonlyMap<string, string>): ShopWords {
   return {
     id: shopId,
@@ -81,7 +81,7 @@ export interface CheckoutWords {
   sums: SumWords[]
   extras: ExtraWords[]
   total: string
-  /** The total in cents. The card form sends it back, to confirm the total that the buyer saw. */
+  /** The total in cents. The card form sends it back, to confirm that the buyer saw this total. */
   totalCents: number
   terms: string | null
   message: string | null

@@ -114,14 +114,18 @@ interface PageState {
 async function show(c: Context, pages: PageDependencies, state: PageState, status: 200 | 401 | 403 | 409 | 422 | 429) {
   const isLocal = mayBeOwner(c, pages)
   const isUnproven = (await signedInAt(c, pages))?.isProven === false
-  // One click does not prove who the person is. A page that always needs proof would send the person back here.
+  // One click does not prove who the person is. If the page to open next always needs proof, that page would send the
+  // person back here. So one-click sign-in is not offered.
   const isOffered = isLocal && !isUnproven && pageNeeds[pageAt(state.next) ?? 'GET /'] !== 'proven'
   const user = isOffered ? await pages.signIn.owner() : undefined
   const owner = user === undefined ? null : foreignName(user.name, 'the owner')
   return c.html(signInPage({ ...state, owner, isUnproven, isLocal }), status, oauthPageHeaders)
 }
 
-/** Matches the pages that may open after a sign-in. A crafted link cannot send a person anywhere else. */
+/**
+ * Matches the addresses that may be opened after a sign-in, so that a crafted link cannot send a person to any other
+ * address.
+ */
 const allowedNextPages =
   /^\/(?:connections|decisions|console(?:\/[\w-]{1,80}){0,6}(?:\?[\w=&%.+-]{1,600})?|decide\/dcn_[0-9a-f]{32}|cards\/[\w-]{43}|request\/\w{64,71}|approvals\/apr_[0-9a-f]{32}\/review|second-factor(?:\?next=%2Fverify%2Fmfc_[\w%.]{1,400})?|verify\/mfc_\w{1,200}(?:\?back=%2Fapprovals%2Fapr_[0-9a-f]{32}%2Freview)?|oauth\/consent\/[\w-]{1,64}|oauth\/device(?:\/[\w-]{1,64})?(?:\?user_code=[\w-]{1,32})?)$/
 

@@ -8,7 +8,7 @@ interface SignInState {
   next: string
   email: string
   problem: string | null
-  /** The name of the user who can sign in with one click; null if there is none. */
+  /** The name of the user who can sign in with one click; null if nobody can. */
   owner: string | null
   /** Whether the person signed in with one click and must now prove who they are. */
   isUnproven: boolean
@@ -37,7 +37,7 @@ function ownerForm(next: string, owner: string): Html {
 </form>`
 }
 
-/** Renders the page that a one-time link opens. Only submitting its form uses up the link. */
+/** Renders the page that a one-time link opens. The link is used up only when the page's form is submitted. */
 export function linkPage(user: string, { action, next }: { action: string; next: string }): Html {
   const heading = 'Sign in'
   const main = html`<h1>${heading}</h1>
@@ -49,7 +49,7 @@ export function linkPage(user: string, { action, next }: { action: string; next:
   return formPage({ title: heading, main })
 }
 
-/** Renders the page that a one-time link opens after it was used or has expired. */
+/** Renders the page for a one-time link that was already used or has expired. */
 export function endedLinkPage(next: string): Html {
   const heading = 'This link has expired'
   const main = html`<h1>${heading}</h1>

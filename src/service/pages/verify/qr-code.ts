@@ -5,9 +5,9 @@ import type { Html } from '../frame/document.ts'
 const maxBytes = 520
 
 /**
- * Renders the QR code of a URL, with the white border that scanners need; empty if the URL is too long. The
- * lowest error correction is enough for a screen. The code is black on white even in dark mode. The library is loaded
- * on first use, so starting a stdio server does not load it.
+ * Renders the QR code of a URL, with the white border that scanners need. Returns empty HTML if the URL is too long.
+ * The lowest error correction is enough for a screen. The code is black on white even in dark mode. The library is
+ * loaded on first use, so starting a stdio server does not load it.
  */
 export async function qrImage(address: string): Promise<Html> {
   if (Buffer.byteLength(address) > maxBytes) return html``

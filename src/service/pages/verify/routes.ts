@@ -22,14 +22,14 @@ interface VerifyDependencies extends PageDependencies {
 const withFailurePage = failurePageWrapper({ page: 'a verification page', headers })
 
 /**
- * Mounts two pages: one where a user enters a code from their authenticator app, and one where the user sets up the
- * app. A 428 response links to the first page.
+ * Mounts two pages: one where a user enters a code from their authenticator app, and one where a user sets up the app.
+ * The API's 428 responses link to the first page.
  */
 export function mountVerify(app: Hono, dependencies: PageDependencies): void {
   const pages = { ...dependencies, secondFactor: createSecondFactor(dependencies) }
   const refuse = (c: Context) => c.html(messagePage('Not verified', 'The form is too long.'), 400, headers)
   const serve = pageRoutes(app, pages, withFailurePage)
-  // Knowing the URL is not enough: the user to whom the challenge belongs must be signed in.
+  // Knowing the URL is not enough: the user whose challenge is in the URL must be signed in.
   serve('GET /verify/:challenge', showCheck, { back: addressOf })
   serve('POST /verify/:challenge', ownForm(takeCode), { refuse, back: addressOf })
   serve('GET /second-factor', showEnrollment, { back: addressOf })
@@ -140,7 +140,10 @@ function challengeOf(c: Context): string {
   return c.req.param('challenge') ?? ''
 }
 
-/** Returns the page's address, including the parameter that contains the page to open afterwards. */
+/**
+ * Returns the page's address, including its `back` or `next` parameter, which contains the address of the page to open
+ * afterwards.
+ */
 function addressOf(c: Context): string {
   const back = backOf(c)
   const next = nextOf(c)
@@ -149,15 +152,18 @@ function addressOf(c: Context): string {
 }
 
 /**
- * Returns the address of the approval page to return to; null if the parameter is missing or has any other value.
- * So a crafted link cannot send a person anywhere else.
+ * Returns the address of the approval page to return to; null if the parameter `back` is missing or contains anything
+ * else. So a crafted link cannot send a person to any other page.
  */
 function backOf(c: Context): string | null {
   const back = c.req.query('back')
   return back !== undefined && /^\/approvals\/apr_[0-9a-f]{32}\/review$/.test(back) ? back : null
 }
 
-/** Returns the address of the verification page to open after the setup of the app; null if there is none. */
+/**
+ * Returns the address of the verification page to open after the setup of the app; null if the parameter `next` is
+ * missing or contains anything else.
+ */
 function nextOf(c: Context): string | null {
   const next = c.req.query('next')
   return next !== undefined && checkAddress.test(next) ? next : null

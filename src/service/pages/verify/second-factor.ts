@@ -45,8 +45,8 @@ export interface SecondFactor {
   /** Returns the state of the check; undefined if the challenge is invalid or belongs to another user. */
   open(challenge: string, user: UserRow): Promise<Verification | undefined>
   /**
-   * Checks a code by the real clock. If the code is right, records the service's current time as the time of the
-   * verification; in the sandbox, that is the time of the sandbox clock. Returns undefined in the same cases as `open`.
+   * Checks a code by the real clock. If the code is right, records when the user was verified, by the service's clock;
+   * in the sandbox, that is the sandbox clock. Returns undefined in the same cases as `open`.
    */
   verify(
     challenge: string,
@@ -55,17 +55,18 @@ export interface SecondFactor {
   ): Promise<{ result: CodeResult; after: Verification } | undefined>
   enrollment(user: UserRow): Promise<Enrollment>
   /**
-   * Creates a secret for the user's app and discards an earlier unconfirmed one. Returns undefined if the user is
-   * already enrolled.
+   * Creates a secret for the user's app, and discards an earlier secret that was not confirmed. Returns undefined if
+   * the user is already enrolled.
    */
   begin(user: UserRow): Promise<AppSecret | undefined>
   /**
-   * Checks the app's first code and enrolls the user if the code is right. Returns undefined if no setup was started.
+   * Checks the app's first code and enrolls the user if the code is right. Returns undefined if no setup is in
+   * progress.
    */
   confirm(user: UserRow, code: string): Promise<CodeResult | undefined>
 }
 
-/** Loads the library on first use, so that starting a stdio server does not load it. */
+/** Loads the library on first use. So starting a stdio server does not load it. */
 const library = () => import('otpauth')
 
 export function createSecondFactor(dependencies: SecondFactorDependencies): SecondFactor {
@@ -109,7 +110,7 @@ interface Check extends SettledContext {
   user: UserRow
 }
 
-/** Returns the challenge if it belongs to this user. */
+/** Returns the challenge in `text`; undefined if the challenge is invalid or belongs to another user. */
 async function challengeOf({ tx, user }: Check, text: string): Promise<Challenge | undefined> {
   const challenge = await readChallenge(tx, text)
   return challenge?.userId === user.id ? challenge : undefined
@@ -151,12 +152,12 @@ function isOver({ nowMs }: Check, { expiresAtMs }: Challenge): boolean {
 }
 
 /**
- * The number of time steps to search before and after the present step. More steps are searched than accepted, so that
- * a late code can be reported as expired instead of wrong.
+ * The number of time steps that are searched before and after the present step. Fewer steps are accepted than searched,
+ * so that a late code can be reported as expired instead of wrong.
  */
 const searchedSteps = 10
 
-/** Checks a code from the app and saves the result. If the code is right, also saves `change`. */
+/** Checks a code from the app. Saves the attempt if it counts. If the code is right, also saves `change`. */
 async function judgeCode(
   check: Check,
   row: SecondFactorRow,
@@ -185,9 +186,9 @@ async function judgeCode(
 }
 
 /**
- * Returns a generator of the codes that the user's app shows. The service does not store the app's secret: it derives
- * the secret from the root key whose id is in the seed. All apps support secrets of 160 bits and SHA-1 (RFC 4226
- * section 4; Google's key URI format).
+ * Returns a generator of the codes that the user's app shows. The service does not store the app's secret, but derives
+ * it from the seed and from the root key whose id is in the seed. All apps support SHA-1 and secrets of 160 bits
+ * (Google's key URI format; RFC 4226 section 4).
  */
 async function totpOf({ tx, environment, user }: Check, seed: string): Promise<TOTP> {
   const { Secret, TOTP } = await library()

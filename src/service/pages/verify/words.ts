@@ -20,7 +20,7 @@ const large = `more than ${dollars(mfaThresholdCents)}`
 export function verifyWords(verification: Verification, result: CodeResult | null): VerifyWords {
   const { verifiedUntilMs } = verification
   const problem = result === null ? null : codeProblem(result)
-  // After a double click, the second request finds that the first one has used the code successfully.
+  // After a double click, the second request finds that the first request has already used the code.
   if (verifiedUntilMs !== null && (problem === null || result?.verdict === 'used')) {
     return {
       title: 'Verified',
@@ -58,7 +58,7 @@ export function codeProblem(result: CodeResult): string | null {
 
 const problems = {
   accepted: null,
-  // In this case, the whole page says that the link has expired.
+  // No text is needed, because the page itself says that the link has expired.
   challenge_expired: null,
   malformed: 'Enter the 6 digits that the app shows.',
   wrong: 'This code is wrong. Enter the code that the app shows now.',
