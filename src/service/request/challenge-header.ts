@@ -2,7 +2,7 @@ import type { Failure } from '../../core/errors.ts'
 import { challenge } from '../tokens/challenge.ts'
 import type { Reply } from './reply.ts'
 
-/** Adds a `WWW-Authenticate` challenge to a refusal if a different token could succeed. */
+/** Adds a `WWW-Authenticate` challenge to a refusal if the request could succeed with a different token. */
 export function withChallenge(
   reply: Reply,
   { status, scopes }: Failure,

@@ -2,13 +2,13 @@ import type { Context } from 'hono'
 import type { ArrivingBody } from '../../core/body-budget.ts'
 import { canonicalAddress, countedAddress, inRanges } from '../../core/ip-addresses.ts'
 
-/** The sender of a request over a network. Calls within this process have no such sender. */
+/** The sender of a request that arrived over a network. A call from within this process has no such sender. */
 export interface Caller {
-  /** Whether the request was sent on this machine and through no proxy, so that its sender is a local user. */
+  /** Whether the request came from this machine and without a proxy. If so, the sender is a user of this machine. */
   local: boolean
-  /** The IPv4 address, or the /64 network of the IPv6 address, by which unauthenticated requests are counted. */
+  /** The sender's IPv4 address or IPv6 /64 network, by which unauthenticated requests are counted. */
   address: string
-  /** The arriving body; undefined if there is none, or if it is already in this process's memory. */
+  /** The body that is still arriving; undefined if the request has no body or the body is already in memory. */
   body?: ArrivingBody | undefined
 }
 
@@ -18,22 +18,25 @@ export function callerOf(c: Context): Caller | undefined {
   return caller?.address === undefined ? undefined : (caller as Caller)
 }
 
-/** A connection's address and proxy header. Node joins several X-Forwarded-For headers with commas. */
+/**
+ * The address of a connection, and the headers of a request on it. Node joins repeated X-Forwarded-For headers with
+ * commas.
+ */
 export interface Connection {
   socket: { readonly remoteAddress?: string | undefined }
   headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
 /**
- * Creates the function that finds the client's address. Usually this is the connection's own address. Behind a trusted
- * proxy, it is the rightmost address in X-Forwarded-For that does not belong to a trusted proxy. Addresses further left
- * may be forged.
+ * Creates the function that finds the client's address. Without a trusted proxy, this is the address of the connection.
+ * Behind a trusted proxy, it is the rightmost address in X-Forwarded-For that does not belong to a trusted proxy. The
+ * client may have forged the addresses to the left of it.
  */
 export function clientAddress(trustedProxies: readonly string[]): (connection: Connection) => string {
   const isTrusted = inRanges(trustedProxies)
   return ({ socket, headers }) => {
     let client = canonicalAddress(socket.remoteAddress ?? '')
-    // Closed connections have no address. All of them count as one client.
+    // Closed connections have no address. All closed connections count as one client.
     if (client === undefined) return 'unknown'
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
     while (isTrusted(client)) {

@@ -18,14 +18,16 @@ import { type Reply, refusal, success } from './reply.ts'
 import { findPartyStatus, refusedWhileStopped, requireNotStopped } from './stopped-parties.ts'
 
 /*
- * A command's transaction does the following, in addition to what its handler reads and writes:
+ * In a command's transaction, the following happens in addition to the reads and writes of the command's handler:
  * - `pipeline.ts` reads the time and the credential. `readAhead` locks the party and reads the rows that every command
  *   needs.
- * - `handleOnce` writes the recorded answer and the activity row. The last statements write events and postings.
+ * - `handleOnce` writes the answer for repeats of the command, and the activity row. The last statements write events
+ *   and postings.
  */
 
 /**
- * The party and idempotency key that a request probably has. Authentication and parsing later confirm or correct this.
+ * The party that a request probably acts on, and the request's idempotency key. Authentication and parsing later
+ * confirm or correct the party.
  */
 export interface Expected {
   partyId: string
@@ -39,8 +41,8 @@ export interface Expected {
 const maxParties = 10_000
 
 /**
- * Runs a command's transaction. It expects the credential to act on the same party as in the credential's previous
- * command.
+ * Runs a command's transaction. Until the party is known, assumes the party that the credential's previous command
+ * acted on.
  */
 export async function transact(
   { store, parties }: { store: Store; parties: Map<string, string> },
@@ -56,7 +58,8 @@ export async function transact(
   const committed = await store.transaction((tx) => work(tx, expected), {
     alone,
     partyId: alone ? undefined : partyId,
-    // A transaction that applies due effects must see its own writes, so it is not shared with other requests.
+    // A transaction that applies due effects must be able to read its own writes. Therefore, it does not share a
+    // database transaction with other requests.
     kind: inOwnTransaction ? undefined : operation.name,
     claim: expected && claimName(expected.partyId, expected.key),
   })
@@ -64,7 +67,7 @@ export async function transact(
   return committed
 }
 
-/** The reads that every command needs in addition to those of its handler. They happen under the party's lock. */
+/** The reads that every command needs in addition to the reads of its handler. They happen under the party's lock. */
 export interface EarlyReads {
   partyId: string
   locked: Promise<void>
@@ -73,8 +76,8 @@ export interface EarlyReads {
 }
 
 /**
- * Locks the party and reads the rows that every command needs. Because of the lock, no other request can meanwhile add
- * to the party's idempotency keys or activity.
+ * Locks the party and reads the rows that every command needs. Until the transaction ends, the lock prevents other
+ * requests from adding to the party's idempotency keys or activity.
  */
 export function readAhead(tx: Transaction, expected: Expected, credential?: CredentialLookup): EarlyReads {
   const { partyId, key } = expected
@@ -83,7 +86,7 @@ export function readAhead(tx: Transaction, expected: Expected, credential?: Cred
   return ignoreFailures({ partyId, locked, rows, keys: tx.shared(rootKeys) })
 }
 
-/** Begins the reads that need no earlier result: the time, and the rows that the command most likely needs. */
+/** Begins the reads that do not depend on other reads: the time, and the rows that the command most likely needs. */
 export function readFirst(
   tx: Transaction,
   expected: Expected | undefined,
@@ -99,8 +102,8 @@ export function readFirst(
 }
 
 /**
- * Keeps failed reads from becoming unhandled rejections if a refused request no longer awaits them. Code that does
- * await a read still gets its error.
+ * Prevents unhandled rejections. If a request is refused before it awaits one of these reads, that read may still fail.
+ * Code that awaits a read still gets its error.
  */
 function ignoreFailures(ahead: EarlyReads): EarlyReads {
   for (const reading of [ahead.locked, ahead.rows, ahead.keys]) reading.catch(() => {})
@@ -108,8 +111,8 @@ function ignoreFailures(ahead: EarlyReads): EarlyReads {
 }
 
 /**
- * Replays the answer recorded under the request's key. If there is none, handles the request and records its answer
- * in the same transaction as its effect.
+ * Returns the answer that is recorded under the request's idempotency key. If no answer is recorded, handles the
+ * request, and records the answer in the same transaction as the request's changes.
  */
 export async function handleOnce(
   parsed: Parsed,
@@ -119,7 +122,8 @@ export async function handleOnce(
   const { tx, actor, partyId } = context
   const [{ status, record: earlier, head }, keys] = await Promise.all([ahead.rows, ahead.keys])
   const claimed = claim(tx, ownClaim, { record: earlier, keys }, { earliestMs })
-  // Commands on one party run in sequence: they share its wallets, and would otherwise conflict and run again.
+  // Commands on one party run one after another. They share the party's wallets, so in parallel they would conflict and
+  // have to run again.
   await ahead.locked
   if ('replay' in claimed) return claimed.replay
   // The party is locked, so no other request can add to its chain of activity rows.
@@ -147,15 +151,16 @@ export async function handleKeyless(store: Store, parsed: Parsed): Promise<Pick<
   const carryOut = (where: Context) => handle(parsed, where)
   const isStale = plan.fault?.kind === 'stale'
   const reply = await (isStale ? carryOut(context) : listBehind(store, context, carryOut))
-  // If the request replaced the world, its activity row is added to the new world, at the new world's time.
+  // If the request replaced the sandbox's world, the request's activity row belongs to the new world and has the new
+  // world's time.
   const { nowMs, epoch } = operation.alone === true ? await readTimes(context.tx) : context
   await recordActivity({ ...context, nowMs, epoch }, values, reply)
   return { reply, at: { nowMs, epoch } }
 }
 
 /**
- * Handles a request. With the fault `stale`, it reads the party's records as they were before the last change;
- * otherwise, the current records.
+ * Handles a request. With the fault `stale`, the request reads the party's records as they were before their last
+ * change. Without this fault, it reads the current records.
  */
 async function handle(
   { operation, carryOut, plan, values }: Parsed,
@@ -172,7 +177,10 @@ async function handle(
   return runAndSaveEarlierRows(tx, () => partiesOf(values.input, context), carriedOut)
 }
 
-/** Requires that the acting party and the party acted on are both active. @throws 403 `forbidden` if one is not. */
+/**
+ * Requires that the acting party and the party acted on are both active.
+ * @throws 403 `forbidden` if either is not active.
+ */
 async function requireBothActive(
   { tx, operation, actor, partyId }: Context,
   status: PartyStatus | undefined,
@@ -183,15 +191,15 @@ async function requireBothActive(
 }
 
 /**
- * Returns the parties whose records the request may change: the acting party, the party acted on, and all parties whose
- * ids are in its input.
+ * Returns the ids of parties whose records the request may change: the acting party, the party acted on, and the
+ * parties whose ids are in the request's input. Returns at most `maxPartiesPerRequest` ids.
  */
 function partiesOf(input: object, { partyId, actor }: Context): string[] {
   const mentioned = JSON.stringify(input).match(/\bpty_[0-9a-f]{32}\b/g) ?? []
   return [...new Set([partyId, actor.partyId, ...mentioned])].slice(0, maxPartiesPerRequest)
 }
 
-/** The maximum number of parties in one request. */
+/** The maximum number of parties whose earlier records are stored for one request. */
 const maxPartiesPerRequest = 20
 
 /** Records a command's unexpected failure under the command's idempotency key, in a separate transaction. */

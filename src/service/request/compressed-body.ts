@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 
-/** A body that is built once and served often, uncompressed or as gzip. */
+/** A response body that is built once and served often, uncompressed or as gzip. */
 export interface CompressedBody {
   plain: Uint8Array<ArrayBuffer>
   gzipped: Uint8Array<ArrayBuffer>
@@ -11,7 +11,9 @@ export async function compress(plain: Uint8Array<ArrayBuffer>): Promise<Compress
   return { plain, gzipped: await promisify(gzip)(plain, { level: constants.Z_BEST_COMPRESSION }) }
 }
 
-/** Returns the body that the client accepts, with its headers. */
+/**
+ * Returns the gzipped body if the client accepts gzip, and the plain body otherwise, with the headers for that body.
+ */
 export function bodyFor({ plain, gzipped }: CompressedBody, acceptEncoding = '') {
   const vary = { Vary: 'Accept-Encoding' }
   if (!acceptsGzip(acceptEncoding)) return { body: plain, headers: vary }

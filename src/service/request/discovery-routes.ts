@@ -10,8 +10,8 @@ interface Discovery {
 }
 
 /**
- * Mounts the routes where hosts and models find out about this deployment. They need no credential, because they serve
- * only public facts about it.
+ * Mounts the routes that describe this deployment to MCP hosts and models. These routes need no credential, because
+ * they serve only public facts.
  */
 export function mountDiscovery(app: Hono, discovery: Discovery): void {
   const deployment = () => ({ ...discovery, publicUrl: discovery.publicUrl() })
@@ -32,8 +32,8 @@ export function mountDiscovery(app: Hono, discovery: Discovery): void {
 }
 
 /**
- * The headers that let pages of other sites read the AI catalog and the server card. The card's specification requires
- * them.
+ * The headers that let pages of other sites read the AI catalog and the server card. The specification of server cards
+ * requires these headers.
  */
 const cors = {
   'Access-Control-Allow-Origin': '*',
@@ -42,7 +42,9 @@ const cors = {
   'Access-Control-Expose-Headers': 'ETag',
 } as const
 
-/** Clients may cache these answers for an hour, as the specification of server cards requires. */
+/**
+ * The headers of all answers. Clients may cache an answer for an hour, as the specification of server cards requires.
+ */
 const cacheHeaders = { 'Cache-Control': 'public, max-age=3600', 'X-Content-Type-Options': 'nosniff' } as const
 
 function answer(c: Context, text: string, headers: Record<string, string>): Response {

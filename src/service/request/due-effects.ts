@@ -18,13 +18,17 @@ import { isRetryDue } from '../store/failed-effects.ts'
 import { isEffectError, type Opening, settleSingly } from './failed-effects.ts'
 import { timedEffects, withDueEffects } from './timed-effects.ts'
 
-/** The maximum number of effects in one batch. Applying them blocks the event loop for a few milliseconds. */
+/**
+ * The maximum number of due effects in one batch. Applying a full batch blocks the event loop for a few milliseconds.
+ */
 const maxBatchSize = 32
-/** The maximum number of batches in one call of `settleDue`. The next call or the upkeep applies the rest. */
+/**
+ * The maximum number of batches in one call of `settleDue`. The next call or the upkeep applies the remaining effects.
+ */
 const maxBatches = 1_000_000
 /**
- * The number of attempts of a request that leave due effects to other transactions. Later attempts apply due effects in
- * the request's own transaction.
+ * The number of attempts at a request that leave its due effects to other transactions. Later attempts apply these
+ * effects in the request's own transaction.
  */
 const triesOutside = 2
 
@@ -35,7 +39,7 @@ export interface ChangeContext {
   nowMs: number
 }
 
-/** The context of a change for which all due effects have been applied, with all clock readings. */
+/** The context of a change that is made after all due effects have been applied. It includes all clock readings. */
 export interface SettledContext extends ChangeContext, Times {}
 
 const allMoments = timedEffects.map(({ moments }) => moments)
@@ -48,7 +52,7 @@ export interface Moment {
   faults: FaultCounts
 }
 
-/** Reads the time, the next due effect and the fault counts in one query. */
+/** Reads the time, the time of the next timed effect, and the fault counts in one query. */
 export async function readMoment(tx: Transaction): Promise<Moment> {
   return momentOf(await readTimesAndNext(tx))
 }
@@ -66,7 +70,7 @@ export async function nextDueMs(store: Store): Promise<number | null> {
   return (await store.read(readTimesAndNext)).nextAtMs
 }
 
-/** A timed event that has not happened yet: its kind, its record and its time. */
+/** A timed event that has not happened yet: its kind, the id of its record, and its time. */
 export interface NextEvent {
   kind: TimedKind
   id: string
@@ -78,13 +82,10 @@ export async function nextEvents(store: Store, partyId: string, limit: number): 
   return store.read(async ({ db }) => (await nextRecords(db, timedEffects, { partyId, limit }).execute(db)).rows)
 }
 
-/**
- * The error that interrupts a request whose party has due effects. These must first be applied in separate
- * transactions.
- */
+/** The error that interrupts a request if a party's due effects must first be applied in separate transactions. */
 class DueError extends Error {
   readonly partyId: string
-  /** The time of the request. Effects that become due after it are not applied first. */
+  /** The time of the request. Effects that become due after this time need not be applied before the request. */
   readonly untilMs: number
   constructor(partyId: string, untilMs: number, cause?: unknown) {
     super(`The party ${partyId} has due effects.`, { cause })
@@ -95,15 +96,17 @@ class DueError extends Error {
 
 /** How due effects are applied before a request. */
 export interface Settling {
-  /** Whether the request applies due effects in its own transaction, up to the limit for one transaction. */
+  /**
+   * Whether the request applies due effects in its own transaction, if they are fewer than `maxBatchSize` per party.
+   */
   inOwnTransaction: boolean
 }
 
 /**
- * Ensures that all due effects of these parties are applied. If some are not, `whenSettled` applies them and runs the
- * request again. So each request sees the state at its own time, even after the clock was moved. No request waits for
- * other parties' effects.
- * @throws DueError, which `whenSettled` catches, if effects must first be applied in other transactions.
+ * Ensures that all due effects of these parties are applied before the request continues. So each request sees the
+ * state as of its own time, even after the clock was moved. No request waits for other parties' effects.
+ * @throws DueError if effects must first be applied in other transactions. `whenSettled` catches the error, applies the
+ * effects and runs the request again.
  */
 export async function requireSettled(
   tx: Transaction,
@@ -128,8 +131,8 @@ const nextOfParty = prepared((db, { partyId }: { partyId: string }) =>
 )
 
 /**
- * Runs `work`, which calls `requireSettled`. As long as `requireSettled` finds due effects, applies them and runs
- * `work` again.
+ * Runs `work`, which calls `requireSettled`. Each time `requireSettled` throws a `DueError`, applies the due effects
+ * and runs `work` again.
  */
 export async function whenSettled<Result>(
   opening: Opening,
@@ -141,7 +144,7 @@ export async function whenSettled<Result>(
       return await work({ inOwnTransaction: attempt > triesOutside })
     } catch (error) {
       if (!(error instanceof DueError)) throw error
-      // The error has a cause only if an effect failed within the transaction of the request.
+      // The `DueError` has a cause only if an effect failed in the request's own transaction.
       if (error.cause !== undefined && ++failures > triesOutside) throw error.cause
       await settleDue(opening, error)
     }
@@ -150,16 +153,15 @@ export async function whenSettled<Result>(
 
 interface Selection {
   partyId?: string
-  /** The time by which the effects to apply are due; by default, now. */
+  /** Only effects that are due by this time are applied. Default: now. */
   untilMs?: number
-  /** Called before each batch. If it returns false, the work ends. */
+  /** Called before each batch. If it returns false, no further batch is applied. */
   continues?: () => boolean
 }
 
 /**
- * Applies all due effects of one party or of all parties. It works in batches, so that other requests can use the
- * database and the process in between. If several processes do this at the same time, each effect is still applied only
- * once.
+ * Applies all due effects of one party or of all parties. It works in batches. Between two batches, requests can use
+ * the database and the process. If several processes do this at the same time, each effect is still applied only once.
  */
 export async function settleDue(opening: Opening, selection: Selection = {}): Promise<void> {
   const { partyId, continues = () => true } = selection
@@ -170,25 +172,31 @@ export async function settleDue(opening: Opening, selection: Selection = {}): Pr
   }
 }
 
-/** Applies the next batch of due effects, in one transaction for each party. Returns how many effects the batch had. */
+/**
+ * Applies the next batch of due effects, in one transaction for each party. Returns how many records with due effects
+ * it found; 0 if the clock was set back meanwhile.
+ */
 async function settleBatch(opening: Opening, untilMs: number, partyId?: string): Promise<number> {
   const due = { nowMs: untilMs, limit: maxBatchSize, ...(partyId === undefined ? {} : { partyId }) }
   const { rows } = await opening.store.read((tx) => partiesWithDueEffects(tx.db, allMoments, due).execute(tx.db))
   const shares = [...Map.groupBy(rows, (row) => row.partyId)]
   const ends = await Promise.allSettled(
     shares.map(([owner, { length }]) => {
-      // Each party gets its share of the batch. The share may exceed the party's number of rows, because one
-      // record, such as a weekly subscription, may have many due effects.
+      // Each party gets its share of the batch. The share may be larger than the number of the party's rows, because
+      // one record, such as a weekly subscription, may have many due effects.
       const limit = Math.floor((maxBatchSize * length) / rows.length)
       return settleShare(opening, { partyId: owner, nowMs: untilMs, limit })
     }),
   )
-  // A failure for one party does not stop the others.
+  // An error is thrown only now, so that a failure for one party does not stop the others.
   for (const end of ends) if (end.status === 'rejected') throw end.reason
   return ends.some((end) => end.status === 'fulfilled' && !end.value) ? 0 : rows.length
 }
 
-/** Applies due effects of a party in one transaction, or one by one if that fails. Returns false if none is due. */
+/**
+ * Applies due effects of a party in one transaction. If that fails or applies nothing, or if a failed effect is to be
+ * tried again, applies the effects one by one. Returns false if the clock was set back, so that nothing is due.
+ */
 async function settleShare(opening: Opening, due: DueOf): Promise<boolean> {
   const { store, system } = opening
   const settle = async (tx: Transaction) => {

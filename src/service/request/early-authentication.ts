@@ -16,7 +16,10 @@ export interface AuthenticationDependencies {
   accessTokens: AccessTokens
 }
 
-/** Verifies a signed token before any transaction begins, so that no other request waits for the signature check. */
+/**
+ * Verifies a signed token and returns its claims. It is called before the transaction begins, so that no other request
+ * has to wait for the signature check.
+ */
 export async function verifyToken(
   { accessTokens }: Pick<AuthenticationDependencies, 'accessTokens'>,
   authorization: string | null,
@@ -26,7 +29,7 @@ export async function verifyToken(
 }
 
 /**
- * Returns the identity that a credential acts as, for callers without a transaction. It reads committed data.
+ * Returns the identity that a credential acts as. It is for callers without a transaction, and reads committed data.
  * @throws 401 `unauthenticated` if a request with this credential would be refused.
  */
 export async function authenticateEarly(
@@ -36,8 +39,8 @@ export async function authenticateEarly(
   const claims = await verifyToken({ accessTokens }, authorization)
   return store.read(async (tx) => {
     const times = readTimes(tx)
-    // A request without a credential is refused before anything awaits the times. If reading them then failed, the
-    // rejection would be unhandled.
+    // A request without a credential is refused before anything awaits `times`. Without this line, a failure to read
+    // the times would then be an unhandled rejection.
     times.catch(() => {})
     return authenticate(tx, authorization, { environment, local: localCredentials, times, claims })
   })

@@ -2,19 +2,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { release } from '../../core/bounded-text.ts'
 import { deadline } from '../../core/system.ts'
 
-/** The maximum time and the maximum number of bytes for reading the rest of a body after an early answer. */
+/** The limits for reading the rest of a body after an early answer: the time, and the number of bytes. */
 const lingerMs = 500
 const lingerBytes = 64 * 1024 * 1024
 
-/** The maximum number of bodies read at a time after early answers. Other bodies are left unread. */
+/** The maximum number of bodies read at the same time after early answers. Further bodies are left unread. */
 const maxLingering = 32
 let lingering = 0
 
 /**
  * Prepares an answer that is sent before the request's body has arrived. The answer ends the connection (RFC 9112
- * section 9.3), because the server cannot find the next request without reading the whole body. The rest of the body is
- * read and discarded for a moment: closing a connection with unread data resets it, and the client might lose the
- * answer (section 9.6).
+ * section 9.3), because the server cannot find the next request without reading the whole body. Before the server
+ * closes the connection, it reads and discards the rest of the body for a moment. Otherwise, the unread data would
+ * cause a connection reset, and the client might lose the answer (section 9.6).
  */
 export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.complete || outgoing.headersSent || announcedLength(incoming) === 0) return
@@ -26,7 +26,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
     bytes += chunk.length
     release(chunk)
     if (bytes > lingerBytes) socket.destroy()
-    // Node itself resumes the socket on the next tick after each chunk, so the pause must come later than that.
+    // After each chunk, Node resumes the socket on the next tick. A microtask runs later than that, so the pause lasts.
     else if (!isReading) queueMicrotask(() => isReading || socket.pause())
   })
   const closeWhenSent = socket.destroySoon.bind(socket)
@@ -46,7 +46,7 @@ export function answerEarly(incoming: IncomingMessage, outgoing: ServerResponse)
   }
 }
 
-/** Returns the body length that a request announces; infinite for a chunked body. */
+/** Returns the body length that a request announces; infinity for a chunked body. */
 export function announcedLength({ headers }: IncomingMessage): number {
   return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Number.POSITIVE_INFINITY
 }

@@ -8,11 +8,11 @@ import { StaleWriteError, type Store, StoreBusyError, type Transaction } from '.
 import { changeDueTime, deleteFailedEffect, findFailedEffect, saveFailedEffect } from '../store/failed-effects.ts'
 import { type TimedEffect, timedEffects, withDueEffects } from './timed-effects.ts'
 
-/** The dependencies that are needed to open a transaction. */
+/** The dependencies for opening transactions and for logging failed effects. */
 export interface Opening {
   store: Store
   system: System
-  /** The log for effects that fail, and for those that succeed when tried again. */
+  /** The log for effects that fail, and for failed effects that later succeed. */
   log?: Pick<Logger, 'error' | 'info'> | undefined
 }
 
@@ -25,14 +25,14 @@ interface DueEffect {
 
 const longestError = 300
 
-/** Returns whether an error comes from the effect itself and not from a busy database. */
+/** Returns whether an error comes from the effect itself, and not from a busy database or a conflicting write. */
 export function isEffectError(error: unknown): boolean {
   return !(error instanceof StoreBusyError || error instanceof StaleWriteError)
 }
 
 /**
- * Applies at most `limit` due effects of a party, each in its own transaction. An effect that fails is postponed until
- * its next try, so that nothing else waits for it (docs/time.md#effects-that-fail).
+ * Applies at most `limit` due effects of a party, each in its own transaction. An effect that fails is postponed and
+ * tried again later, so that nothing else waits for it (docs/time.md#effects-that-fail).
  */
 export async function settleSingly(opening: Opening, due: DueOf): Promise<void> {
   const { store, system, log } = opening
@@ -66,7 +66,7 @@ async function isStillDue(tx: Transaction, due: DueOf, { effect, recordId, atMs 
   return first?.effect === effect && first.recordId === recordId && first.atMs === atMs
 }
 
-/** Applies one effect. Returns how many times the effect had failed before. */
+/** Applies one effect if it is still due. Returns how many times the effect had failed before. */
 async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueEffect): Promise<number> {
   const { partyId, nowMs } = due
   const { effect, recordId, atMs } = first
@@ -74,7 +74,7 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
   if ((await readTimes(tx)).nowMs < nowMs || !(await isStillDue(tx, due, first))) return 0
   const failed = await findFailedEffect(tx, { partyId, kind: effect.kind, recordId })
   const isRetry = failed?.retryAtMs === atMs
-  // The effect is applied as of its original time, not as of the retry.
+  // The effect is applied as of its original time, not as of the time of the retry.
   if (isRetry) await changeDueTime(tx, effect.dueColumn, { partyId, recordId, fromMs: atMs, toMs: failed.dueAtMs })
   const before = isRetry ? { ...first, atMs: failed.dueAtMs } : first
   const count = await withDueEffects(tx, partyId, () => effect.apply(tx, system, { partyId, nowMs, limit: 1 }))
@@ -86,8 +86,8 @@ async function applyOne(tx: Transaction, system: System, due: DueOf, first: DueE
 }
 
 /**
- * Postpones a failed effect. Returns its number of tries and the time of the next one; undefined if another process has
- * already applied or postponed it.
+ * Postpones a failed effect. Returns how many times the effect has been tried, and when it is tried next. Returns
+ * undefined if the effect is no longer due, for example because another process has applied or postponed it.
  */
 async function postpone(tx: Transaction, due: DueOf, first: DueEffect, error: unknown) {
   const { partyId } = due

@@ -3,15 +3,15 @@ import { FairQueue } from '../store/engine/fair-queue.ts'
 import { type Store, StoreBusyError } from '../store/engine/store.ts'
 
 /**
- * The maximum number of reads at a time. A PostgreSQL store has more connections for reads than this, so some stay free
- * for other requests.
+ * The maximum number of long polls' reads at a time. A PostgreSQL store has more connections for reads, so some stay
+ * free for other requests.
  */
 const maxConcurrent = 2
 const maxQueued = 20_000
 
 /**
- * Runs the reads of long polls, a few at a time. Because one credential may have many long polls, credentials take
- * turns. Other requests' reads are not queued.
+ * Runs the reads of long polls (requests with `waitSeconds`), a few at a time. One credential may have many long polls,
+ * so the credentials take turns. The reads of other requests are not queued.
  */
 export class FairReads {
   readonly #queue = new FairQueue<() => void>()
@@ -34,7 +34,8 @@ export class FairReads {
   }
 
   async #beginNext(): Promise<void> {
-    // A read from SQLite blocks the event loop, so requests that arrived meanwhile run before the next read.
+    // A read from SQLite blocks the event loop, so requests that arrived during the read are handled before the next
+    // read.
     await nextTurn()
     const begin = this.#queue.shift()
     if (begin === undefined) this.#running -= 1

@@ -3,12 +3,12 @@ import { type Fault, type FaultKind, faultKinds, longestFaultMs } from '../../co
 import { type FaultableOperation, isSuited } from '../rules/faults.ts'
 import type { FaultCounts } from '../store/clock.ts'
 
-/** The header that injects a fault into one request, such as `slow; afterMs=500`. */
+/** The header that injects a fault into one request. An example of its value is `slow; afterMs=500`. */
 export const faultHeader = 'X-Sandbox-Fault'
 
 /**
  * Parses the fault header (docs/sandbox.md#one-request).
- * @throws 400 `invalid_value` if the header is malformed, or if its fault does not apply to the request.
+ * @throws 400 `invalid_value` if the header is malformed, or if its fault cannot be injected into the request.
  */
 export function faultInHeader(text: string, operation: FaultableOperation | undefined, faults: FaultCounts): Fault {
   const [kind = '', ...parameters] = text.split(';').map((part) => part.trim())

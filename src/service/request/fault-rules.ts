@@ -3,7 +3,10 @@ import { FaultRule } from '../../../tools/sandbox-faults.ts'
 import { maxRules } from '../store/faults.ts'
 import { ruleConflicts } from './load-faults.ts'
 
-/** The fault rules in a file. The file may also have other fields (docs/sandbox.md#faults-in-a-file). */
+/**
+ * The list of fault rules in a file. The file may also have fields besides this list
+ * (docs/sandbox.md#faults-in-a-file).
+ */
 export const FaultRules = z
   .array(FaultRule)
   .max(maxRules)
@@ -13,7 +16,7 @@ export const FaultRules = z
     }
   })
 
-/** Rewords the API's message about a field so that it can follow the field's name in a message about a file. */
+/** Rewords an API error about a field, so that the text can follow the field's name in an error about a file. */
 function phraseAfterField(path: string, detail: string): string {
   const words = detail.replace(/, got "[^"]*"/, '').replace(/\. Did you mean (\S+)\?$/, ' (did you mean $1?)')
   const phrase = words.startsWith(`${path} `)

@@ -25,17 +25,19 @@ export interface FaultDependencies {
   ending: AbortSignal
 }
 
-/** The caller of a request that a fault hits, as the activity records it. */
+/** The caller of a request that a fault hits, with the fields that the activity records. */
 type Affected = Pick<Actor, 'partyId' | 'actorType' | 'keyId'>
 
 /** A request that a fault may apply to. */
 export interface FaultSubject extends Omit<FaultableRequest, 'partyId'> {
   actor: Affected
-  /** The fault that the header requests; undefined if there is no header, and the rules decide. */
+  /**
+   * The fault that the fault header requests; undefined if the request has no such header, so that the rules decide.
+   */
   requestedFault: Fault | undefined
 }
 
-/** The error that interrupts a request whose fault must first be planned, in a separate transaction (`whenPlanned`). */
+/** The error that interrupts a request so that its fault is planned first. `whenPlanned` catches the error. */
 class UnplannedError extends Error {
   readonly subject: FaultSubject
   constructor(subject: FaultSubject) {
@@ -44,18 +46,22 @@ class UnplannedError extends Error {
   }
 }
 
-/** The plan of a request's fault. `fault` is undefined until it is planned, and null if there is none. */
+/**
+ * The decision whether a fault hits a request, and which fault. `fault` is undefined until the decision is made, and
+ * null if no fault hits the request.
+ */
 export interface Plan {
   fault?: Fault | null | undefined
-  /** The id of the rule that the fault comes from, or the name of the header. */
+  /** The id of the rule that the fault comes from; for a fault from the fault header, the name of the header. */
   ruleId?: string
 }
 
 /**
- * Interrupts a request that a fault may hit, until the fault is planned (docs/sandbox.md#faults). If there are no rules
- * and no header, this costs no query, because the number of rules was read with the time. If there are rules, it costs
- * one query.
- * @throws UnplannedError for `whenPlanned`; 400 if the header is invalid; 403 if the caller may not send it.
+ * Interrupts a request that a fault may hit, so that the fault is planned first (docs/sandbox.md#faults). If the
+ * request has no fault header and there are no rules, this check needs no query, because the number of rules was read
+ * together with the time. If there are rules, it needs one query, or two if a rule comes from a file.
+ * @throws UnplannedError, which `whenPlanned` catches; 400 if the fault header is invalid; 403 if the caller may not
+ * send it.
  */
 export async function requirePlanned(
   tx: Transaction,
@@ -75,14 +81,14 @@ export async function requirePlanned(
   const header = headers.get(faultHeader)
   const isManaging = request.operation.permission === 'sandbox.manage'
   if (header === null && (faults.faultRules === 0 || isManaging)) return
-  // Planning needs a separate transaction and restarts the request. If no rule matches, the request continues at once.
+  // Planning needs a separate transaction and restarts the request, so a request that no rule matches simply continues.
   if (header === null && !(await matchesAnyRule(tx, { ...request, partyId: actor.partyId }))) return
   if (header !== null) await requireManager(tx, actor)
   const requestedFault = header === null ? undefined : faultInHeader(header, request.operation, faults)
   throw new UnplannedError({ ...request, actor, requestedFault })
 }
 
-/** Handles a request with `run`, which calls `requirePlanned`, and applies the planned fault, if there is one. */
+/** Handles a request with `run`, which calls `requirePlanned`. If a fault is planned, applies it to the request. */
 export async function whenPlanned(
   dependencies: FaultDependencies,
   plan: Plan,
@@ -101,7 +107,9 @@ export async function whenPlanned(
   return plan.fault === null ? run() : answerWithFault(dependencies, plan.fault, gone, run)
 }
 
-/** Plans a request's fault, counts the request for each matching rule, and records the fault in the activity. */
+/**
+ * Decides which fault hits a request. Counts the request for each matching rule, and records the fault in the activity.
+ */
 async function planFault({ store, system }: FaultDependencies, subject: FaultSubject): Promise<Planned | undefined> {
   const { actor, operation, instanceId, requestedFault } = subject
   return store.transaction(async (tx) => {
@@ -235,7 +243,7 @@ export async function planMcpFault(
     const requestedFault = faultInHeader(header, operation, store.clock.sandbox)
     return (await planFault(dependencies, { ...subject, requestedFault }))?.fault
   }
-  // Authentication read the number of rules together with the time.
+  // No query is needed here, because authentication has already read the number of rules together with the time.
   if (store.clock.sandbox.faultRules === 0) return undefined
   const isMatched = await store.read((tx) => matchesAnyRule(tx, { ...subject, partyId: actor.partyId }))
   return isMatched ? (await planFault(dependencies, { ...subject, requestedFault: undefined }))?.fault : undefined

@@ -4,12 +4,12 @@ import type { Actor } from './permission-checks.ts'
 
 const rules = Object.values(permissions)
 
-/** The wallet permissions that the agent policy uses. No other permission allows an agent anything. */
+/** The wallet permissions that the agent policy uses. No other wallet permission allows an agent to do anything. */
 const usableByAgents: ReadonlySet<string> = new Set(rules.flatMap(({ agent }) => agent ?? []))
 
 /**
- * The scopes that an agent key gives. For each permission that agents can have, this is the scope that gives it to an
- * API key. If API keys cannot have the permission, this is the wallet permission that gives it to an agent.
+ * The scopes that an agent key gives. For each permission that agents can have, they include the scope that gives this
+ * permission to an API key. If API keys cannot have it, they include the wallet permission that gives it to an agent.
  */
 const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
   rules.some(({ agent, apiKey }) => agent !== null && (apiKey ?? agent) === scope),
@@ -18,7 +18,7 @@ const agentPolicy: readonly Scope[] = scopes.filter((scope) =>
 /** The scopes that an agent's limits restrict. Raising the limits counts as granting these scopes. */
 const limited: readonly Scope[] = ['payments.create', 'cards.read']
 
-/** The scopes of a member of a party: all that a user can have. */
+/** The scopes of a member of a party: all scopes that a user can have. */
 const membership: readonly Scope[] = scopes.filter((scope) => rules.some(({ apiKey }) => apiKey === scope))
 
 /** The scopes that each kind of grant gives. Every operation that creates or extends authority uses this table. */
@@ -28,14 +28,17 @@ export const grantedScopes = {
   holdings: (requested: readonly string[]) => requested.filter((permission) => usableByAgents.has(permission)),
   higherLimits: () => limited,
   membership: () => membership,
-  /** Returns the scopes that a webhook gives its receiver: those for reading the records that its events are about. */
+  /**
+   * Returns the scopes that a webhook gives its receiver: the scopes for reading the records that the webhook's events
+   * are about.
+   */
   readingOf: (read: readonly Permission[]) =>
     scopes.filter((scope) => read.some((permission) => permissions[permission].apiKey === scope)),
 } as const
 
 /**
- * Returns whether the caller has the scope. A user has all scopes of the party; an application has those it was
- * granted.
+ * Returns whether the caller has the scope. A signed-in user has all scopes of the party. An application has the scopes
+ * that a user granted to it.
  */
 export function hasScope({ actorType, grant, scopes: ownScopes }: Actor, scope: string): boolean {
   if (actorType === 'party') return ownScopes.includes(scope)
@@ -48,8 +51,8 @@ export function canGrant(actor: Actor, giving: readonly string[]): boolean {
 }
 
 /**
- * Requires that the caller itself has every permission that it grants to a key or an agent, and every permission that
- * it asks a customer to grant.
+ * Requires that the caller itself has every permission that it wants to grant to a key or an agent, or to be granted by
+ * a customer.
  * @throws 403 `forbidden` that names the missing permissions.
  */
 export function requireCanGrant(actor: Actor, giving: readonly string[], source?: FailureOptions['source']): void {

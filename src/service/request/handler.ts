@@ -14,12 +14,15 @@ import type { Page, WithMeta } from './reply.ts'
 export interface Context extends ChangeContext {
   operation: OperationDefinition
   actor: Actor
-  /** The epoch of the clock. It changes when the world is replaced. */
+  /** The epoch of the clock. It changes when the sandbox's world is replaced. */
   epoch: number
-  /** The party acted on: the caller's own, or the customer it acts for. */
+  /** The party that the request acts on: the caller's own party, or the customer that the caller acts for. */
   partyId: string
   instanceId: string | null
-  /** The agent recorded as the cause: the calling agent, or the agent that a party's program sends in a header. */
+  /**
+   * The agent recorded as the cause of the request: the calling agent, or the agent that a party's program names in
+   * X-Agent-ID.
+   */
   causeAgentId: string | null
   /** `repeated` if an earlier request with the same idempotency key was accepted but not resolved. */
   attempt: 'first' | 'repeated'
@@ -43,7 +46,9 @@ type Result<D extends OperationDefinition> = D extends { meta: z.ZodObject } ? W
 /** The function that carries out an operation in the request's transaction. */
 type Handler<D extends OperationDefinition> = (input: Input<D>, context: Context) => Promise<Result<D>>
 
-/** The handlers for a set of operations, under the same names. A missing or extra handler does not compile. */
+/**
+ * The handlers for a set of operations, under the names of the operations. A missing or extra handler is a type error.
+ */
 export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> = {
   readonly [K in keyof R]: Handler<R[K]>
 }
@@ -51,7 +56,10 @@ export type HandlersOf<R extends Readonly<Record<string, OperationDefinition>>> 
 /** The handlers for all operations of the catalogue. */
 export type Handlers = HandlersOf<Catalogue>
 
-/** Returns the scope of a list. An agent sees only records of those wallets on which it has the required permission. */
+/**
+ * Returns the scope of a list. Of its own party's records, an agent sees only those of wallets on which it has the
+ * required permission.
+ */
 export function walletListScope({ actor, partyId, operation }: Context) {
   const isOwn = actor.agentId !== null && partyId === actor.partyId
   return { partyId, agentId: actor.agentId, requiredPermission: isOwn ? agentMustHold(operation.permission) : null }
@@ -63,7 +71,8 @@ export function cardScope({ partyId, actor }: Context): { partyId: string; agent
 }
 
 /**
- * Reads a list that may be slightly out of date. The caller and its permissions were already read from current data.
+ * Carries out a request with `list`. If the request lists records, the list may be slightly out of date. The caller and
+ * its permissions have already been read from current data.
  */
 export async function listBehind<T>(
   store: Store,
@@ -76,6 +85,6 @@ export async function listBehind<T>(
   const [behind, listed] = await store.readBehind((tx) =>
     Promise.all([environment === 'sandbox' ? readTimes(tx) : undefined, list({ ...context, tx })]),
   )
-  // If the world was replaced after the caller was looked up, the list is read again from current data.
+  // If the caller and the list were read from different worlds, the list is read again from current data.
   return behind === undefined || behind.epoch === epoch ? listed : list(context)
 }

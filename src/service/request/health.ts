@@ -7,10 +7,10 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { probeWrite } from '../store/write-probe.ts'
 import type { Readiness } from './readiness.ts'
 
-/** How long a good and a bad result of the write check are reused, so that frequent probes do not write each time. */
+/** How long a good or a bad result of the write check is reused, so that frequent probes cause few writes. */
 const goodForMs = 10_000
 const badForMs = 1_000
-/** A database that takes longer to answer counts as unhealthy. */
+/** If the database takes longer than this to answer, the process counts as unhealthy. */
 const answerWithinMs = 5_000
 
 interface Health {
@@ -23,7 +23,7 @@ interface Health {
 
 /**
  * Mounts the health and readiness checks. A process is healthy if the database can be read now and was writable
- * recently. A process that is shutting down is healthy, but not ready.
+ * recently. A process that is shutting down can still be healthy, but it is not ready.
  */
 export function mountHealth(app: Hono, { store, system, environment, readiness, log }: Health): void {
   let probed: { untilMs: number; result: Promise<void> } | undefined

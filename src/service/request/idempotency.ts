@@ -18,7 +18,7 @@ import { mayContainSecret, type Reply } from './reply.ts'
 const hourMs = 60 * 60 * 1000
 /** How long a finished operation's answer is replayed (docs/service.md#idempotency-window). */
 export const replayWindowMs = 48 * hourMs
-/** How much longer the answer is stored, in case the clock runs fast. */
+/** How much longer the answer is stored than it is replayed, in case the clock runs fast. */
 const extraStorageMs = 7 * 24 * hourMs
 
 /** A request's claim to its idempotency key. A key belongs to the party that the request acts on. */
@@ -28,15 +28,15 @@ export interface Claim {
   fingerprint: string
 }
 
-/** The stored record of an idempotency key, and the root keys that seal answers. */
+/** The stored record of an idempotency key, and the root keys for opening its sealed answer. */
 export interface Earlier {
   record: IdempotencyRecordRow | undefined
   keys: RootKeys
 }
 
 /**
- * Returns the name of the claim that a running request holds in its process. Until the request ends, a repeat in the
- * same process is refused at once.
+ * Returns the name of the claim that a running request holds in its process. Until the request ends, the same process
+ * refuses repeats of it immediately.
  */
 export function claimName(partyId: string, key: string): string {
   return `idempotency ${partyId} ${sha256(key)}`
@@ -45,9 +45,9 @@ export function claimName(partyId: string, key: string): string {
 export type Claimed = { replay: Reply } | { attempt: 'first' | 'repeated' }
 
 /**
- * Claims the key for this request, or returns the answer that is recorded under it.
- * @throws 409 `conflict`, without waiting, if the key was used for another request or the original request is still
- * running.
+ * Claims the key for this request, or returns the answer that is recorded under the key.
+ * @throws 409 `conflict` if the key was used for a different request, or if the original request is still running in
+ * this process. It does not wait for that request.
  */
 export function claim(
   tx: Transaction,
@@ -76,16 +76,19 @@ export function claim(
   return { replay: { status: record.status, body, headers: { 'X-Idempotency-Replayed': 'true' } } }
 }
 
-/** The statuses of unrecorded failures: a retry runs the operation again (docs/service.md#idempotency-failures). */
+/**
+ * The statuses of failures that are not recorded. A retry runs the operation again
+ * (docs/service.md#idempotency-failures).
+ */
 const notRecordedStatuses: readonly number[] = [408, 429, 503]
 
 /**
- * The code of the only other failure that is not recorded. The caller adds the beneficiary's address and retries
- * with the same idempotency key.
+ * The code of the only other failure that is not recorded. After this failure, the caller adds the beneficiary's
+ * address and retries with the same idempotency key.
  */
 export const notRecordedCode: ErrorCode = 'wire.beneficiary_address_required'
 
-/** Returns the record that answers repeats of the request; undefined if the answer is not recorded. */
+/** Returns the record from which repeats of the request are answered; undefined if the answer is not to be recorded. */
 export function recordOf(
   { system, nowMs, operation }: Pick<Context, 'system' | 'nowMs' | 'operation'>,
   ownClaim: Claim,
@@ -98,15 +101,18 @@ export function recordOf(
   return idempotencyRecord({ ...hashesOf(ownClaim), state: 'finished', status, answer, finishedAtMs: nowMs })
 }
 
-/** Records that a request was accepted but not resolved. It resolves when it is repeated with the same key. */
+/**
+ * Records that a request was accepted but not resolved. The request is resolved when the caller repeats it with the
+ * same key.
+ */
 export async function recordUnresolved(tx: Transaction, ownClaim: Claim): Promise<void> {
   const unresolved = { state: 'unresolved', status: null, answer: null, finishedAtMs: null } as const
   await putIdempotencyRecord(tx, idempotencyRecord({ ...hashesOf(ownClaim), ...unresolved }))
 }
 
 /**
- * Returns the hashes of a request. Only the hash of the key is stored, because the key itself can open the sealed
- * answer.
+ * Returns the values that identify a request in the store. Only the hash of the key is stored, because the key itself
+ * can open the sealed answer.
  */
 function hashesOf({ partyId, key, fingerprint }: Claim): RequestHashes {
   return { partyId, key: sha256(key), fingerprint }

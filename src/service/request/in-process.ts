@@ -32,8 +32,8 @@ export function asUser(
 }
 
 /**
- * Reads for a page with its user's permissions. The rate limit does not count these reads: the limit is meant for
- * programs, and a page that keeps refreshing would use it up.
+ * Reads records for a page, with the permissions of the page's user. The rate limit does not count these reads: the
+ * limit is meant for programs, and a page that keeps refreshing would use it up.
  */
 export function readAsUser(
   dependencies: Dependencies,
@@ -49,7 +49,7 @@ export function readAsUser(
 
 interface SentByActor extends OperationInput {
   idempotencyKey: string
-  /** The run that the operation belongs to. */
+  /** The id of the run that the operation belongs to. */
   instanceId?: string
 }
 

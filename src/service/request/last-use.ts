@@ -8,22 +8,23 @@ import type { Actor } from './permission-checks.ts'
 
 /** How long to wait before a key's last use is written again. */
 const intervalMs = 60_000
-/** The maximum number of keys in memory. Above it, the key with the oldest last use is dropped. */
+/** The maximum number of keys in memory. If there are more, the key that has been unused for longest is dropped. */
 const maxKeys = 10_000
-/** The maximum number of uses written at once. */
+/** The maximum number of uses written at the same time. */
 const maxConcurrent = 64
 
 type KeyUser = Pick<Actor, 'keyId' | 'agentId' | 'partyId'>
 
 interface Use extends KeyUser {
   usedAtMs: number
-  /** The time of the last use that was written; null if this process has written none. */
+  /** The time of the last use that this process wrote for the key; null if it has written none. */
   writtenAtMs: number | null
 }
 
 /**
- * Keeps the last use of each key in memory until the upkeep writes it. So reads need no writes, and a key costs at most
- * one write per minute. When the process ends, uses in its last minute may be lost.
+ * Keeps the last use of each key in memory until the upkeep writes it. So a request that only reads needs no write, and
+ * each key causes at most one write per minute. When the process ends, the uses in the process's last minute may be
+ * lost.
  */
 export function createLastUses() {
   const uses = new Map<string, Use>()
@@ -32,8 +33,8 @@ export function createLastUses() {
   const agentUses = new Map<string, number>()
   let currentEpoch = 0
   /**
-   * Returns whether the epoch is the current one. A later epoch clears all uses, because the new world's keys may have
-   * the same ids.
+   * Returns whether the epoch is the current one. A later epoch becomes the current one and clears all uses. It belongs
+   * to a new world, and keys of the new world may have the same ids.
    */
   const isCurrent = (epoch: number) => {
     if (epoch > currentEpoch) {
@@ -54,8 +55,8 @@ export function createLastUses() {
     },
 
     /**
-     * Writes the last use of each key for which nothing was written within the last minute. Failed writes are tried
-     * again next time.
+     * Writes the last use of each waiting key, up to `maxConcurrent` keys. Skips keys for which a use was written
+     * within the last minute. The next call repeats failed writes.
      */
     async write(store: Store): Promise<void> {
       if (waiting.size === 0) return
@@ -82,12 +83,12 @@ export function createLastUses() {
       for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
     },
 
-    /** Returns when a key was last used, even if this use is not written yet. */
+    /** Returns when a key was last used, whether or not that use has been written. */
     forKey(keyId: string, writtenMs: number | null): number | null {
       return laterOf(uses.get(keyId)?.usedAtMs, writtenMs)
     },
 
-    /** Returns when any key of an agent was last used, even if this use is not written yet. */
+    /** Returns when any key of an agent was last used, whether or not that use has been written. */
     forAgent(agentId: string, writtenMs: number | null): number | null {
       return laterOf(agentUses.get(agentId), writtenMs)
     },

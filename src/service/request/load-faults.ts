@@ -7,8 +7,8 @@ import type { Store } from '../store/engine/store.ts'
 import { lockFaults, maxRules, replaceFileFaults } from '../store/faults.ts'
 
 /**
- * Returns the first conflict between a rule's fields, as a field's path and an error message. Each field must be
- * valid on its own.
+ * Returns a rule's first conflict, as the path of a field and an error message. Callers have already checked each field
+ * on its own.
  */
 export function ruleConflict(rule: FaultRule): { path: string; detail: string } | undefined {
   const { id, operation, path, fault, code, afterMs, seed, when } = rule
@@ -59,7 +59,10 @@ function operationConflict(name: string, { fault }: FaultRule): { path: string; 
   }
 }
 
-/** Returns the conflicts within and between a file's rules. Each field must be valid on its own. */
+/**
+ * Returns the conflicts within a file's rules and between them, at most one for each rule. Callers have already checked
+ * each field on its own.
+ */
 export function ruleConflicts(rules: readonly FaultRule[]): { index: number; path: string; detail: string }[] {
   const seenKeys = new Set<string>()
   return rules.flatMap((rule, index) => {
@@ -71,7 +74,7 @@ export function ruleConflicts(rules: readonly FaultRule[]): { index: number; pat
   })
 }
 
-/** Gives a rule without an id an id from its position: `file-1` for the first rule. */
+/** Adds an id to a rule that has none. The id comes from the rule's position, such as `file-1` for the first rule. */
 const withId = (rule: FaultRule, index: number) => ({ ...rule, id: rule.id ?? `file-${index + 1}` })
 
 /** The error for an invalid rule in a file. */
@@ -89,8 +92,8 @@ export class FaultRuleError extends Error {
 }
 
 /**
- * Replaces the rules from an earlier file with these rules. Their counts begin at zero.
- * @throws FaultRuleError for the first invalid rule.
+ * Replaces the rules from an earlier file with these rules. The counts of the new rules begin at zero.
+ * @throws FaultRuleError if there are too many rules, or for the first invalid rule.
  */
 export async function loadFaults({ store }: { store: Store }, rules: readonly FaultRule[]): Promise<void> {
   const tooMany = { index: maxRules, path: '', detail: `At most ${maxRules} rules are allowed.` }

@@ -22,7 +22,7 @@ interface AmountResource {
   data?: { attributes?: { amount?: unknown; maximumAmount?: unknown } }
 }
 
-/** Logs an answer: changes and refusals at the level `info`, reads at `debug`. */
+/** Logs an answer. Refusals and answers to changes are logged at the level `info`, and successful reads at `debug`. */
 export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: number) {
   const { operation, incoming, supportId, actor, plan } = answered
   const { name, effect } = operation
@@ -30,8 +30,8 @@ export function logAnswer(log: Logger, answered: Answered, reply: Reply, ms: num
   const fields = { operation: name, status: reply.status, ms: Math.round(ms), ...who }
   if (reply.status >= 400) {
     const code: unknown = (replyValue(reply) as Refused).errors[0]?.code
-    // Tests fail if this line is logged (test/support/world.ts). It is not logged for a fault, which may answer with
-    // any code.
+    // Tests fail if this line is logged (test/support/world.ts). It is not logged for a sandbox fault, because a fault
+    // may answer with any code.
     if (!plan.fault && !declaresError(operation, reply.status, String(code)))
       log.error({ ...fields, code }, 'Bug: the operation does not declare this refusal')
     log.info({ ...fields, code, method: incoming.method, path: loggedPath(incoming.path) }, 'refused')

@@ -17,7 +17,10 @@ interface Refused {
   ms: number
 }
 
-/** Logs a refusal by a page, the MCP endpoint or the sign-in, or the refusal of a request with an unknown path. */
+/**
+ * Logs a response if it is a refusal that is not logged yet. Such refusals come from pages, the MCP endpoint and the
+ * sign-in, or answer requests with an unknown path.
+ */
 export async function logRefusal(log: Logger, { request, response, supportId, ms }: Refused): Promise<void> {
   const { status, headers } = response
   if (status < 400 || logged.has(response) || hasLeft(request)) return
@@ -41,14 +44,17 @@ interface Line {
   ms: number
 }
 
-/** Logs a refusal. Secrets in its path are masked. */
+/** Logs a refusal. Secrets in the request's path are masked. */
 export function logLine(log: Logger, { path, ms, ...fields }: Line): void {
   log.info({ ...fields, path: loggedPath(path), ms: Math.round(ms) }, 'refused')
 }
 
 const codeForm = /^[a-z_.]{1,60}$/
 
-/** Returns the error code in a response body of the API or OAuth; otherwise, a code made from the status. */
+/**
+ * Returns the error code from the body of an API or OAuth error. For any other response, returns a code made from the
+ * status.
+ */
 async function codeOf(response: Response): Promise<string> {
   const { status, headers } = response
   // Imported only when needed: `node:http` also loads Node's HTTP clients, which would take 20 MB in an idle process.

@@ -17,9 +17,9 @@ interface Resource {
 }
 
 /**
- * Answers a request. If it has `waitSeconds`, the answer is sent once the resource's status changes or is final, or
- * the time is over (docs/service.md#waiting). A waiting request holds no transaction. Each read of the resource is a
- * separate request through the pipeline, with the usual permission checks.
+ * Answers a request. If the request has `waitSeconds`, it is answered when the status of its resource changes or is
+ * final, or after that many seconds (docs/service.md#waiting). A waiting request holds no transaction. Each read of the
+ * resource is a separate request through the pipeline, with the usual permission checks.
  * @param gone Aborts when the client disconnects.
  */
 export async function answerLongPoll(
@@ -49,7 +49,7 @@ interface LongPoll {
   incoming: Incoming | Unread
   gone: AbortSignal
   first: Answered
-  /** The longest time to wait. */
+  /** The maximum time to wait. */
   ms: number
 }
 
@@ -60,7 +60,7 @@ async function waitForStatus(dependencies: Dependencies, round: LongPoll): Promi
   if (isFinal(resource)) return first
   const { waits, system } = dependencies
   const untilMs = system.elapsed() + ms
-  // If too many requests already wait or the database is busy, the client gets the present state at once.
+  // If too many requests already wait or the database is busy, the client gets the current state immediately.
   const wait = await waits.begin({ resourceId: resource.id, ...first.by }).catch(() => undefined)
   if (wait === undefined) return first
   try {
@@ -92,7 +92,10 @@ async function pollStatus(
   }
 }
 
-/** Returns the time until the resource's next expiry. An expiry adds no event that would wake the request. */
+/**
+ * Returns the time until the resource's next expiry; infinity if there is none. The wait must end by then, because an
+ * expiry adds no event that would wake the request.
+ */
 async function msUntilExpiry({ store }: Dependencies, { attributes }: Resource): Promise<number> {
   const ends = [attributes.expiresAt, attributes.holdExpiresAt].filter((at) => typeof at === 'string')
   if (ends.length === 0) return Number.POSITIVE_INFINITY

@@ -9,8 +9,8 @@ interface Document extends CompressedBody {
 }
 
 /**
- * Serves the OpenAPI document. The document is rebuilt only if the service's public URL changes. Requests for it are
- * cheap and need no rate limit.
+ * Serves the OpenAPI document. The document is rebuilt only when the service's public URL has changed, so requests for
+ * it are cheap and need no rate limit.
  */
 export function mountOpenApi(
   app: Hono,
@@ -26,7 +26,8 @@ export function mountOpenApi(
 
 function answer(c: Context, { etag, ...document }: Document): Response {
   const headers = { ETag: etag, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' }
-  // If-None-Match compares ETags weakly (RFC 9110 section 13.1.2), so both encodings can have the same ETag.
+  // If-None-Match compares ETags weakly (RFC 9110 section 13.1.2), so the plain and the gzipped document can have the
+  // same ETag.
   const knownTags = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim())
   if (knownTags.includes(etag) || knownTags.includes('*')) return new Response(null, { status: 304, headers })
   const chosen = bodyFor(document, c.req.header('accept-encoding'))

@@ -8,7 +8,7 @@ export interface OutgoingProxy {
   noProxy: string | undefined
 }
 
-/** The error for a URL from outside that leads to this machine or its private network. */
+/** The error for a URL that comes from outside and leads to this machine or its private network. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError'
 }
@@ -17,7 +17,7 @@ export type LookUp = typeof lookUp
 
 /**
  * Creates a DNS lookup for connections. It refuses a host name if any of its addresses is not allowed. The connection
- * uses an address that was checked here, even if the name resolves differently a moment later.
+ * then uses an address that this lookup has checked, even if the name resolves differently a moment later.
  */
 export function checkedLookup(lookup: LookUp, isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {

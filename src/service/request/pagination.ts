@@ -8,7 +8,7 @@ export type ListIdentity = Readonly<Record<string, string | null | undefined>>
 
 /**
  * Reads `limit` and `cursor` (docs/service.md#lists).
- * @throws 400 `invalid_value` if the cursor is malformed or comes from another list.
+ * @throws 400 `invalid_value` if the cursor is malformed or comes from a different list.
  */
 export function pageRequest(input: { limit: number; cursor?: string | undefined }, list: ListIdentity): PageRequest {
   if (input.cursor === undefined) return { limit: input.limit, beforeId: null }

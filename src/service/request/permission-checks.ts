@@ -25,7 +25,10 @@ export interface Actor {
   grant: Grant | null
 }
 
-/** A user's grant to an application (docs/service.md#oauth-scopes), limited to the scopes of the presented token. */
+/**
+ * A user's grant to an application (docs/service.md#oauth-scopes). Its scopes here are only those of the presented
+ * token.
+ */
 export interface Grant {
   id: string
   userId: string
@@ -55,10 +58,11 @@ export function requirePermission(actor: Actor, { name, permission }: OperationD
 }
 
 /**
- * Returns the id of the agent to record as the cause of a request. A request with a party's key may state one of the
- * party's agents in the X-Agent-ID header (docs/service.md#headers), but it still acts as the party.
+ * Returns the id of the agent to record as the cause of a request. A request with a party's key may name one of the
+ * party's agents in the X-Agent-ID header (docs/service.md#headers). Such a request still acts as the party.
  * @param agentId The id in the X-Agent-ID header.
- * @throws 403 `forbidden` if the header has the id of another party's agent, or if an agent sends another agent's id.
+ * @throws 403 `forbidden` if the id is not that of an active agent of the party, or if an agent sends a different
+ * agent's id.
  */
 export async function resolveCause(tx: Transaction, actor: Actor, agentId: string | null): Promise<string | null> {
   if (agentId === null || agentId === actor.agentId) return actor.agentId
@@ -73,9 +77,9 @@ export async function resolveCause(tx: Transaction, actor: Actor, agentId: strin
 }
 
 /**
- * Returns the party that a request acts on: the customer in the request, or else the caller's own party. If
- * the party is not a customer of the agent, the refusal does not reveal whether it exists.
- * @throws 403 `forbidden` if the customer has not granted the permission to this agent.
+ * Returns the party that a request acts on: the customer that the request names or, if it names none, the caller's own
+ * party. If the named party is not a customer of the agent, the error does not reveal whether that party exists.
+ * @throws 403 `forbidden` if the request names a customer that has not granted the permission to the calling agent.
  */
 export async function resolveParty(
   tx: Transaction,
@@ -117,7 +121,9 @@ export async function requireWalletPermission(
     refuseUnheld(needed, wallet.id)
 }
 
-/** Returns the permission that the caller must hold on a party's wallet; null if the caller needs none. */
+/**
+ * Returns the calling agent and the permission that it must hold on the party's wallets; null if the caller needs none.
+ */
 export function neededOnWallets(actor: Actor, operation: OperationDefinition, partyId: string): Holder | null {
   const permission = agentMustHold(operation.permission)
   return permission === null || actor.agentId === null || partyId !== actor.partyId
@@ -130,7 +136,10 @@ export function refuseUnheld({ permission }: Holder, walletId: string): never {
   fail('forbidden', { detail: `This agent does not have the permission ${permission} on the wallet ${walletId}.` })
 }
 
-/** Requires the permission on the party's default wallet. This is the check for records that belong to no wallet. */
+/**
+ * Refuses an agent that does not hold the operation's permission on the default wallet of its own party. This is the
+ * check for records that belong to no wallet.
+ */
 export async function requireDefaultWalletPermission(
   tx: Transaction,
   actor: Actor,

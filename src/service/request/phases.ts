@@ -16,7 +16,7 @@ export interface Arrived {
   supportId: string
   /** The signed-in user of a page of the service; undefined for an API request, which has a credential. */
   pageActor: Actor | undefined
-  /** The plan of the fault that hits the request (docs/sandbox.md#faults). */
+  /** The decision whether a fault hits the request (docs/sandbox.md#faults). */
   plan: Plan
 }
 
@@ -38,15 +38,18 @@ export interface Parsed extends Known {
 /** A request with its answer. The answer is final once the transaction is committed. */
 export interface Done extends Parsed {
   reply: Reply
-  /** The request's own postings, without those of due effects. */
+  /** The request's own postings, without the postings of due effects. */
   posted: readonly Posted[]
 }
 
 export type Phase = Arrived | Known | Parsed | Done
 
-/** The progress of a request: the last phase that it reached, from which its run entry and log line are built. */
+/** The progress of a request. The request's run entry and log line are built from the last phase that it reached. */
 export interface Progress {
   reached: Phase
-  /** The result of counting the request, which is counted only once even if its transaction runs again. */
+  /**
+   * The result of counting the request against the rate limit. If the transaction runs again, the request is not
+   * counted again.
+   */
   limit: RateLimit | undefined
 }

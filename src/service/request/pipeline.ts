@@ -63,14 +63,14 @@ interface AnswerOptions {
   gone?: AbortSignal | undefined
   /** Whether a long poll repeats a request that was already answered. */
   isRepeated?: boolean
-  /** Whether the caller of `answer` itself adds the request to the run. */
+  /** Whether the caller of `answer` adds the request to its run, so that `answer` does not. */
   isNoted?: boolean
 }
 
 /**
- * Answers a request. Every request goes through this function. One transaction authenticates the caller, checks the
- * permission, parses the values, calls the handler and records the result (`inTransaction`). Every failure becomes an
- * answer.
+ * Answers a request. Every request goes through this function. In one transaction, it authenticates the caller, checks
+ * the permission, parses the values, calls the handler and records the result (`inTransaction`). Every failure becomes
+ * an answer.
  * @throws ConnectionCutError if a fault of the sandbox leaves the request unanswered. It throws nothing else.
  */
 export async function answer(
@@ -92,7 +92,7 @@ export async function answer(
   const { reached, limit } = progress
   const { timeMoved, changedAnswer, isCovered } = 'context' in reached ? reached.context.afterCommit : {}
   if (timeMoved === true) {
-    // The call is noted first, so that its entry precedes those of the effects that became due.
+    // The call is noted before the due effects are applied, so that its entry comes before the entries of the effects.
     note(reply)
     await settleAfterwards(dependencies, supportId)
   }
@@ -115,7 +115,7 @@ function arrive(
   incoming: Incoming | Unread,
   { pageActor, isRepeated }: AnswerOptions,
 ): Arrived {
-  // No fault hits a page's request. A fault can hit the first read of a long poll, but not the repeated ones.
+  // No fault hits a page's request. A fault can hit the first read of a long poll, but not its later reads.
   const mayMeetFaults = pageActor === undefined && isRepeated !== true && environment === 'sandbox'
   return {
     operation: catalogue[key],
@@ -152,7 +152,7 @@ async function replyTo(
   }
 }
 
-/** Checks the caller before a large or exclusive request. The transaction repeats all checks except the rate limit. */
+/** Checks the caller before the request's transaction, which later repeats all these checks except the rate limit. */
 async function admit(dependencies: Dependencies, progress: Progress): Promise<Actor> {
   const { pageActor, operation, incoming } = progress.reached
   const actor = pageActor ?? (await authenticateEarly(dependencies, incoming.headers.get('authorization')))
@@ -232,8 +232,8 @@ async function identify(
   { reading, early }: ReturnType<typeof readFirst>,
 ): Promise<Known> {
   const times = reading.then((moment) => moment.times)
-  // A request without a credential is refused before anything awaits the time. If reading the time then failed, the
-  // rejection would be unhandled.
+  // A request without a credential is refused before anything awaits `times`. Without this line, a failure to read the
+  // times would then be an unhandled rejection.
   times.catch(() => {})
   const authority = { environment, local: localCredentials, times, claims, ahead: early?.rows }
   const authorization = arrived.incoming.headers.get('authorization')
@@ -244,14 +244,14 @@ async function identify(
   return { ...arrived, actor, at: { nowMs, epoch } }
 }
 
-/** Counts the request once against its credential's limit. @throws 429 `rate_limited` if it exceeds the limit. */
+/** Counts the request unless it is already counted. @throws 429 `rate_limited` if it exceeds the credential's limit. */
 async function requireWithinLimit({ rateLimit }: Dependencies, progress: Progress, { keyId }: Actor): Promise<void> {
   const isCounted = progress.reached.incoming.isCounted === true
   progress.limit ??= isCounted ? { headers: {}, failure: undefined } : await rateLimit(keyId)
   if (progress.limit.failure !== undefined) throw progress.limit.failure
 }
 
-/** Parses the values, and finds the party that the request acts on and the agent that caused it. */
+/** Parses the values, and finds the party that the request acts on and the agent that caused the request. */
 async function parse(
   { environment, system, publicUrl, lastUses }: Dependencies,
   tx: Transaction,
@@ -267,7 +267,7 @@ async function parse(
   const claim = key === undefined ? undefined : { partyId, key, fingerprint: fingerprint(incoming, actor.agentId) }
   const subject = { operation, actor, partyId, instanceId, causeAgentId }
   const means = { tx, system, environment, publicUrl, lastUses }
-  // If the transaction runs again, it starts with these values again.
+  // Each run of the transaction starts with these values.
   const afterCommit = { timeMoved: false, changedAnswer: undefined, reportedEntries: [], isCovered: undefined }
   return {
     ...identified,
@@ -277,7 +277,7 @@ async function parse(
   }
 }
 
-/** Returns the answer to a request whose transaction was rolled back by this error. */
+/** Returns the answer to a request that failed with this error. Records an unexpected failure for later repeats. */
 async function refuse(dependencies: Dependencies, reached: Phase, error: unknown): Promise<Reply> {
   const { log, publicUrl } = dependencies
   const { supportId, incoming } = reached

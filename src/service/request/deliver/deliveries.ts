@@ -12,17 +12,23 @@ import { type TurnDependencies, takeTurn } from './turn.ts'
 const lookEveryMs = 500
 /** Events that occur within this interval are handled together. */
 const gatherMs = 50
-/** How long the delivering process holds its lease. If it is killed, another process takes over after this time. */
+/**
+ * How long a lease lasts if it is not renewed. If the delivering process is killed, another process takes over after
+ * this time.
+ */
 const leaseMs = 3_000
 const renewEveryMs = 1_000
-/** The maximum number of webhooks that are served at a time, because each uses sockets and memory. */
+/** The maximum number of webhooks served at a time. There is a limit because each webhook uses sockets and memory. */
 const maxTurns = 200
-/** The maximum number of failing webhooks served at a time. It is lower, because serving one may take many seconds. */
+/**
+ * The maximum number of failing webhooks served at a time. It is lower than `maxTurns`, because serving a failing
+ * webhook may take many seconds.
+ */
 const maxFailing = 100
 const maxWithNewEvents = 100
 /** How long a webhook's deliveries pause after an internal error, such as a bug or a broken disk. */
 const restAfterFailureMs = 5_000
-/** How long an attempt in progress may still take once the process is shutting down. */
+/** How long a delivery attempt in progress may still take after the shutdown has begun. */
 const graceMs = 3_000
 
 interface Dependencies extends TurnDependencies {
@@ -31,13 +37,14 @@ interface Dependencies extends TurnDependencies {
 
 /**
  * Delivers events to webhooks in the background (docs/webhooks.md). If there are several processes, only the one that
- * holds the lease delivers. In a webhook's turn, some of its deliveries are sent one after another. Webhooks have their
- * turns in parallel, so that a slow receiver delays only its own deliveries.
+ * holds the lease in the database delivers. Each webhook is served in turns: in a turn, a limited number of its
+ * deliveries are sent one after another. Turns of different webhooks run in parallel, so that a slow receiver delays
+ * only its own deliveries.
  */
 export class Deliveries {
   readonly #dependencies: Dependencies
   readonly #holder: string
-  /** The webhooks, by id, that have their turn now or pause after an internal error. */
+  /** The webhooks, by id, whose turn is running or that pause after an internal error. */
   readonly #busy = new Map<string, { isFailing: boolean; done: Promise<void> }>()
   readonly #ending = new AbortController()
   #woken = Promise.withResolvers<void>()
@@ -53,29 +60,32 @@ export class Deliveries {
     this.#holder = newSecret(dependencies.system, 12)
   }
 
-  /** Delivers until it is stopped. */
+  /** Starts to deliver in the background, until `stop` is called. */
   start(): void {
     this.#running = this.#run()
   }
 
-  /** Listens for signals of changes by other processes. Without signals, only the next poll finds these changes. */
+  /**
+   * Listens for the signals that other processes send after changes. Without a signal, a change is found only by the
+   * next poll.
+   */
   connect(signals: Signals): void {
     this.#unsubscribe = signals.subscribe(changesTopic, () => this.wake())
   }
 
-  /** Checks for new events at once, because a change was made. */
+  /** Checks for new events without waiting for the next poll. It is called after a change. */
   wake(): void {
     this.#woken.resolve()
   }
 
-  /** Delivers all due events, and those that become due in the meantime. */
+  /** Delivers all due events, and all events that become due while it runs. */
   async once(): Promise<void> {
     while (await this.#beginDue()) await this.#allTurns()
   }
 
   /**
-   * Stops delivering. Waits a moment for attempts in progress. Attempts that still have no answer are repeated by
-   * another process, or after the next start.
+   * Stops delivering. Waits a moment for the attempts in progress. If an attempt still has no answer, another process
+   * repeats it, or this service does so after its next start.
    */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -96,12 +106,15 @@ export class Deliveries {
       const timer = deadline(lookEveryMs, this.#woken.resolve)
       await this.#woken.promise
       timer.clear()
-      // The timer neither delays stop() nor keeps the process from exiting.
+      // Calling `stop` ends this pause early. The timer of the pause does not keep the process alive.
       if (!this.#isStopped) await Promise.race([delay(gatherMs), this.#stopping.promise])
     }
   }
 
-  /** Starts all pending work. Returns whether there was any work. */
+  /**
+   * Creates deliveries for new events and begins the turns of webhooks with due deliveries, if this process holds the
+   * lease. Returns false if it had nothing to do or does not hold the lease.
+   */
   async #beginDue(): Promise<boolean> {
     const { store } = this.#dependencies
     const nowMs = await store.read(realNow)
@@ -149,7 +162,7 @@ export class Deliveries {
     }
   }
 
-  /** Begins a webhook's turn. Returns false if the webhook already has a turn or there are too many turns. */
+  /** Begins a webhook's turn. Returns false, and begins no turn, if the webhook is busy or too many webhooks are. */
   #begin({ failingSinceMs, ...webhook }: DueWebhook): boolean {
     const isFailing = failingSinceMs !== null
     const failing = isFailing ? [...this.#busy.values()].filter((one) => one.isFailing).length : 0
@@ -174,7 +187,7 @@ export class Deliveries {
     await Promise.all([...this.#busy.values()].map(({ done }) => done))
   }
 
-  /** Runs the work. If the database is busy, the next round tries again. */
+  /** Runs the work. An error is logged and not thrown, so that polling continues. */
   async #unlessBusy(work: () => Promise<unknown>): Promise<void> {
     const { log } = this.#dependencies
     try {

@@ -11,32 +11,32 @@ export interface Outgoing {
   url: string
   headers: Record<string, string>
   body: string
-  /** Whether the URL may lead to this machine. */
+  /** Whether the URL is allowed to lead to this machine. */
   mayStayHere: boolean
 }
 
-/** Sends one message. Throws only if the signal aborts, with the signal's reason. */
+/** Sends one message. If the signal aborts, throws the signal's reason. Throws nothing else. */
 export type Send = (outgoing: Outgoing, signal: AbortSignal) => Promise<Answer>
 
 export interface SenderOptions {
   proxy?: OutgoingProxy
-  /** How long an answer may take, including the name lookup. */
+  /** How long an answer may take, including the lookup of the host name. */
   timeoutMs?: number
   /** The function that resolves host names. Default: the machine's resolver. */
   lookup?: LookUp
 }
 
 /**
- * The maximum number of bytes read from an answer. They are discarded, but a connection can only be reused after its
- * answer has been read.
+ * The maximum number of bytes to read from an answer. The service does not use these bytes, but a connection can be
+ * reused only after the whole answer has been read.
  */
 const maxAnswerBytes = 4096
 
 /**
- * Creates the function that sends messages to webhooks. Parties choose the URLs of their webhooks, so the function
- * resolves the host name, checks every resolved address, and connects to one of them. Thus nothing is sent into the
- * service's own network, even if the name resolves differently a moment later. Redirects are not followed. If a request
- * goes through a proxy, only the proxy resolves the name.
+ * Creates the function that sends messages to webhooks. Parties choose the URLs of their webhooks, and a URL could lead
+ * into the service's own network. Therefore, the created function resolves the host name, checks every address, and
+ * connects to one of the checked addresses. So the check holds even if the name resolves differently a moment later.
+ * Redirects are not followed. If a request goes through a proxy, only the proxy resolves the host name.
  */
 export function createSender({ proxy, timeoutMs = 15_000, lookup = lookUp }: SenderOptions = {}): Send {
   let loading: ReturnType<typeof load> | undefined
@@ -103,7 +103,7 @@ function statusProblem(status: number): string | null {
   return `It answered ${status}; only a status from 200 to 299 counts as received.`
 }
 
-/** Describes an error without revealing anything about the service's own network to the webhook's owner. */
+/** Describes an error to the webhook's owner, without revealing anything about the service's own network. */
 function failureReason(error: unknown, timeoutMs: number): string {
   const causes: { name?: string; code?: string }[] = []
   for (let cause = error; cause instanceof Error && causes.length < 5; cause = cause.cause) causes.push(cause)

@@ -19,7 +19,10 @@ import { changeWebhook, endTurn, findWebhook, type WebhookKey } from '../../stor
 import { webhookSecrets } from '../../tokens/webhook-secrets.ts'
 import type { Send } from './sender.ts'
 
-/** Builds the message bodies for events. The result maps sequence numbers to bodies, and omits deleted events. */
+/**
+ * Builds the message bodies for events. The result maps each event's sequence number to its body. Deleted events are
+ * omitted.
+ */
 export type Bodies = (tx: Transaction, partyId: string, sequences: readonly number[]) => Promise<Map<number, string>>
 
 export interface TurnDependencies {
@@ -28,16 +31,17 @@ export interface TurnDependencies {
   log: Pick<Logger, 'warn'>
   send: Send
   bodies: Bodies
-  /** Whether webhook URLs may lead to this machine. */
+  /** Whether webhook URLs are allowed to lead to this machine. */
   mayStayHere: () => boolean
 }
 
 /** The maximum number of deliveries in a turn. */
 const maxPerTurn = 50
-/** The time after which a turn ends early. */
+/** The time after which a turn begins no further delivery. */
 const turnMs = 1_000
 /**
- * How many failures in a row end a turn. A single failure does not, because a working receiver may fail occasionally.
+ * How many failures in a row end a turn. A single failure does not end it, because a working receiver may fail
+ * occasionally.
  */
 const maxConsecutiveFailures = 5
 
@@ -54,18 +58,18 @@ interface Attempt {
   answer: Answer
 }
 
-/** Sends the due deliveries of one webhook in the order of the events, and stores their outcomes. */
+/** Sends due deliveries of one webhook in the order of the events, and stores the outcomes of the deliveries. */
 export async function takeTurn(dependencies: TurnDependencies, key: WebhookKey, ending: AbortSignal): Promise<void> {
   const loaded = await dependencies.store.transaction((tx) => load(dependencies, tx, key))
   if (loaded === undefined) return
   const attempts: Attempt[] = []
   const startedAtMs = dependencies.system.elapsed()
-  // If the webhook was already failing, one failure shows that it still is.
+  // If the webhook was already failing, a single failure ends the turn, because it shows that the webhook still fails.
   let failuresLeft = loaded.webhook.failingSinceMs === null ? maxConsecutiveFailures : 1
   for (const delivery of loaded.deliveries) {
     if (ending.aborted) break
     const answer = await attempt(dependencies, loaded, delivery, ending)
-    // The shutdown interrupted this attempt, so the message may not have arrived. It is sent again later.
+    // The shutdown interrupted this attempt, so the message may not have arrived. The message is sent again later.
     if (answer === undefined) break
     attempts.push({ delivery, answer })
     failuresLeft = answer.error === null ? maxConsecutiveFailures : failuresLeft - 1
