@@ -27,7 +27,7 @@ interface Stop {
 async function runUntilStop({ tools, goal }: Scene, { at, onError = false }: Stop): Promise<string | undefined> {
   let isStopped = false
   const call: Scene['tools']['call'] = async (operation, input, extra) => {
-    isStopped = operation === at
+    isStopped ||= operation === at
     if (isStopped) throw new NotDone('It was left undone.')
     const outcome = await tools.call(operation, input, extra)
     isStopped = onError && outcome.kind !== 'answered'
