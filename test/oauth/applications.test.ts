@@ -182,6 +182,9 @@ onEachDatabase('applications that sign in by themselves', (database) => {
     ok(await world.send('DELETE', `/agents/${id}`, { key: world.apiKey }))
     expectRefusal(await world.get('/whoami', { key }), 'unauthenticated')
     expect((await signIn(application)).json.error).toBe('invalid_client')
+    const listed = ok(await world.get('/applications', { key: world.apiKey })).json.data
+    const shown = listed.find((one: Registered) => one.id === application.id)
+    expect(shown.attributes).toMatchObject({ status: 'REVOKED', revokedAt: expect.any(String) })
     expectRefusal(await postApplication(world, id), 'conflict')
   })
 

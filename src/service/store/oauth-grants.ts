@@ -152,6 +152,25 @@ export async function liveApplications(tx: Transaction, partyId: string, realNow
   return grants.filter((grant) => grant !== undefined).filter((grant) => grantIsLive(grant, realNowMs))
 }
 
+/** Revokes the applications of an agent that is deleted. */
+export async function revokeApplicationsOfAgent(
+  tx: Transaction,
+  { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
+  nowMs: number,
+): Promise<void> {
+  await tx.db
+    .updateTable('oauthGrants')
+    .set({ revokedAtMs: nowMs })
+    .where(isApplicationRow)
+    .where('partyId', '=', partyId)
+    .where('agentId', '=', id)
+    .where('revokedAtMs', 'is', null)
+    .execute()
+}
+
+/** The condition for the rows of applications. An application's grant has no user. */
+const isApplicationRow = sql<SqlBool>`"userId" = "clientId"`
+
 function applications(tx: Transaction) {
-  return tx.db.selectFrom('oauthGrants').selectAll().where(sql<SqlBool>`"userId" = "clientId"`)
+  return tx.db.selectFrom('oauthGrants').selectAll().where(isApplicationRow)
 }

@@ -4,6 +4,7 @@ import { revokeKeysOfAgent } from '../../store/credentials.ts'
 import { cancelInvitationsOfAgent } from '../../store/customer-invitations.ts'
 import { revokeDelegations } from '../../store/delegations.ts'
 import type { Transaction } from '../../store/engine/store.ts'
+import { revokeApplicationsOfAgent } from '../../store/oauth-grants.ts'
 import type { AgentRow } from '../../store/schema/agents.ts'
 import { detachEverywhere } from '../../store/wallet-agents.ts'
 
@@ -20,6 +21,7 @@ export async function retireAgent(
   const change = { status: 'REVOKED', slug: null, handle: null, updatedBy: userId, updatedAtMs: nowMs } as const
   await updateAgent(tx, agent, change)
   await revokeKeysOfAgent(tx, agent, { revokedAtMs: nowMs, revokedBy: userId })
+  await revokeApplicationsOfAgent(tx, agent, nowMs)
   await expireUnusedCards(tx, { agentId }, nowMs)
   await revokeDelegations(tx, { agentPartyId: partyId, agentId }, nowMs)
   await cancelInvitationsOfAgent(tx, agent, nowMs)
