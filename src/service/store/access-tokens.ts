@@ -6,7 +6,9 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { CredentialRow } from './schema/credentials.ts'
 
-/** The API key that was exchanged for an access token, the status of its agent, and the token's hash and expiry. */
+/**
+ * An API key that was exchanged for an access token, the status of the key's agent, and the token's hash and expiry.
+ */
 export type ExchangedKey = CredentialRow & {
   agentStatus: AgentRow['status'] | null
   tokenHash: string

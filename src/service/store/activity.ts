@@ -12,12 +12,12 @@ import { type ActivityHead, sealedText } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The operation name in rows that record an injected sandbox fault. Such a row has no agent id, so agents cannot read
- * it.
+ * The operation name in activity rows that record an injected sandbox fault. These rows have no agent id, so agents
+ * cannot read them.
  */
 export const faultEntry = 'sandbox_fault'
 
-/** Returns the number of a party's last activity row; 0 if there is none. */
+/** Returns the number of a party's last activity row, or 0 if the party has no rows. */
 async function lastSequence(tx: Transaction, partyId: string): Promise<number> {
   return (await last(tx, { partyId })).rows[0]?.sequence ?? 0
 }
@@ -27,8 +27,9 @@ const last = prepared((db, by: { partyId: string }) =>
 )
 
 /**
- * Adds a row to its party's chain. Also adds the record of the request's idempotency key, if there is one.
- * @throws StaleWriteError if another row has taken this row's number since the head was read.
+ * Adds a row to the end of its party's chain of activity rows. Also stores `record`, if given: the record of the
+ * request's idempotency key.
+ * @throws StaleWriteError if another row with the same number has been added since the end of the chain was read.
  */
 export async function insertActivity(tx: Transaction, row: ActivityRow, record?: IdempotencyRecordRow): Promise<void> {
   if (tx.dialect === 'postgres') {
@@ -120,17 +121,18 @@ export async function listActivity(
 
 type Narrowing = 'agentId' | 'instanceId'
 
-/** Filters by a column in a form that lets the database use the column's index. */
+/** Creates a condition on a column in a form that lets the database use the column's index. */
 const indexed = (column: Narrowing, value: string) => sql<SqlBool>`${sql.ref(`activity.${column}`)} = ${value}`
 
 /**
- * Filters by a column after another index has found the few rows of a resource or run. The expression prevents the
- * database from using the column's own index, because that could read many more rows, such as all rows of an agent.
+ * Creates a condition on a column in a form that keeps the database from using the column's index. This index could
+ * find many rows, such as all rows of an agent. The index that is used instead finds only the few rows of a resource or
+ * run.
  */
 const noIndex = (column: Narrowing, value: string) =>
   sql<SqlBool>`coalesce(${sql.ref(`activity.${column}`)}, '') = ${value}`
 
-/** Restricts a party's rows to those that refer to a resource. */
+/** Restricts a query for a party's activity rows to rows that refer to a resource. */
 function withResource<Row>(rows: SelectQueryBuilder<Tables, 'activity', Row>, partyId: string, resourceId: string) {
   return rows
     .innerJoin('activityResources', (join) =>
@@ -177,7 +179,7 @@ export async function activityIdAt(
   return (await row.executeTakeFirst())?.id
 }
 
-/** Returns the stored end of a party's chain; undefined before its first row. */
+/** Returns the stored end of a party's chain; undefined before the chain's first row. */
 export async function activityHead(tx: Transaction, partyId: string): Promise<SealedHead | undefined> {
   return sealedHead(await findPartyHead(tx, partyId))
 }
@@ -194,14 +196,14 @@ function sealedHead(head: SealedEnd | undefined): SealedHead | undefined {
 /** The end of a party's chain, and the keys that seal a new end. */
 export interface ChainEnd {
   sequence: number
-  /** Undefined before the first row. */
+  /** The hash in the sealed end; undefined if there is no sealed end. */
   hash: string | undefined
   keys: Pick<RootKeys, 'sign'>
 }
 
 /**
- * Returns the sealed end of a chain, not its last row. If numbers continued from the last row, new rows could reuse the
- * numbers of deleted ones and hide the deletion.
+ * Returns the end of a party's chain: the sealed end, not the last row that still exists. If numbers continued from the
+ * last row, new rows could reuse the numbers of deleted rows and hide the deletion.
  */
 export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainEnd> {
   const deferred = deferredEnd(tx, partyId)
@@ -209,7 +211,7 @@ export async function chainEnd(tx: Transaction, partyId: string): Promise<ChainE
   return chainEndAt(tx, partyId, sealedEnd, keys)
 }
 
-/** Returns the end of a chain. Without a sealed end, the numbers continue from the party's last row. */
+/** Returns the end of a party's chain. If there is no sealed end, the number is that of the party's last row. */
 export async function chainEndAt(
   tx: Transaction,
   partyId: string,
@@ -221,15 +223,15 @@ export async function chainEndAt(
 }
 
 /**
- * Signs the new end of a chain, and stores it at the end of the transaction. If the root keys are wrapped (encrypted),
- * access to the database alone is not enough to forge the signature.
+ * Signs the new end of a chain. The end and its signature are stored when the transaction ends. If the root keys are
+ * wrapped (encrypted), access to the database alone is not enough to forge the signature.
  */
 export function sealActivityHead(tx: Transaction, keys: Pick<RootKeys, 'sign'>, head: ActivityHead): void {
   const { partyId, sequence, hash } = head
   deferEnd(tx, { partyId, activitySequence: sequence, hash, seal: keys.sign(sealedText(head)) })
 }
 
-/** Returns whether the head's seal is a valid signature. */
+/** Returns whether the seal of a chain's end is a valid signature of that end. */
 export async function headIsSealed(tx: Transaction, head: SealedHead): Promise<boolean> {
   return await isSignatureOf(tx, sealedText(head), head.seal)
 }

@@ -14,7 +14,7 @@ import type { WalletRow } from './schema/wallets.ts'
 import type { Holder, ListScope } from './wallet-permissions.ts'
 import { walletsInScope } from './wallets.ts'
 
-/** The cards on a party's wallets. If `agentId` is set, only the cards that were issued to this agent. */
+/** The cards on a party's wallets: all of them, or only those that were issued to one agent if `agentId` is set. */
 export interface CardScope {
   partyId: string
   agentId: string | null
@@ -25,7 +25,7 @@ export async function findAgentCard(tx: Transaction, scope: CardScope, id: strin
   return rows.find((row) => scope.agentId === null || row.agentId === scope.agentId)
 }
 
-/** A card, the wallet that it pays from, and its agent. */
+/** A card, the wallet that the card pays from, and the agent that the card was issued to. */
 export interface PayableCard {
   card: AgentCardRow
   wallet: WalletRow
@@ -34,7 +34,7 @@ export interface PayableCard {
   hasPermission: boolean
 }
 
-/** Finds a card in the scope, and reads everything that decides whether it may be used, in one statement. */
+/** Finds a card in the scope, with everything that decides whether the card may be used. Runs only one statement. */
 export async function findPayableCard(
   tx: Transaction,
   scope: CardScope,
@@ -94,9 +94,9 @@ export async function insertAgentCard(tx: Transaction, row: AgentCardRow): Promi
 const insert = preparedInsert('agentCards')
 
 /**
- * Expires the unused cards of an agent that loses its right to pay: on one wallet, on the wallets of the customers that
- * the query `partyIds` selects, or on all wallets. Used cards are unaffected, since their merchants were promised the
- * money.
+ * Expires the unused cards of an agent that loses its right to pay. If `wallet` is set, only cards on this wallet
+ * expire. If the query `partyIds` is set, only cards on the wallets of the selected parties expire. Used cards stay
+ * unchanged, because their merchants were promised the money.
  */
 export async function expireUnusedCards(
   tx: Transaction,
@@ -188,8 +188,8 @@ const saveFreeze = changingOne(
 )
 
 /**
- * Selects the card that `column` refers to, but only if the card was issued to the agent. The result is a
- * subquery for filtering the column's table.
+ * Creates a subquery for filtering the table of `column`. The subquery selects the card that `column` refers to, but
+ * only if the card was issued to the agent.
  */
 export function cardIssuedTo(db: Kysely<Tables>, agentId: string, column: 'cardTransactions.cardId') {
   return db
@@ -209,7 +209,7 @@ interface Chargeable {
 
 /**
  * Finds the card that a merchant charges: the newest unused and unexpired card for the merchant's name. If there is
- * none, finds the newest card of any state for that name.
+ * none, finds the newest used or expired card for that name.
  */
 export async function cardAtMerchant(
   tx: Transaction,
@@ -239,7 +239,7 @@ function newestAt(db: Kysely<Tables>, by: AtMerchant) {
     .limit(1)
 }
 
-/** Returns whether there is any unused and unexpired card. */
+/** Returns whether any of the chargeable cards is unused and unexpired. */
 export async function hasUsableCard(tx: Transaction, { agentId, ...by }: Chargeable): Promise<boolean> {
   return (await (agentId === null ? usable(tx, by) : usableOfAgent(tx, { ...by, agentId }))).rows.length > 0
 }

@@ -12,7 +12,7 @@ import { attachAgent } from './wallet-agents.ts'
 /** Finds an agent of the party, regardless of the agent's status. */
 export const findAgent = finderOf('agents', 'partyId', 'id')
 
-/** Finds an agent of any party by its id or its whole handle (`@party-slug`). */
+/** Finds an agent of any party by the agent's id or whole handle (`@party-slug`). */
 export async function findAgentOfAnyParty(
   tx: Transaction,
   by: { id: string } | { handle: string },
@@ -37,7 +37,7 @@ export function listAgents(
 
 const walk = createIndexWalk('agents', (db) => db.selectFrom('agents').selectAll())
 
-/** Updates an agent, except the time of its last use, which `noteAgentUse` updates. */
+/** Updates the columns of an agent, except the time of the agent's last use, which `noteAgentUse` records. */
 export async function updateAgent(
   tx: Transaction,
   { partyId, id }: Pick<AgentRow, 'partyId' | 'id'>,
@@ -58,10 +58,10 @@ export async function slugsOf(tx: Transaction, partyId: string): Promise<string[
   return rows.flatMap(({ slug }) => slug ?? [])
 }
 
-/** The maximum number of handles in one statement, because databases limit the number of parameters. */
+/** The maximum number of handles in one statement. Databases limit the number of parameters. */
 const handlesAtOnce = 200
 
-/** Finds the agents of any party that have one of the given handles. */
+/** Finds the agents whose handle is one of `handles`, regardless of their party. */
 export async function agentsWithHandles(
   tx: Transaction,
   handles: readonly string[],
@@ -83,7 +83,7 @@ export async function renameAgents(tx: Transaction, partyId: string, handle: str
   await agents.set({ handle: sql<string>`${`@${handle}-`} || ${sql.ref('slug')}` }).execute()
 }
 
-/** Returns the names of a party's agents, keyed by id. */
+/** Finds the agents of a party that have one of the given ids. Returns the names of these agents, keyed by id. */
 export async function namesOfAgents(
   tx: Transaction,
   partyId: string,
@@ -111,7 +111,9 @@ export async function activeAgents(tx: Transaction, partyId: string): Promise<Ag
   return rows.sort((a, b) => (b.lastActiveAtMs ?? 0) - (a.lastActiveAtMs ?? 0))
 }
 
-/** Returns the ids of up to two parties that have active agents: enough to know whether there is more than one. */
+/**
+ * Returns the ids of at most two parties with active agents. Callers only need to know whether there is more than one.
+ */
 export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   const rows = await tx.db
     .selectFrom('agents')
@@ -123,10 +125,12 @@ export async function partiesWithAgents(tx: Transaction): Promise<string[]> {
   return rows.map(({ partyId }) => partyId)
 }
 
-/** The values of a new agent; the other columns have defaults. */
+/** The values of a new agent. Omitted columns get default values. */
 type NewAgent = Pick<AgentRow, 'partyId' | 'name' | 'createdBy'> & Partial<AgentRow>
 
-/** Creates an agent that pays from one of its party's wallets, with the given permissions on this wallet. */
+/**
+ * Creates an agent with the given permissions on a wallet of its party. This wallet becomes the agent's default wallet.
+ */
 export async function createAgent(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   agent: NewAgent,
@@ -163,7 +167,7 @@ const agentDefaults = {
   lastActiveAtMs: null,
 } as const
 
-/** Records when one of the agent's credentials was used. Does nothing if a later use is already recorded. */
+/** Records when a credential of an agent was used. Does nothing if a later use is already recorded. */
 export async function noteAgentUse(tx: Transaction, id: string, usedAtMs: number): Promise<void> {
   await noteUse(tx, { id, usedAtMs })
 }

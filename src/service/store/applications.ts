@@ -3,10 +3,13 @@ import type { Transaction } from './engine/store.ts'
 import { deleteRecordsOfGrant, saveRecord } from './oauth-records.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 
-/** The proof of an application's identity: a secret, stored only as its hash, or public keys. */
+/** The proof of an application's identity: the hash of the application's secret, or the application's public keys. */
 type Proof = { secretHash: string } | { publicKeys: readonly object[] | undefined }
 
-/** Saves an application as a client of the authorization server. The client is deleted together with its grant. */
+/**
+ * Saves an application as a client of the authorization server. When the application's grant is deleted, the client is
+ * deleted too.
+ */
 export async function saveApplicationClient(
   tx: Transaction,
   { clientId, clientName, id, createdAtMs }: Pick<OAuthGrantRow, 'clientId' | 'clientName' | 'id' | 'createdAtMs'>,

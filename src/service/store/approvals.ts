@@ -28,7 +28,7 @@ const approvalOfPayment = prepared((db, by: { paymentId: string; partyId: string
   db.selectFrom('approvals').selectAll().where('partyId', '=', by.partyId).where('paymentId', '=', by.paymentId),
 )
 
-/** Selects the ids of a party's pending approvals, as a part of a larger query. */
+/** Creates a subquery for the ids of a party's pending approvals. */
 export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limit: number }) {
   return db
     .selectFrom('approvals')
@@ -38,7 +38,7 @@ export function pendingApprovals(db: Kysely<Tables>, by: { partyId: string; limi
     .limit(by.limit)
 }
 
-/** Finds an approval by its id if an agent of `agentPartyId` requested its payment on behalf of a customer. */
+/** Finds the approval `id` if an agent of the party `agentPartyId` requested the payment on behalf of a customer. */
 export async function findDelegatedApproval(
   tx: Transaction,
   by: { id: string; agentPartyId: string },
@@ -72,7 +72,7 @@ export async function listApprovals(
 
 const walk = createIndexWalk('approvals', (db) => db.selectFrom('approvals').selectAll())
 
-/** The payment to approve. The approval's events go to the payment's agent. */
+/** The payment to approve. The agent of this payment receives the events of the approval. */
 type PaymentToApprove = Pick<PaymentRow, 'agentId'>
 
 export async function insertApproval(tx: Transaction, row: ApprovalRow, { agentId }: PaymentToApprove): Promise<void> {
@@ -89,8 +89,8 @@ interface Resolution {
 }
 
 /**
- * Resolves an approval.
- * @throws StaleWriteError if the approval has changed since it was read, so that only one decision takes effect.
+ * Resolves an approval. If several decisions are made at the same time, only one takes effect.
+ * @throws StaleWriteError if the approval has changed since it was read.
  */
 export async function resolveApproval(
   tx: Transaction,

@@ -14,7 +14,7 @@ import type { WalletRow } from './schema/wallets.ts'
 import { markTransactionReturned, recordArrival } from './transactions.ts'
 import { findWallet } from './wallets.ts'
 
-/** The database transaction that applies a bank's step, and the time of the step. */
+/** The database transaction in which a bank's step is applied, and the time at which the step takes effect. */
 interface StepContext {
   tx: Transaction
   system: System
@@ -28,10 +28,13 @@ export interface TransferAtBank {
   wallet: WalletRow
 }
 
-/** Applies the banks' due steps. Each step takes effect at the time it was due, even if this function runs later. */
+/**
+ * Applies the banks' steps that are due, and returns the number of applied steps. Each step takes effect at the time
+ * when it was due, even if this function runs later.
+ */
 export async function applyBankEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const rows = await dueAtBanks(tx, due)
-  // All reads come before the first write, because a read after a write costs another round trip.
+  // All reads come before the first write, because a read after a write costs an additional round trip.
   let all = await Promise.all(rows.map((row) => loadAtBank(tx, row)))
   for (let count = 0; ; count++) {
     const [first, ...others] = all.filter(({ row }) => dueMs(row) <= due.nowMs).sort(byDue)
@@ -90,8 +93,8 @@ const acts: Record<BankStep['does'], (at: StepContext, input: StepInput) => Prom
   },
 
   /**
-   * Marks a transfer as failed, and makes the held money of a withdrawal available again. For a deposit, nothing is
-   * held, and nothing has been posted yet.
+   * Marks a transfer as failed, and makes the held money of a withdrawal available again. For a deposit, there is
+   * nothing to undo: no money is held, and nothing has been posted.
    */
   fail: async (at, { row, wallet, step: { code, reason } }) => {
     if (row.heldCents > 0) await enter(at, row, wallet, released(wallet.id, row.heldCents))
@@ -107,7 +110,7 @@ const acts: Record<BankStep['does'], (at: StepContext, input: StepInput) => Prom
 }
 
 function enter({ tx, system, nowMs }: StepContext, { id, partyId }: PaymentRow, wallet: WalletRow, posting: Posting) {
-  // If the payment and the wallet belong to different parties, this transaction writes rows of both parties.
+  // If the payment and the wallet belong to different parties, this transaction locks rows of both parties.
   if (wallet.partyId !== partyId) tx.runAlone()
   return post(tx, system, wallet, posting, { nowMs, sourceId: id })
 }

@@ -27,7 +27,7 @@ export async function deleteSessionsOf(tx: Transaction, userId: string): Promise
   await tx.db.deleteFrom('signInSessions').where('userId', '=', userId).execute()
 }
 
-/** Marks that the user of a one-click session has now authenticated. */
+/** Records that the user of a session that began with one click has since authenticated. */
 export async function markSessionProven(tx: Transaction, idHash: string): Promise<void> {
   await tx.db.updateTable('signInSessions').set({ oneClick: 0 }).where('idHash', '=', idHash).execute()
 }
@@ -41,7 +41,7 @@ export async function findSignInLink(tx: Transaction, codeHash: string): Promise
   return tx.db.selectFrom('signInLinks').selectAll().where('codeHash', '=', codeHash).executeTakeFirst()
 }
 
-/** Uses up a one-time link by deleting it. Returns false if it was already deleted. */
+/** Uses up a one-time link by deleting it. Returns false if the link was already deleted. */
 export async function takeSignInLink(tx: Transaction, codeHash: string): Promise<boolean> {
   const { numDeletedRows } = await tx.db.deleteFrom('signInLinks').where('codeHash', '=', codeHash).executeTakeFirst()
   return numDeletedRows === 1n
@@ -55,7 +55,10 @@ export async function findKnownBrowser(tx: Transaction, idHash: string): Promise
   return tx.db.selectFrom('knownBrowsers').selectAll().where('idHash', '=', idHash).executeTakeFirst()
 }
 
-/** Stores a known browser, and deletes its previous record, whose id hash is `before`. */
+/**
+ * Stores a known browser. Also deletes the browser's previous record, whose `idHash` is `before`, unless `before` is
+ * null.
+ */
 export async function replaceKnownBrowser(tx: Transaction, row: KnownBrowserRow, before: string | null): Promise<void> {
   if (before !== null) await tx.db.deleteFrom('knownBrowsers').where('idHash', '=', before).execute()
   await tx.db.insertInto('knownBrowsers').values(row).execute()

@@ -16,8 +16,8 @@ export async function findCardPage(tx: Transaction, tokenHash: string): Promise<
 }
 
 /**
- * Marks that the page has shown the card's number. Returns false if the page was already marked, so only one of two
- * concurrent calls returns true.
+ * Marks that the page has shown the card's number. Returns false if the page was already marked. If two calls run at
+ * the same time, only one returns true.
  */
 export async function markCardPageShown(tx: Transaction, tokenHash: string, nowMs: number): Promise<boolean> {
   const { numUpdatedRows } = await tx.db

@@ -69,7 +69,10 @@ type Attempt = Pick<
   'id' | 'merchantName' | 'amountCents' | 'declineCode' | 'agentId' | 'instanceId' | 'createdAtMs'
 >
 
-/** Returns the row for a merchant's attempt to charge a card: declined, or authorized with the whole amount held. */
+/**
+ * Returns the row for a merchant's attempt to charge a card. The attempt is declined, or it is authorized and the whole
+ * amount is held.
+ */
 export function newPurchase(card: AgentCardRow, attempt: Attempt): CardTransactionRow {
   const { amountCents, declineCode, createdAtMs } = attempt
   const isApproved = declineCode === null
@@ -104,8 +107,8 @@ export async function insertCardTransaction(tx: Transaction, row: CardTransactio
 }
 
 /**
- * Returns the transaction with `agentId` set to the card's agent. Events and limits concern this agent, even if another
- * agent caused the transaction.
+ * Returns the transaction with `agentId` set to the card's agent. Events and limits concern the card's agent, even if a
+ * different agent caused the transaction.
  */
 function withCardAgent(row: CardTransactionRow): CardTransactionRow & { agentId: string } {
   return { ...row, agentId: row.cardAgentId }
@@ -145,7 +148,7 @@ const replace = changingOne(
   ({ id }) => `card transaction ${id}`,
 )
 
-/** Selects the time when each hold expires. */
+/** Selects the transactions with a hold, and the times at which the holds expire. */
 export const holdLapses: Moments = (db, partyId) => {
   const all = db
     .selectFrom('cardTransactions')
@@ -154,7 +157,7 @@ export const holdLapses: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns a party's authorizations whose holds have expired, the earliest expiration first. */
+/** Returns a party's authorizations whose holds have expired. The hold that expired first comes first. */
 export async function lapsedAuthorizations(tx: Transaction, due: DueOf): Promise<CardTransactionRow[]> {
   return (await lapsed(tx, due)).rows
 }

@@ -2,31 +2,35 @@ import type { Feed } from '../../core/change-watcher.ts'
 import type { Store, Transaction } from './engine/store.ts'
 import { type LastNumber, lastNumbers } from './party-heads.ts'
 
-/** The maximum number of parties in one query, because databases limit the number of parameters. */
+/** The maximum number of parties in one query. Databases limit the number of parameters. */
 const maxParties = 500
 /** The maximum number of rows in one read. */
 const maxRows = 500
 
 interface FeedRows<Row, Change> {
-  /** The column of a party's head that contains the number of the party's last row. */
+  /** The column of `partyHeads` that contains the number of a party's last row. */
   head: LastNumber
-  /** Returns up to `limit` rows of the party in order, with numbers above `sequence` and up to `upTo`. */
+  /**
+   * Returns the party's first rows with numbers above `sequence` and at most `upTo`, in order. Returns at most `limit`
+   * rows.
+   */
   rows(tx: Transaction, by: { partyId: string; sequence: number; upTo: number; limit: number }): Promise<Row[]>
   /** Returns the change that a row describes. */
   changeOf(row: Row): Change
 }
 
 /**
- * How many row numbers are reserved for each epoch, the time between two resets or restores of the sandbox. No party
- * has this many rows in one epoch, and the numbers of two million epochs fit into a safe integer.
+ * How many numbers the feed reserves for each epoch. An epoch lasts from one reset or restore of the sandbox to the
+ * next. No party has this many rows in one epoch, and the numbers of two million epochs are all safe integers.
  */
 const numbersPerEpoch = 2 ** 32
 
 /**
- * Makes a feed of changes from the parties' numbered rows, including the rows that other processes wrote. The result of
- * `lastSequences` omits parties without rows. A reset or restore of the sandbox begins a new epoch, in which row
- * numbers can be lower than before. The feed therefore numbers the rows of each epoch after those of the previous
- * epoch. A reader whose position is in an earlier epoch gets only the latest rows.
+ * Makes a feed of changes from the parties' numbered rows, including rows that other processes wrote. Parties without
+ * rows are missing from the result of `lastSequences`. A reset or restore of the sandbox begins a new epoch, in which
+ * row numbers can be lower than before. The feed therefore gives all rows of an epoch higher numbers than the rows of
+ * the epochs before. A reader whose last number is from an earlier epoch gets only the latest rows of the current
+ * epoch.
  */
 export function changeFeed<Row extends { sequence: number }, Change>(
   store: Store,

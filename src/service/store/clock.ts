@@ -6,7 +6,9 @@ import { lastFinished } from './idempotency-records.ts'
 import { keysVersionIn } from './root-keys.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The times of a request. Code compares stored times only with these, never with the clock of one machine. */
+/**
+ * The times of a request. Code compares stored times only with these times, never with the clock of a single machine.
+ */
 export interface Times {
   /** The time on the sandbox clock. The API's records use it. */
   nowMs: number
@@ -14,15 +16,17 @@ export interface Times {
   realNowMs: number
   /**
    * The time on the sandbox clock, computed from the real clock that shows the earliest time. It decides when recorded
-   * answers expire: with a clock that runs ahead, an answer could expire early, and a retry would be carried out again.
+   * answers expire. If the clock ran ahead, an answer could expire too early, and a retry would then carry out the
+   * request a second time.
    */
   earliestMs: number
-  /** A number that rises when the sandbox is reset or restored. Only then can `nowMs` go back. */
+  /** A number that rises when the sandbox is reset or restored. `nowMs` can go back only when this number rises. */
   epoch: number
 }
 
 /**
- * Returns the times without applying due effects. Use it only to read records that due effects cannot change.
+ * Returns the times without applying due effects. Use this function only to read records that due effects cannot
+ * change.
  */
 export async function readTimes(tx: Transaction): Promise<Times> {
   return (await readClock(tx)).times
@@ -30,29 +34,34 @@ export async function readTimes(tx: Transaction): Promise<Times> {
 
 /**
  * Returns the real time, from the database's clock if the database has one. The time is never earlier than the latest
- * time stored in the clock's row.
+ * real time that a process has stored.
  */
 export async function realNow(tx: Transaction): Promise<number> {
   return (await readTimes(tx)).realNowMs
 }
 
 /**
- * A function that creates a query for one table: it selects each record's id, party, and the time of its next automatic
- * effect (`atMs`), for one party or for all.
+ * A function that creates a query on one table, for one party or for all parties. For each record, the query selects
+ * the id, the party, and the time of the record's next automatic effect (`atMs`).
  */
 export type Moments = (
   db: Kysely<Tables>,
   partyId?: string,
 ) => SelectQueryBuilder<Tables, keyof Tables, { id: string; partyId: string; atMs: number | null }>
 
-/** The parameters of a query for a party's due effects. The query returns at most `limit` effects, the oldest first. */
+/**
+ * The parameters of a query for a party's due effects. The query returns at most `limit` effects, the most overdue
+ * first.
+ */
 export interface DueOf {
   partyId: string
   nowMs: number
   limit: number
 }
 
-/** The result of one reading of the clock. `nextAtMs` is the time of the next automatic effect, or null. */
+/**
+ * The result of one reading of the clock. `nextAtMs` is the time of the next automatic effect; null if there is none.
+ */
 export interface TimesAndNext {
   times: Times
   nextAtMs: number | null
@@ -61,10 +70,12 @@ export interface TimesAndNext {
 
 export type FaultCounts = Omit<SandboxSettings, 'offsetMs'>
 
-/** Makes a function that reads the clock and, in the same query, the time of the next automatic effect in `moments`. */
+/**
+ * Makes a function that reads the clock. The same query also reads the time of the next automatic effect in `moments`.
+ */
 export function timesAndNext(moments: readonly Moments[]): (tx: Transaction) => Promise<TimesAndNext> {
-  // `clock_timestamp()` returns the current time. `now()` would return the start of the transaction, which is too early
-  // if the transaction had to wait.
+  // `clock_timestamp()` returns the current time. `now()` would return the time at which the transaction began, which
+  // is too early if the transaction has had to wait.
   const readShared = clockQuery(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`, moments)
   const readOwn = clockQuery(sql<null>`null`, moments)
   return async (tx) => timesIn(tx, (tx.clock.shared ? readShared : readOwn)(tx, {}))
@@ -80,7 +91,7 @@ export async function timesIn(tx: Transaction, reading: Promise<{ rows: ClockRow
   const [row] = (await reading).rows
   if (row === undefined) throw new Error('Bug: the clock has no row.')
   const { offsetMs, databaseNowMs, epoch, nextAtMs, faultRules, staleRules } = row
-  // The clock cannot be behind the time at which the last operation finished, even if `highestMs` is older.
+  // The stored `highestMs` can be behind the time at which the last operation finished, but the clock must not be.
   const highestMs = Math.max(row.highestMs, (row.lastFinishedAtMs ?? 0) - offsetMs)
   const { realNowMs, earliestMs } = tx.clock.read({ databaseNowMs, highestMs, epoch })
   const times = { nowMs: realNowMs + offsetMs, realNowMs, earliestMs: earliestMs + offsetMs, epoch }
@@ -104,14 +115,14 @@ const readClock = timesAndNext([])
 export const epochIn = (db: Kysely<Tables>) => db.selectFrom('clock').select('epoch').$asScalar()
 
 /**
- * Creates the query that reads the time.
- * @param databaseNow The database's time; null for SQLite, which has no clock.
+ * Creates the query that reads the clock.
+ * @param databaseNow The SQL expression for the database server's time. For SQLite, which has no server, it is `null`.
  */
 function clockQuery(databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return prepared((db, _none: object) => db.selectFrom('clock').select(clockColumns(db, databaseNow, moments)))
 }
 
-/** Returns the columns of a query that reads the time: stored columns of the clock's row, and computed columns. */
+/** Returns the columns of a query that reads the clock: columns of the table `clock`, and computed columns. */
 export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number | null>, moments: readonly Moments[]) {
   return [
     'clock.offsetMs',
@@ -127,7 +138,8 @@ export function clockColumns(db: Kysely<Tables>, databaseNow: RawBuilder<number 
 }
 
 /**
- * Selects the time of the next automatic effect, for one party or for all. This costs one index lookup for each table.
+ * Selects the time of the next automatic effect, for one party or for all parties. The query costs one index lookup for
+ * each table in `moments`.
  */
 export function nextMoment(
   db: Kysely<Tables>,
@@ -157,7 +169,10 @@ export function partiesWithDueEffects(
   return sql`select ${sql.ref('partyId')} from (${all}) as due order by ${sql.ref('atMs')} limit ${limit}`
 }
 
-/** Selects up to `limit` of a party's records, with the kind and time of each one's next effect, soonest first. */
+/**
+ * Selects the next effects on a party's records, soonest first, at most `limit`. Each row has the kind of the effect,
+ * the id of the record and the time.
+ */
 export function nextRecords<Kind extends string>(
   db: Kysely<Tables>,
   effects: readonly { kind: Kind; moments: Moments }[],
@@ -178,7 +193,8 @@ const raiseRevision = preparedWrite((db, _none: object) =>
 )
 
 /**
- * Raises the revision of the sandbox settings. Every function that adds or removes a fault rule or a snapshot calls it.
+ * Raises the revision of the sandbox settings. Every function that adds or removes a fault rule or a snapshot must call
+ * this function.
  */
 export async function raiseSettingsRevision(tx: Transaction): Promise<void> {
   await raiseRevision(tx, {})
@@ -192,8 +208,9 @@ export async function settingsRevision(tx: Transaction): Promise<number> {
 }
 
 /**
- * Stores how many fault rules exist, in all and of the kind `stale`, in the clock's row, which every request reads.
- * Also updates this process's copy immediately, because a call over stdio checks the copy before it reads the clock.
+ * Stores the number of all fault rules, and the number of rules of the kind `stale`, in the table `clock`, which every
+ * request reads. Also updates this process's copy of the numbers immediately, because a call over stdio uses the copy
+ * before the call reads the clock.
  */
 export async function setFaultCounts(tx: Transaction, counts: FaultCounts): Promise<void> {
   await writeFaultCounts(tx, counts)
@@ -222,7 +239,7 @@ export async function beginEpoch(tx: Transaction, startsAtMs: number | null): Pr
 
 /**
  * Stores the latest real time that this process has read, so that time does not go back after a restart. Does nothing
- * if a new epoch has begun since then.
+ * if a later time is already stored, or if `epoch` is no longer the current epoch.
  */
 export async function saveHighestTime(tx: Transaction, highestMs: number, epoch: number): Promise<void> {
   await tx.db

@@ -11,18 +11,20 @@ import type { PartyRow } from './schema/parties.ts'
 import type { PartyHeadRow } from './schema/party-heads.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** The rows that every command on a party needs, whatever other records it reads or changes. */
+/** The rows that every command on a party needs. */
 export interface CommandRows {
   /** The party's status; undefined if the party does not exist. */
   status: PartyRow['status'] | undefined
-  /** The record of the request's idempotency key, even if a different request has used the key. */
+  /** The record of the request's idempotency key. It may belong to a different request that used the same key. */
   record: IdempotencyRecordRow | undefined
   head: PartyHeadRow | undefined
-  /** The credential that was looked up; undefined if it does not exist. */
+  /** The credential that was looked up; undefined if there is no such credential. */
   credential: CredentialWithAgent | undefined
 }
 
-/** The values that select a command's rows: its party, the hash of its idempotency key, and its credential. */
+/**
+ * The values that select a command's rows: the party, the hash of the idempotency key, and the credential to look up.
+ */
 export interface RowLookup extends Omit<RequestHashes, 'fingerprint'> {
   credential: CredentialLookup | undefined
 }
@@ -34,8 +36,9 @@ export async function commandRows(tx: Transaction, lookup: RowLookup): Promise<C
 }
 
 /**
- * Makes a function that reads the time, as `timesAndNext` does, together with the rows for a command, in one statement.
- * Only SQLite uses it. On PostgreSQL, several commands can share a transaction and one reading of the clock.
+ * Makes a function that reads the rows for a command and, in the same statement, the times that `timesAndNext` returns.
+ * The function is used only on SQLite. On PostgreSQL, several commands can share a transaction, and then the clock is
+ * read only once for all of them.
  */
 export function timesAndRows(moments: readonly Moments[]) {
   const rowsBy = (column: 'id' | 'secretHash') =>
@@ -50,7 +53,7 @@ export function timesAndRows(moments: readonly Moments[]) {
 interface LookupValues {
   partyId: string
   key: string
-  /** The credential's id or the hash of its secret. If this is null, no credential is found. */
+  /** The credential's id or the hash of the credential's secret. If the value is null, no credential is found. */
   credential: string | null
 }
 
@@ -59,7 +62,10 @@ function lookupValues({ partyId, key, credential }: RowLookup): LookupValues {
   return { partyId, key: shortHash(key), credential: by }
 }
 
-/** Creates the query for a command's rows. It starts from the clock's single row, so it returns a row in every case. */
+/**
+ * Creates the query for a command's rows. The query joins these rows to the single row of the table `clock`. So the
+ * query always returns one row, even if none of the joined rows exists.
+ */
 function commandQuery(db: Kysely<Tables>, by: LookupValues, column: 'id' | 'secretHash') {
   return db
     .selectFrom('clock')

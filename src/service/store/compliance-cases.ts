@@ -8,7 +8,7 @@ import type { ComplianceCaseRow } from './schema/compliance-cases.ts'
 /** Finds a party's compliance case; undefined if no review of the party was ever started. */
 export const findComplianceCase = finderOf('complianceCases', 'partyId')
 
-/** Opens a compliance case and records an event for its party. */
+/** Opens a compliance case and records an event for the party under review. */
 export async function insertComplianceCase(tx: Transaction, row: ComplianceCaseRow): Promise<ComplianceCaseRow> {
   await insert(tx, row)
   recordEvents(tx, { ...row, agentId: null }, ['compliance_case.updated'], row.createdAtMs)
@@ -19,7 +19,7 @@ const insert = preparedInsert('complianceCases')
 
 type Decision = Pick<ComplianceCaseRow, 'status' | 'updatedAtMs'>
 
-/** Stores the decision on a compliance case and records an event for its party. */
+/** Stores the decision on a compliance case and records an event for the party under review. */
 export async function decideComplianceCase(
   tx: Transaction,
   before: ComplianceCaseRow,

@@ -11,7 +11,7 @@ import type { Tables } from './schema/tables.ts'
 
 type Kind = CredentialRow['kind']
 
-/** Finds a party's key by its kind and id, even if it is revoked. */
+/** Finds a party's key by the key's kind and id, even if the key is revoked. */
 export const findKey = finderOf('credentials', 'partyId', 'kind', 'id')
 
 export interface KeyScope {
@@ -24,7 +24,7 @@ export interface KeyScope {
 export async function listKeys(tx: Transaction, scope: KeyScope, page: PageRequest): Promise<PageOf<CredentialRow>> {
   const { partyId, kind, agentId, revoked } = scope
   if (agentId !== undefined) {
-    // The query filters only by the agent's id, so this first checks that the agent belongs to the party.
+    // The query filters only by the agent's id, so this code must check that the agent belongs to the party.
     const agent = await findAgent(tx, partyId, agentId)
     const agentKeys = tx.db.selectFrom('credentials').selectAll().where('agentId', '=', agentId)
     return agent === undefined ? { rows: [], lastId: null } : readPage(agentKeys, page)
@@ -37,7 +37,7 @@ export async function listKeys(tx: Transaction, scope: KeyScope, page: PageReque
   return pageOf(rows.slice(0, more.limit), page.limit, (row) => row.id)
 }
 
-/** Returns whether a party has or ever had a key or a user's token. Such a party is self-managed. */
+/** Returns whether a party has ever had an API key, an agent key or a user token. Such a party is self-managed. */
 export async function hasKeys(tx: Transaction, partyId: string): Promise<boolean> {
   return (await anyCredential(tx, { partyId })).rows.length > 0
 }
@@ -49,7 +49,10 @@ const anyCredential = prepared((db, by: { partyId: string }) =>
 /** The end of a key: its revocation (`revokedAtMs`), or the time when it will expire (`expiresAtMs`). */
 type Ending = Pick<CredentialRow, 'revokedAtMs' | 'revokedBy' | 'expiresAtMs'>
 
-/** Revokes a key or sets its expiry. @throws StaleWriteError if either has changed since the key was read. */
+/**
+ * Revokes a key or sets its expiry.
+ * @throws StaleWriteError if the key's revocation or expiry has changed since the key was read.
+ */
 export async function endKey(tx: Transaction, key: CredentialRow, ending: Ending): Promise<void> {
   const result = await tx.db
     .updateTable('credentials')
@@ -98,7 +101,7 @@ export type CredentialLookup = { secretHash: string } | { id: string }
 /** A credential with its agent's status; the status is null if the credential belongs to no agent. */
 export type CredentialWithAgent = CredentialRow & { agentStatus: AgentRow['status'] | null }
 
-/** Finds a credential by its secret's hash or by its id, even if it is revoked. */
+/** Finds a credential by the hash of its secret or by its id, even if the credential is revoked. */
 export async function findCredential(tx: Transaction, by: CredentialLookup): Promise<CredentialWithAgent | undefined> {
   return (await ('id' in by ? credentialById(tx, by) : credentialByHash(tx, by))).rows[0]
 }
@@ -133,7 +136,7 @@ export async function seededCredentials(tx: Transaction): Promise<CredentialRow[
   return tx.db.selectFrom('credentials').selectAll().where(sql<SqlBool>`"seeded" = 1`).execute()
 }
 
-/** The prefix of the placeholder that replaces the secret's hash if a key has no secret yet. It matches no secret. */
+/** A key that has no secret yet has a placeholder with this prefix as its `secretHash`. No secret has such a hash. */
 export const unsetHashPrefix = 'unset'
 
 /** Gives a credential a new secret. The previous secret stops working. */

@@ -20,7 +20,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { CustomerInvitationRow } from './schema/customer-invitations.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** An invitation with the developer's name, and the name, handle and status of the agent that it is for. */
+/** An invitation, the name of the developer who sent it, and the name, handle and status of the invitation's agent. */
 export interface InvitationRecord extends CustomerInvitationRow {
   developerName: string
   agentName: string
@@ -28,7 +28,9 @@ export interface InvitationRecord extends CustomerInvitationRow {
   agentStatus: 'ACTIVE' | 'REVOKED'
 }
 
-/** The invitations that a caller may see: all from the party, or, if `agentId` is set, only those for that agent. */
+/**
+ * The invitations that a caller may see: all invitations from a party, or only those for one agent if `agentId` is set.
+ */
 export interface InvitationScope {
   partyId: string
   agentId: string | null
@@ -64,7 +66,8 @@ export function findInvitations(
 }
 
 /**
- * Finds an invitation of any party by the hash of its page token. Only the invited person has the token.
+ * Finds an invitation from any party by the hash of the token in the URL of the invitation's page. Only the invited
+ * person has this token.
  */
 export async function findInvitationByToken(tx: Transaction, tokenHash: string): Promise<InvitationRecord | undefined> {
   return (await invitationOfToken(tx, { tokenHash })).rows[0]
@@ -210,7 +213,7 @@ export async function listInvitations(
   const agents = [scope.agentId, filter.agentId].filter((id) => typeof id === 'string')
   const [agentId, another] = [...new Set(agents)]
   if (another !== undefined) return { rows: [], lastId: null }
-  // The search below filters only by the agent's id, so this first checks that the agent belongs to the party.
+  // The search below filters only by the agent's id, so this code must check that the agent belongs to the party.
   if (filter.agentId !== undefined && (await findAgent(tx, scope.partyId, filter.agentId)) === undefined) {
     return { rows: [], lastId: null }
   }
@@ -219,7 +222,7 @@ export async function listInvitations(
     ...(filter.recipient === undefined ? {} : { recipient: [filter.recipient] }),
     status: filter.statuses.length === 0 ? invitationStatuses : [...new Set(filter.statuses)],
   })
-  // The recipient filter finds only email addresses, although the column also contains phone numbers and party ids.
+  // A filter for a phone number or a party id finds nothing, although the column `recipient` also contains these.
   return walk(
     tx,
     filter.recipient?.includes('@') === false ? [] : (branches as Partial<CustomerInvitationRow>[]),
@@ -244,8 +247,8 @@ export async function listUnacceptedInvitations(
 export type InvitationGroup = InvitationRecord[]
 
 /**
- * Returns the pending invitations in the scope, grouped by recipient. Groups are sorted by the creation of their oldest
- * invitation, latest first.
+ * Returns the pending invitations in the scope, grouped by recipient. The groups are sorted by the creation time of
+ * each group's oldest invitation, latest time first.
  */
 export async function listInvitationGroups(
   tx: Transaction,
@@ -260,8 +263,8 @@ export async function listInvitationGroups(
       .selectFrom(`customerInvitations as ${name}` as const)
       .where(sql.ref(`${name}.${sender.column}`), '=', sender.id)
       .where(sql.ref(`${name}.status`), '=', 'PENDING')
-  // Each recipient appears once, at the position of the recipient's oldest invitation. The query below skips every
-  // invitation that has an older one to the same recipient.
+  // The query below selects the oldest invitation to each recipient: it skips an invitation if there is an older one to
+  // the same recipient. Each recipient therefore appears once.
   const older = pendingOf('older')
     .select('older.id')
     .where(sql<boolean>`${sql.ref('older.recipient')} = ${sql.ref('one.recipient')}`)

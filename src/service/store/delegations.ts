@@ -9,7 +9,10 @@ import { findParties, findPartiesOfRecipients } from './parties.ts'
 import type { DelegationRow } from './schema/delegations.ts'
 import type { PartyRow } from './schema/parties.ts'
 
-/** Creates a customer's grant to an agent. If a grant exists, it gets the new terms and becomes active again. */
+/**
+ * Creates a customer's grant to an agent. If the customer has already made a grant to this agent, that grant gets the
+ * new terms and becomes active.
+ */
 export async function grant(
   tx: Transaction,
   system: System,
@@ -43,8 +46,9 @@ function recordCustomerEvents(
 }
 
 /**
- * Revokes the active grants to a party's agents. The filter can limit this to one customer's grants, to the grants that
- * one agent received, or to both. Also expires the cards issued under these grants.
+ * Revokes the active grants to a party's agents. The filter can select only the grants from one customer, only the
+ * grants to one agent, or only the grant from one customer to one agent. Also expires the unused cards that were issued
+ * under the revoked grants.
  */
 export async function revokeDelegations(
   tx: Transaction,
@@ -73,8 +77,8 @@ export async function revokeDelegations(
 }
 
 /**
- * Finds the parties that have one of these email addresses, phone numbers or ids. Returns those that are or were
- * customers in the scope. A caller with this scope may see the names of these parties, but not of other recipients.
+ * Finds the parties that have one of the given email addresses, phone numbers or ids. Returns only parties that are or
+ * were customers in the scope. A caller with this scope may see their names, but not the names of other recipients.
  */
 export async function customersAmong(
   tx: Transaction,
@@ -140,7 +144,10 @@ const delegation = prepared((db, by: { agentId: string; customerPartyId: string 
     .where('customerPartyId', '=', by.customerPartyId),
 )
 
-/** Returns whether a customer has an active grant to this agent, or to any agent of the party if `agentId` is null. */
+/**
+ * Returns whether a customer's grant to the agent `agentId` is active. If `agentId` is null, a grant to any of the
+ * party's agents counts.
+ */
 export async function isConnected(
   tx: Transaction,
   to: { partyId: string; agentId: string | null },
@@ -166,14 +173,17 @@ export async function createDelegation(tx: Transaction, row: DelegationRow): Pro
 
 const insert = preparedInsert('delegations')
 
-/** The customers that a caller may see: all of the party's, or, if `agentId` is set, only those of that agent. */
+/**
+ * The customers to return: all customers of a party, or only those of one agent if `agentId` is set. Only grants with
+ * the given `status` count.
+ */
 export interface CustomerScope {
   partyId: string
   agentId: string | null
   status: 'active' | 'revoked' | 'all'
 }
 
-/** A customer, and the customer's grants to agents in the scope, oldest grant first. */
+/** A customer, and the customer's grants in the scope, oldest grant first. */
 export interface CustomerRecord {
   party: PartyRow
   delegations: (DelegationRow & { agentName: string; agentHandle: string | null })[]
@@ -184,8 +194,8 @@ export async function listCustomers(
   scope: CustomerScope,
   { limit, beforeId }: PageRequest,
 ): Promise<PageOf<CustomerRecord>> {
-  // Reads each status separately, so that each read can use an index. If a customer's grants have different statuses,
-  // the customer is found several times, so duplicates are removed below.
+  // Reads each status separately, so that each read can use an index. A customer whose grants have different statuses
+  // is found several times, so the code below removes duplicates.
   const found = await Promise.all(
     statusesOf(scope).map((status) => {
       const ids = delegationsInScope(tx, { ...scope, status })
@@ -200,7 +210,7 @@ export async function listCustomers(
   return { rows: customerIds.length === 0 ? [] : await customerRecords(tx, scope, customerIds), lastId }
 }
 
-/** Finds one customer; undefined if this customer has made no grant in the scope. */
+/** Returns one customer; undefined if the customer has no grant in the scope. */
 export async function findCustomer(
   tx: Transaction,
   scope: CustomerScope,

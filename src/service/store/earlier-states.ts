@@ -4,8 +4,8 @@ import type { EarlierStateRow } from './schema/earlier-states.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The columns of each table that contain the id of a row's party. If a table has two such columns, a row belongs to
- * both parties. Null means that no read request returns rows of the table.
+ * For each table, the columns with the id of the party that a row belongs to. If a table has two such columns, each row
+ * belongs to both parties. If no read request returns rows of a table, the value is null.
  */
 const partyColumns: { readonly [Table in keyof Tables]: readonly (keyof Tables[Table] & string)[] | null } = {
   wallets: ['partyId'],
@@ -36,9 +36,9 @@ const partyColumns: { readonly [Table in keyof Tables]: readonly (keyof Tables[T
   agents: ['partyId'],
   credentials: ['partyId'],
 
-  // No read uses the ledger entries, because a wallet's row contains its balances.
+  // No read request uses the ledger entries, because the row of a wallet contains the wallet's balances.
   ledgerEntries: null,
-  // The service uses these rows only to check new spending against limits.
+  // The service uses the rows of `spending` only to check new spending against limits.
   spending: null,
   activityResources: null,
   events: null,
@@ -90,15 +90,16 @@ const partyTables = (Object.keys(partyColumns) as (keyof Tables)[]).flatMap((tab
 })
 
 /**
- * Runs `change`. If there is a `stale` fault rule, also stores the previous rows of each party whose rows changed.
- * If the transaction is rolled back, these rows are not stored either.
+ * Runs `change`. If there is a `stale` fault rule, also stores the previous rows of each party whose rows `change` has
+ * changed. The previous rows are stored in the same transaction, so a rollback discards them too.
  */
 export async function runAndSaveEarlierRows<T>(
   tx: Transaction,
   findPartyIds: () => readonly string[],
   change: () => Promise<T>,
 ): Promise<T> {
-  // This number of rules is current: it is in the clock's row, and every change reads the clock first.
+  // The number of rules is up to date, because it is read together with the clock, and every change first reads the
+  // clock.
   if (tx.clock.sandbox.staleRules === 0) return change()
   const partyIds = findPartyIds()
   const all = () => Promise.all(partyIds.map(async (partyId) => JSON.stringify(await rowsOf(tx, partyId))))
@@ -119,7 +120,7 @@ const saveRows = preparedWrite((db, row: EarlierStateRow) =>
     .onConflict((conflict) => conflict.column('partyId').doUpdateSet({ rows: row.rows })),
 )
 
-/** Thrown after a read of earlier rows, so that the current rows return. It contains the result of the read. */
+/** Thrown after a read of earlier rows, to roll back to the current rows. Contains the result of the read. */
 class ReadEarlier extends Error {
   readonly result: unknown
   constructor(result: unknown) {
@@ -129,8 +130,8 @@ class ReadEarlier extends Error {
 }
 
 /**
- * Runs `read` on the party's rows as they were before they last changed. If no earlier rows are stored, `read` gets the
- * current rows.
+ * Runs `read` on a party's rows as they were before their last change. If no earlier rows are stored, runs `read` on
+ * the current rows.
  */
 export async function runOnEarlierRows<T>(tx: Transaction, partyId: string, read: () => Promise<T>): Promise<T> {
   await tx.lockParty(partyId)

@@ -1,7 +1,7 @@
 /** The maximum number of ids in one query. */
 const maxIds = 200
 
-/** Calls `read` with at most `maxIds` ids at a time, and returns all rows that it finds. */
+/** Calls `read` with at most `maxIds` ids at a time. Returns the rows of all calls. */
 export async function inBatches<Row>(
   ids: readonly string[],
   read: (batch: readonly string[]) => Promise<Row[]>,

@@ -5,11 +5,13 @@ interface DeferredItem {
   item: unknown
 }
 
-/** The items that a transaction has deferred to its end (`Transaction.atEnd`), the earliest deferred first. */
+/**
+ * The items that a transaction has deferred to its end (`Transaction.atEnd`), in the order in which they were added.
+ */
 export class DeferredItems {
   #deferred: DeferredItem[] = []
 
-  /** The number of deferred items. Passing it to `truncate` later drops the items that were added in between. */
+  /** The number of deferred items. To drop the items that are added from now on, pass this number to `truncate`. */
   get count(): number {
     return this.#deferred.length
   }
@@ -18,7 +20,7 @@ export class DeferredItems {
     this.#deferred.push({ finish: finish as Finish<unknown>, item })
   }
 
-  /** Returns the items that have been deferred to the given `finish` function so far. */
+  /** Returns the items that have been added for the given `finish` function so far. */
   for<Item>(finish: Finish<Item>): Item[] {
     return this.#deferred.filter((one) => one.finish === finish).map(({ item }) => item as Item)
   }
@@ -28,7 +30,7 @@ export class DeferredItems {
     this.#deferred.length = count
   }
 
-  /** Calls each `finish` function with its items. */
+  /** Calls each `finish` function once, with the items that were added for it. */
   async run(tx: Transaction): Promise<void> {
     if (this.#deferred.length === 0) return
     const byFinish = Map.groupBy(this.#deferred, ({ finish }) => finish)

@@ -10,8 +10,9 @@ export interface Outdated {
 }
 
 /**
- * Makes a function that deletes the oldest rows of a table in one statement and returns how many it deleted. The times
- * in `timeColumn`, which needs an index, decide which rows are oldest. Rows that do not meet `condition` stay.
+ * Makes a function that deletes the oldest outdated rows of a table in one statement, and returns the number of deleted
+ * rows. `timeColumn` contains the time of each row, and needs an index. Rows that do not meet `condition` are not
+ * deleted.
  */
 export function deletingOldest<Table extends keyof Tables>(
   table: Table,

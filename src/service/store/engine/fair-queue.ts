@@ -3,7 +3,7 @@
  * turns, so a long line does not delay the others.
  */
 export class FairQueue<Item> {
-  /** The lines that are not empty. The line that was served longest ago comes first. */
+  /** The lines that are not empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string | undefined, Item[]>()
   readonly #urgent: Item[] = []
   #length = 0

@@ -7,13 +7,13 @@ type Columns<Table extends keyof Tables> = readonly (keyof Tables[Table] & strin
 
 type ValuesOf<Row, Names extends readonly (keyof Row)[]> = { [Index in keyof Names]: Row[Names[Index]] }
 
-/** Makes a query for the rows of a table that have given values in the named columns. */
+/** Makes a function that finds the rows of a table by their values in the named columns. */
 export function preparedSelect<Table extends keyof Tables, const Names extends Columns<Table>>(
   table: Table,
   ...names: Names
 ) {
   return prepared((db, by: Pick<Tables[Table], Names[number]>): Compilable<Tables[Table]> => {
-    // Kysely has no type for a table that is only known as a type parameter, so `wallets` serves as a placeholder.
+    // Kysely has no type for a table that is known only as a type parameter, so `wallets` serves as a placeholder.
     let query = db.selectFrom(table as 'wallets').selectAll()
     for (const name of names) query = query.where(name as 'id', '=', by[name as Names[number]] as string)
     return query as unknown as Compilable<Tables[Table]>

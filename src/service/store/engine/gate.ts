@@ -11,7 +11,7 @@ export class Gate {
     this.#free = capacity
   }
 
-  /** Enters if there is room, without waiting. Returns whether it did. */
+  /** Enters only if the caller does not have to wait. Returns whether the caller has entered. */
   tryEnter(): boolean {
     if (this.#free === 0) return false
     this.#free -= 1
@@ -24,14 +24,14 @@ export class Gate {
     await new Promise<void>((enter, refuse) => this.#line.push({ enter, refuse }))
   }
 
-  /** Makes room, which lets the first caller in line enter. */
+  /** Leaves the gate, so that the first caller in line can enter. */
   leave(): void {
     const next = this.#line.shift()
     if (next === undefined) this.#free += 1
     else next.enter()
   }
 
-  /** Rejects all waiting callers. For use after a failure that would also affect all of them. */
+  /** Rejects all waiting callers. Use this after a failure that would affect them too. */
   refuseLine(reason: unknown): void {
     for (const { refuse } of this.#line.splice(0)) refuse(reason)
   }

@@ -7,35 +7,40 @@ import type { Transaction } from './store.ts'
 /** The values that a row must have, by column. The value null matches rows in which the column is null. */
 type Values<Table extends keyof Tables> = { readonly [Column in keyof Tables[Table]]?: Tables[Table][Column] }
 
-/** Reads one page of the rows that match any of the branches. No row may match two branches. */
+/**
+ * Reads one page of the rows that match any branch. A branch is a set of column values. No row may match two branches.
+ */
 type Walk<Table extends keyof Tables, Row> = (
   tx: Transaction,
   branches: readonly Values<Table>[],
   page: PageRequest,
-  /** The party that owns the rows. Pass it only if a key of the table begins with `partyId`. */
+  /**
+   * The party that owns the rows. Pass this id only if the primary key of the table on PostgreSQL begins with
+   * `partyId`.
+   */
   partyId?: string,
 ) => Promise<PageOf<Row>>
 
 /** The maximum number of branches in one statement. SQLite accepts at most 500. */
 const maxBranches = 100
 /**
- * The maximum number of compiled statements to cache. Each combination of branches and their columns needs its own
+ * The maximum number of compiled statements to cache. Each combination of columns in the branches needs its own
  * statement, but only a few combinations are common.
  */
 const maxShapes = 100
-/** A string that, appended to a prefix, sorts after every id with that prefix, in any collation. */
+/** If this string is appended to a prefix, the result sorts after every id with the prefix, in any collation. */
 const afterAllIds = 'zzzz'
 
 type QueryValues = Record<string, unknown>
 type Read<Row> = (tx: Transaction, values: QueryValues) => Promise<{ rows: Row[] }>
 
 /**
- * Makes a function that reads pages of a table, newest first. The cost of a page does not depend on the size of the
- * table or the number of matching rows. For each branch, the database walks an index that begins with the branch's
- * columns and ends with the id. The walks are merged. Each page reads every branch, so there should be few branches,
- * such as one for each status or for each of a party's wallets.
+ * Makes a function that reads pages of a table's rows, newest row first. The cost of a page does not depend on the size
+ * of the table or the number of matching rows. For each branch, the database walks an index that begins with the
+ * branch's columns and ends with the id. The walks are merged. Every page needs a walk for each branch, so there should
+ * be few branches, for example one for each status, or one for each of a party's wallets.
  * @param rowsOf Selects the table's rows, joined with related rows if needed.
- * @param prefix The prefix of the ids to read. It is needed only if the table also has ids with other prefixes.
+ * @param prefix The prefix of the ids to read. Needed only if the table also has ids with other prefixes.
  */
 export function createIndexWalk<Table extends keyof Tables, Joined extends keyof Tables, Row extends { id: string }>(
   table: Table,
@@ -69,7 +74,8 @@ export function createIndexWalk<Table extends keyof Tables, Joined extends keyof
           },
         )
         const found = rowsOf(db).where(sql<boolean>`${id} in (${ids})`)
-        // On SQLite, the primary key does not begin with the party, so this condition would need another index.
+        // The condition on the party is only for PostgreSQL, where the primary key begins with `partyId`. On SQLite,
+        // the primary key does not, so the condition would need an additional index.
         const isKeyedByParty = hasParty && db.getExecutor().adapter instanceof PostgresAdapter
         const partyRows = isKeyedByParty
           ? found.where(sql<boolean>`${sql.ref(`${table}.partyId`)} = ${values.partyId}`)
@@ -105,8 +111,8 @@ interface Bounds {
 }
 
 /**
- * Selects the newest ids of all branches. Each branch has the page's limit, because all rows of the page may come from
- * one branch.
+ * Selects the newest ids of all branches. The page's limit also applies to each single branch, because all rows of the
+ * page may come from one branch.
  */
 function mergedWalks(
   table: string,
@@ -130,7 +136,7 @@ function mergedWalks(
   return sql`${sql.join(union, sql` union all `)} order by ${id} desc limit ${limit}`
 }
 
-/** Returns every combination that has one value for each column. */
+/** Returns all combinations of one value for each column. */
 export function combinations<Choices extends Readonly<Record<string, readonly unknown[]>>>(
   choices: Choices,
 ): { [Name in keyof Choices]: Choices[Name][number] }[] {

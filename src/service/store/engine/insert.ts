@@ -13,13 +13,13 @@ export function preparedInsert<Table extends keyof Tables>(
   return preparedWrite((db, row: Tables[Table]) => db.insertInto(table).values(row as never))
 }
 
-/** The maximum number of rows in one statement. Each number of rows up to this maximum has its own statement. */
+/** The maximum number of rows in one statement. There is a separate statement for each number of rows. */
 export const maxRows = 8
 
 /**
  * Makes a function that inserts several rows into a table with as few statements as possible.
- * @param valuesOf Returns the values to insert, if SQL computes some of them. It receives placeholders instead of the
- * row's values.
+ * @param valuesOf Returns the values to insert. Needed only if SQL computes some of them. It receives placeholders
+ * instead of the row's values.
  * @param into Begins the statement, for example with a `with` clause. It receives the placeholders of the first row.
  */
 export function preparedBulkInsert<Table extends keyof Tables, Given extends object = Tables[Table]>(

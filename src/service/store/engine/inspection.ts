@@ -6,28 +6,28 @@ import { type Origin, originOf } from './origin.ts'
 import { openReadOnly } from './read-only.ts'
 import type { Transaction } from './store.ts'
 
-/** The state of a database, which is inspected without changing it. */
+/** The state of a database, as found by reading the database without changing it. */
 export interface Inspection {
-  /** Whether the user that reads the database could also write to it. */
+  /** Whether the user that reads the database may also write to it. */
   isWritable: boolean
-  /** Whether the given secrets decrypt its root keys. */
+  /** Whether the given secrets decrypt the database's root keys. */
   isOpened: boolean
   /** How far the sandbox clock is ahead of real time. */
   offsetMs: number
-  /** The latest real time that the database has recorded. */
+  /** The latest real time that is stored in the database. */
   highestMs: number
-  /** The time by the database server's clock; null for SQLite, which has no server. */
+  /** The time on the database server's clock; null for SQLite, which has no server. */
   databaseNowMs: number | null
-  /** The environment that the database belongs to; null before its first start. */
+  /** The environment that the database belongs to; null if no service has been started with the database yet. */
   environment: Environment | null
   /**
-   * The digest of its world; null if the digest is unknown; undefined if the database was never filled, or if an older
-   * version, which did not record worlds, filled it.
+   * The digest of the world in the database; null if the digest is unknown. Undefined if the database was never filled
+   * with a world, or was filled by a version that did not yet record worlds.
    */
   world: string | null | undefined
-  /** The number of due effects that failed and will be retried, and a few of them as examples. */
+  /** The number of due effects that failed and will be retried, and a few of these effects as examples. */
   failedEffects: { count: number; some: FailedEffect[] }
-  /** The key with the requested hash; undefined if there is none. */
+  /** The key with the requested hash; undefined if there is no such key. */
   key: { revokedAtMs: number | null; expiresAtMs: number | null } | undefined
 }
 
@@ -41,8 +41,8 @@ interface Inspect {
 }
 
 /**
- * Inspects a database. Returns its state if it has tables that this version may use; otherwise its origin: 'empty',
- * 'other', 'newer' or 'foreign'.
+ * Inspects a database. Returns the database's state if it has the tables of this version. If not, returns the
+ * database's origin: 'empty', 'other', 'newer' or 'foreign'.
  * @throws Error if the database cannot be read.
  */
 export async function inspectDatabase({

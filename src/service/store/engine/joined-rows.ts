@@ -3,14 +3,14 @@ import { columnsOf } from '../schema/table.ts'
 import { type Tables, tables } from '../schema/tables.ts'
 
 /**
- * Returns the columns of one table to select in a prepared query that joins several tables. In the result, a column is
- * named `TABLE COLUMN`.
+ * Returns all columns of one table, for the `select` of a prepared query that joins several tables. Each column gets
+ * the alias `TABLE COLUMN`.
  */
 export function joinedRows(table: keyof Tables): never[] {
   return columnsOf(tables[table]).map(([column]) => `${table}.${column} as ${table} ${column}` as never)
 }
 
-/** Returns the row of one table from a joined row; undefined if an outer join found none. */
+/** Returns the row of one table from a joined row; undefined if an outer join found no row of this table. */
 export function rowIn<Table extends keyof Tables>(table: Table, from: object): Tables[Table] | undefined {
   return (from as Partial<Tables>)[table] as Tables[Table] | undefined
 }
@@ -20,7 +20,7 @@ type IndexedColumn = readonly [name: string, index: number]
 
 /**
  * Builds joined rows from arrays of values. A joined row has one object for each table, and the query's other columns
- * as direct properties. Reading rows as objects and splitting them would take 4 % more CPU time per write on SQLite.
+ * as direct properties. If rows were read as objects and then split, each write on SQLite would take 4 % more CPU time.
  */
 export class JoinedShape {
   readonly #plain: readonly IndexedColumn[]
@@ -41,7 +41,7 @@ export class JoinedShape {
 
   rowOf(values: readonly unknown[]): object {
     const row = pick(this.#plain, values)
-    // A table's first column is null only if an outer join found no row.
+    // The first column of a table is null only if an outer join found no row of the table.
     for (const [table, columns, firstIndex] of this.#tables)
       if (values[firstIndex] !== null) row[table] = pick(columns, values)
     return row
@@ -54,7 +54,7 @@ function pick(columns: readonly IndexedColumn[], values: readonly unknown[]): Re
   return row
 }
 
-/** Returns the shape of a query's rows; undefined if the query selects no columns from `joinedRows`. */
+/** Returns the shape of the rows that a query returns; undefined if the query selects no columns from `joinedRows`. */
 export function joinedShape({ query }: CompiledQuery): JoinedShape | undefined {
   if (!SelectQueryNode.is(query)) return undefined
   const selections = query.selections ?? []

@@ -1,6 +1,6 @@
 import type { Posting } from '../../rules/ledger.ts'
 
-/** A posting with the time at which it takes effect and the record that causes it. */
+/** A posting, the time at which it takes effect, and the id of the record that causes it. */
 export interface DatedPosting {
   posting: Posting
   nowMs: number
@@ -9,23 +9,32 @@ export interface DatedPosting {
 
 /** A posting as it is reported to listeners after the commit. */
 export interface Posted extends DatedPosting {
-  /** The party whose wallet the posting changes; the first such party if there are several. */
+  /** The party of the wallet that the posting changes. If it changes several wallets, the party of the first one. */
   partyId: string
   /** Whether a due effect caused the posting, rather than the request itself. */
   byDueEffect: boolean
 }
 
-/** Facts that one transaction collects while it runs. Its events and postings are announced after the commit. */
+/**
+ * Facts that are collected while a transaction runs. The transaction's events and postings are announced after the
+ * commit.
+ */
 export class Journal {
   /** The parties for which this transaction has recorded events. */
   readonly parties = new Set<string>()
-  /** The transaction's postings, added at its end. Rolling back to a savepoint drops the postings made since then. */
+  /**
+   * The transaction's postings. They are added only when the transaction ends, without those that a rollback to a
+   * savepoint has undone.
+   */
   readonly postings: Posted[] = []
-  /** Whether the transaction is applying due effects now. Postings made meanwhile are attributed to these effects. */
+  /**
+   * Whether the transaction is applying due effects now. Postings that are made while this is true are attributed to
+   * due effects.
+   */
   byDueEffect = false
   /**
-   * The version of the root keys, which the transaction's first query for the time also reads. Undefined before that
-   * query, and after the transaction changes a key.
+   * The version of the root keys, which is read together with the clock. Undefined before the transaction reads the
+   * clock, and after the transaction has added or retired a key.
    */
   keysVersion: Promise<number | undefined> | undefined
 }

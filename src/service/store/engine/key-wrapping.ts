@@ -2,21 +2,21 @@ import { newSecret, type PasswordCost, passwordHash, type System, seal, unseal }
 
 /**
  * Thrown if the setting PAYMENTS_SECRET does not contain the secret that encrypted the database's keys. The message is
- * one line, to be printed after the name of the setting.
+ * one line that is printed after the name of the setting.
  */
 export class WrongSecretError extends Error {
   override readonly name = 'WrongSecretError'
 }
 
 /**
- * The cost of deriving an encryption key from the secret. It is the same as for passwords (OWASP Password Storage Cheat
- * Sheet), because a person may have chosen the secret. The key is derived only once per start.
+ * The cost of deriving an encryption key from a secret. The cost is the same as for passwords (OWASP Password Storage
+ * Cheat Sheet), because a person may have chosen the secret. The key is derived only once per start.
  */
 const cost: PasswordCost = { blocks: 2 ** 15, size: 8, lanes: 1 }
 
 /**
- * A root key. `derive` returns the secret that the key derives from a string. For a retired key, it returns undefined
- * unless the string is one of `lastingTexts`.
+ * A root key. `derive` returns the secret that the key derives from a string. A retired key derives secrets only from
+ * `lastingTexts`; for any other string, `derive` returns undefined.
  */
 export interface LoadedKey {
   id: number
@@ -27,9 +27,9 @@ export interface LoadedKey {
 const wrappedPattern = /^wrapped:1:([\w-]+):([\w-]+)$/
 
 /**
- * Encrypts the keys that are stored in the database. The secrets for this are stored elsewhere, so the database alone
- * reveals no key. The first secret encrypts keys. The other secrets only decrypt keys that were encrypted before the
- * secret was changed. If there are no secrets, keys are stored in plain text.
+ * Encrypts the keys that are stored in the database. The secrets that encrypt them are not in the database, so the
+ * database alone reveals no key. The first secret is the current one and encrypts keys. The other secrets are earlier
+ * ones and only decrypt keys. If there are no secrets, keys are stored in plain text.
  */
 export class KeyWrapping {
   /** The root keys that this process decrypted last, and their version. */
@@ -38,7 +38,10 @@ export class KeyWrapping {
   readonly #system: Pick<System, 'randomBytes'>
   /** The derived encryption keys, by salt and secret. */
   readonly #keys = new Map<string, Promise<string>>()
-  /** The last salt seen. A database has one salt, so each secret needs only one derivation. */
+  /**
+   * The salt that was read or created last. All keys in a database share one salt, so only one encryption key is
+   * derived from each secret.
+   */
   #salt: string | undefined
 
   constructor(secrets: readonly string[] | undefined, system: Pick<System, 'randomBytes'>) {
@@ -46,7 +49,7 @@ export class KeyWrapping {
     this.#system = system
   }
 
-  /** Returns a key in the form in which it is to be stored. */
+  /** Returns a key in the form in which the database stores it. */
   async wrap(text: string): Promise<string> {
     const [secret] = this.#secrets
     if (secret === undefined) return text
@@ -54,14 +57,15 @@ export class KeyWrapping {
     return `wrapped:1:${this.#salt}:${seal(this.#system, await this.#keyOf(secret, this.#salt), text)}`
   }
 
-  /** Decrypts a stored key. @throws WrongSecretError if none of the secrets decrypts it. */
+  /** Returns a stored key in plain text. @throws WrongSecretError if none of the secrets decrypts the key. */
   async open(stored: string): Promise<string> {
     return (await this.#unwrap(stored)).text
   }
 
   /**
-   * Returns whether a stored key is encrypted with the first secret, or not encrypted if there is no secret.
-   * @throws WrongSecretError if none of the secrets decrypts it.
+   * Returns whether a stored key is encrypted with the first secret. If there are no secrets, returns true for a key in
+   * plain text.
+   * @throws WrongSecretError if none of the secrets decrypts an encrypted key.
    */
   async isCurrent(stored: string): Promise<boolean> {
     return (await this.#unwrap(stored)).secret === this.#secrets[0]

@@ -3,13 +3,14 @@ import { keysAtRest } from '../schema/tables.ts'
 import type { Store, Transaction } from './store.ts'
 
 /**
- * Encrypts keys that are stored in plain text or are encrypted with an old secret. Returns whether there were any.
- * @throws WrongSecretError if the configured secrets do not decrypt them.
+ * Encrypts, with the current secret, the keys that are stored in plain text or are encrypted with an old secret.
+ * Returns whether there were such keys.
+ * @throws WrongSecretError if none of the configured secrets decrypts one of the encrypted keys.
  */
 export async function wrapKeys(store: Store): Promise<boolean> {
   if ((await store.read(outdated)).length === 0) return false
   await store.transaction(async (tx) => {
-    // If two processes start at once, the second waits here, and then finds nothing left to do.
+    // If two processes start at the same time, the second waits here, and then finds nothing left to do.
     await tx.lock('keys at rest')
     for (const { table, name, key, row } of await outdated(tx)) {
       const wrapped = await tx.wrapping.wrap(await tx.wrapping.open(row.key))
@@ -21,7 +22,7 @@ export async function wrapKeys(store: Store): Promise<boolean> {
   return true
 }
 
-/** Returns the keys that must be encrypted with the current secret; none if no secret is set. */
+/** Returns the keys that are not encrypted with the current secret. Returns none if no secret is set. */
 async function outdated({ db, wrapping }: Transaction) {
   const found = []
   for (const { table, name, key } of keysAtRest) {

@@ -6,25 +6,27 @@ import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 interface OpenStore {
   url: string
   system: System
-  /** The secrets that encrypt keys, the current one first; undefined if keys are not encrypted. */
+  /**
+   * The secrets that encrypt the database's keys, the current secret first; undefined if the keys are not encrypted.
+   */
   secrets?: readonly string[] | undefined
-  /** A PostgreSQL standby. It serves reads whose data may be a little out of date. */
+  /** The URL of a PostgreSQL standby, for reads that may return slightly outdated data. */
   readUrl?: string | undefined
-  /** The maximum number of PostgreSQL connections that write. */
+  /** The maximum number of PostgreSQL connections for transactions that write. */
   connections?: number | undefined
   /**
-   * Whether the database belongs to a sandbox, whose whole world may be replaced while other transactions read and
-   * write.
+   * Whether the database belongs to a sandbox. A reset or restore can replace the sandbox's whole world while other
+   * transactions read and write.
    */
   isResettable?: boolean | undefined
 }
 
 /**
- * Opens the database at `url` (`sqlite:PATH`, `sqlite::memory:` or `postgres://…`), and creates its tables if it is
- * empty.
+ * Opens the database at `url` (`sqlite:PATH`, `sqlite::memory:` or `postgres://…`), and creates the tables if the
+ * database is empty.
  * @throws Error if the database cannot be used. The message is one line. It contains the URL without the password.
- * @throws WrongDatabaseError if another program or another version created the database.
- * @throws WrongSecretError if its keys are encrypted with another secret.
+ * @throws WrongDatabaseError if a different program, or a version with different tables, created the database.
+ * @throws WrongSecretError if none of `secrets` decrypts the database's keys.
  */
 export async function openStore({ url, system, secrets, isResettable = true, ...server }: OpenStore): Promise<Store> {
   const wrapping = new KeyWrapping(secrets, system)
@@ -48,8 +50,8 @@ export async function openStore({ url, system, secrets, isResettable = true, ...
 }
 
 /**
- * Returns the URL without its password and its query, which may contain a password too. If the string is not a valid
- * URL, returns only the part before `//`.
+ * Returns the URL without the password and without the query string, which may contain a password too. If the URL is
+ * not valid, returns only its part before `//`.
  */
 export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url
@@ -64,7 +66,10 @@ export function oneLine(cause: unknown, url: string): string {
   return text.includes(url) ? text.replaceAll(url, withoutPassword(url)) : text
 }
 
-/** Returns the innermost error. A refused connection, for example, causes an error that contains one per IP address. */
+/**
+ * Returns the innermost of nested errors. For example, a refused connection causes an error that contains one error for
+ * each IP address, and the first of these is returned.
+ */
 function deepestCause(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors.length > 0) return deepestCause(cause.errors[0])
   if (!(cause instanceof Error)) return new Error(String(cause))
