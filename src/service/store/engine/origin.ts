@@ -4,12 +4,16 @@ import type { Store } from './store.ts'
 import { OtherSchemaError, WrongDatabaseError } from './wrong-database.ts'
 
 /**
- * The origin of a database, judging by its tables. It has no tables (`empty`), the tables of this version (`ours`),
- * those of a later version (`newer`), different tables of a pre-release (`other`), or another program's (`foreign`).
+ * The origin of a database, judged by its tables. `empty`: there are none. `ours`: this version uses the same tables.
+ * `newer`: a later version created them. `other`: a pre-release with different tables created them. `foreign`: another
+ * program created them.
  */
 export type Origin = 'empty' | 'ours' | 'other' | 'newer' | 'foreign'
 
-/** Queries for the names of a database's tables. On PostgreSQL, tables that belong to extensions are left out. */
+/**
+ * For each dialect, the query for the names of a database's tables and views. On PostgreSQL, it leaves out the tables
+ * and views that belong to extensions.
+ */
 export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
   sqlite: `select name from sqlite_master where type in ('table', 'view')`,
   postgres: `select c.relname as name from pg_class c
@@ -19,15 +23,15 @@ export const namesOfTables: Readonly<Record<Store['dialect'], string>> = {
 }
 
 /**
- * The table in which early pre-releases, which had no schema digest, recorded their migrations. The first migration was
- * always `firstMigration`.
+ * The table in which early pre-releases recorded their migrations. They did not store a schema digest. Their first
+ * migration was always `firstMigration`.
  */
 const migrationsTable = 'kysely_migration'
 const firstMigration = '0001_first_schema'
 
 type Rows = (query: string) => Promise<readonly object[]> | readonly object[]
 
-/** Returns the origin of a database. `rows` runs a query in it. */
+/** Returns the origin of the database in which `rows` runs queries. */
 export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<Origin> {
   const tables = new Set((await rows(namesOfTables[dialect])).map((row) => String((row as { name: string }).name)))
   if (tables.size === 0) return 'empty'
@@ -46,7 +50,7 @@ export async function originOf(dialect: Store['dialect'], rows: Rows): Promise<O
   return first?.name === firstMigration ? 'other' : 'foreign'
 }
 
-/** The reasons for refusing to use a database, and advice for the user. */
+/** The reasons why databases of these origins cannot be used, and advice for the user. */
 export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: string; advice: string }>> = {
   foreign: {
     reason: 'it has tables of another program; the database was not changed',
@@ -61,7 +65,7 @@ export const refusals: Readonly<Record<'foreign' | 'newer' | 'other', { reason: 
   },
 }
 
-/** Checks that this version may use the database. @throws WrongDatabaseError if it may not. */
+/** Checks that this version may use a database of the given origin. @throws WrongDatabaseError if it may not. */
 export function requireUsable(origin: Origin): void {
   if (origin === 'empty' || origin === 'ours') return
   const { reason, advice } = refusals[origin]

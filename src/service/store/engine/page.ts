@@ -1,7 +1,9 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Tables } from '../schema/tables.ts'
 
-/** The requested part of a list: at most `limit` rows, newest first; only ids below `beforeId` if it is set. */
+/**
+ * A request for a part of a list: at most `limit` rows, newest first. If `beforeId` is set, only rows with lower ids.
+ */
 export interface PageRequest {
   limit: number
   beforeId: string | null
@@ -9,11 +11,13 @@ export interface PageRequest {
 
 export interface PageOf<Row> {
   rows: Row[]
-  /** The id of the page's last row, after which the next page begins; null on the last page. */
+  /** The id of the last row on this page, which is the `beforeId` of the next page; null if this is the last page. */
   lastId: string | null
 }
 
-/** Reads a page of a query's rows. If the query joins tables, `idColumn` is the qualified name of the id column. */
+/**
+ * Reads a page of a query's rows. If the query joins tables, `idColumn` must be the qualified name of the id column.
+ */
 export async function readPage<Table extends keyof Tables, Row extends { id: string }>(
   query: SelectQueryBuilder<Tables, Table, Row>,
   { limit, beforeId }: PageRequest,
@@ -28,7 +32,7 @@ export async function readPage<Table extends keyof Tables, Row extends { id: str
   return pageOf(rows as Row[], limit, (row) => row.id)
 }
 
-/** Makes a page from up to `limit + 1` rows. The extra row shows that there is another page. */
+/** Makes a page of the first `limit` rows. If `rows` contains more, there is a next page. */
 export function pageOf<Row>(rows: Row[], limit: number, idOf: (row: Row) => string): PageOf<Row> {
   const page = rows.slice(0, limit)
   const last = page.at(-1)

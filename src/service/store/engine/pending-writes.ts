@@ -2,8 +2,8 @@ import type { CompiledQuery } from 'kysely'
 import type { DeferredItems } from './deferred-items.ts'
 
 /**
- * A statement that waits to be sent, or a savepoint that has not been created yet. The savepoint is created only if a
- * statement follows it.
+ * A write that waits to be sent, or a savepoint that has not been created yet. A savepoint is created only if a write
+ * follows it.
  */
 type Pending = { query: CompiledQuery; rowLabel: string | undefined } | Level
 
@@ -11,7 +11,7 @@ interface Level {
   savepoint: string
 }
 
-/** The connection that receives the pending statements. */
+/** The connection that receives the pending writes and savepoints. */
 interface Receiver {
   write(query: CompiledQuery, rowLabel: string | undefined): void
   create(savepoint: string): void
@@ -19,8 +19,8 @@ interface Receiver {
 }
 
 /**
- * The writes of one job that have not been sent yet. They are sent together when the job ends or reads again. If the
- * job is refused before that, the database has nothing to undo.
+ * The writes of one job (a requested transaction) that have not been sent yet. They are sent together when the job ends
+ * or reads again. If the job fails before they are sent, the database has nothing to undo.
  */
 export class PendingWrites {
   readonly #receiver: Receiver
@@ -46,7 +46,7 @@ export class PendingWrites {
     this.#send(this.#endOfWrites())
   }
 
-  /** Sends all writes and creates all savepoints. Call it before a statement that writes immediately. */
+  /** Sends all writes and creates all savepoints. Must be called before a write that is sent without `add`. */
   sendAll(): void {
     this.#send(this.#pending.length)
   }

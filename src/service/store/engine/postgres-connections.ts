@@ -2,7 +2,7 @@ import pg from 'pg'
 import { deadline } from '../../../core/system.ts'
 import { StoreBusyError } from './store.ts'
 
-/** Time limits. Together they ensure that every request is answered within ten seconds. */
+/** The time limits of database work. Together they ensure that every request is answered within ten seconds. */
 const limits = {
   /** Opening a connection, or waiting for a connection from the pool. */
   connectMs: 3_000,
@@ -12,8 +12,8 @@ const limits = {
    */
   answerMs: 4_000,
   /**
-   * Waiting for a lock. If the process that holds the lock hangs, `idleInTransactionMs` ends its transaction first, so
-   * the waiting transaction still gets the lock.
+   * Waiting for a lock. This limit is longer than `idleInTransactionMs`: if the process that holds the lock hangs, its
+   * transaction is ended first, and the waiting transaction still gets the lock.
    */
   lockMs: 3_500,
   /** A pause between two statements of a transaction. */
@@ -23,8 +23,9 @@ const limits = {
 } as const
 
 /**
- * The limits that the server enforces. They are sent with each `begin`, because PgBouncer does not pass on limits that
- * a client sets when it connects, and may use a different server connection for each transaction.
+ * The statements that set the limits that the server enforces. They are sent with each `begin`, because PgBouncer does
+ * not pass on limits that a client sets when it connects. It may also use a different server connection for each
+ * transaction.
  */
 export const transactionLimits = [
   `set local lock_timeout = ${limits.lockMs}`,
@@ -36,11 +37,11 @@ interface OpenPool {
   connections: number
   /** Whether statements have no deadline. Set it for schema changes, which may take long. */
   isPatient?: boolean
-  /** The result of `keepsPrepared`. */
+  /** Whether statements are prepared under names: the result of `keepsPrepared`. */
   prepares?: boolean
 }
 
-/** The part of a pool that its users need. */
+/** The part of a `pg` pool that the store uses. */
 export interface ConnectionPool {
   readonly options: object
   /** Whether statements are prepared under names. */
@@ -63,8 +64,8 @@ export function openPool(url: string, { connections, isPatient = false, prepares
   })
   const open = new Set<pg.PoolClient>()
   const idle = new Set<pg.PoolClient>()
-  // Without a listener, these events would end the process. The code that uses the connection gets the error from its
-  // query.
+  // Without a listener, an `error` event would end the process. Code that uses the failed connection gets the error
+  // from its query.
   pool.on('error', () => {})
   pool.on('acquire', (client) => idle.delete(client))
   pool.on('release', (_error, client) => idle.add(client))
@@ -80,7 +81,7 @@ export function openPool(url: string, { connections, isPatient = false, prepares
       for (const other of idle) cutConnection(other)
       idle.clear()
     })
-    // This error code means that the server is a standby now. A new connection may reach the server that replaced it.
+    // `readOnlyCode` means that the server has become a standby. A new connection may reach the new primary.
     client.connection.on('errorMessage', ({ code }: pg.DatabaseError) => {
       if (code === readOnlyCode) cutConnection(client)
     })
@@ -105,15 +106,16 @@ const probe = {
 
 /**
  * Returns whether named prepared statements still work in later transactions. A pooler such as PgBouncer may use a
- * different server connection for each transaction. Some poolers handle this by renaming the statements. With others,
- * the next server connection may lack the statement, or have another client's statement with the same name.
+ * different server connection for each transaction. Some poolers make named statements work nevertheless, by renaming
+ * them. With other poolers, the next server connection may lack the statement, or have another client's statement with
+ * the same name.
  */
 export async function keepsPrepared(pool: ConnectionPool): Promise<boolean> {
   const client = await pool.connect()
   try {
     const { rows } = await client.query<{ pid: number; found: boolean }>(probe)
     // A pooler that renames statements also renames the probe, which then does not find its own name. Without a pooler,
-    // the server process that answers is the one that sent its id when the connection was opened.
+    // the query runs in the server process whose id was received when the connection was opened.
     return rows[0]?.found === false || rows[0]?.pid === (client as unknown as { processID: number }).processID
   } catch (error) {
     if (asBusy(error) !== undefined) throw error
@@ -131,8 +133,8 @@ function cutConnection(client: pg.PoolClient): void {
 type Types = typeof import('pg')['types']
 
 /**
- * Returns a function for `pg` that parses int8 values as numbers, since all amounts and times are safe integers. By
- * default, `pg` returns int8 values as strings.
+ * Returns a function that makes `pg` parse int8 values as numbers instead of strings. All amounts and times are safe
+ * integers.
  */
 function numberParser(types: Types): Types['getTypeParser'] {
   const parser = (id: number, format?: 'text' | 'binary') =>
@@ -145,8 +147,8 @@ const readOnlyCode = '25006'
 
 /**
  * SQLSTATE classes and codes of errors that are the server's fault, not the statement's (PostgreSQL manual, Appendix
- * A). In order: connection errors, lack of resources, shutdown, query_canceled, lock_not_available,
- * idle_in_transaction_session_timeout, read_only_sql_transaction and io_error. Then follow the codes of socket errors.
+ * A). In this order: connection errors, lack of resources, shutdown, query_canceled, lock_not_available,
+ * idle_in_transaction_session_timeout, read_only_sql_transaction, io_error, and the codes of socket errors.
  */
 const busyCodes =
   /^(08...|53...|57P0[1-5]|57014|55P03|25P03|25006|58030|ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ENOENT)$/
@@ -160,8 +162,8 @@ export function isServerError(error: unknown): boolean {
 }
 
 /**
- * Returns the error as a StoreBusyError if the database is at fault; otherwise undefined. The transaction may have been
- * committed if only the answer was lost. So a caller can retry safely only with an idempotency key.
+ * Returns a StoreBusyError caused by `error` if the database is at fault; otherwise undefined. If only the answer was
+ * lost, the transaction may have been committed, so a caller can retry safely only with an idempotency key.
  */
 export function asBusy(error: unknown): StoreBusyError | undefined {
   if (!(error instanceof Error)) return undefined
@@ -172,7 +174,7 @@ export function asBusy(error: unknown): StoreBusyError | undefined {
 }
 
 /**
- * Returns whether a prepared statement failed because another process has changed the columns that it returns
+ * Returns whether a prepared statement failed because a schema change altered the columns that the statement returns
  * (feature_not_supported).
  */
 export function isOutdatedStatement(error: unknown): boolean {

@@ -1,8 +1,8 @@
 import type { Session } from './postgres-session.ts'
 
 /**
- * The prefix of the name of a party's line. Jobs that need the same lock wait in one line, and run in sequence. The
- * line has the same name as the lock. Locks are rows, since not every PostgreSQL-compatible database has advisory
+ * The prefix in the names of the parties' lines. Jobs that need the same lock wait in one line, which has the name of
+ * the lock, and run in sequence. Row locks are used, because not every PostgreSQL-compatible database has advisory
  * locks. To lock a party, its row in `parties` is locked. To lock any other name, a row with this name is inserted into
  * `locks`.
  */
@@ -14,8 +14,8 @@ export function lineOf(partyId: string): string {
 }
 
 /**
- * Takes the locks of the given lines, always in the same order to prevent deadlocks. The database waits for each lock,
- * so the session's next statement runs only after all locks are taken.
+ * Sends the statements that take the locks of the given lines, always in the same order to prevent deadlocks. The
+ * database waits for each lock, so it runs the session's next statement only after all locks are taken.
  */
 export function lockLines(session: Session, lines: Iterable<string>, by: object): void {
   const { parties, names } = sorted(lines)
@@ -27,8 +27,8 @@ export function lockLines(session: Session, lines: Iterable<string>, by: object)
 }
 
 /**
- * Locks the parties of the given lines; only those that are free, unless `mustWait` is true. Returns the lines of the
- * locked parties.
+ * Locks the parties of the given lines. Parties that another transaction has locked are skipped; if `mustWait` is true,
+ * the database waits for them instead. Returns the lines of the parties that this call locks.
  */
 export async function lockTogether(
   session: Session,
@@ -52,8 +52,8 @@ export async function lockName(session: Session, name: string, by: object): Prom
 }
 
 /**
- * Returns the statements that lock a name. Another transaction that inserts the same name waits for this one to end.
- * The row is deleted in the same transaction, so no rows accumulate.
+ * Returns the statements that lock a name. If a second transaction inserts the same name, it waits until the first
+ * transaction ends. Each transaction deletes the row that it inserted, so no rows accumulate.
  */
 function lockStatements(name: string) {
   return [

@@ -1,7 +1,7 @@
 import { lineOf } from './postgres-locks.ts'
 import type { Transaction, TransactionOptions } from './store.ts'
 
-/** A requested transaction that is waiting or running. */
+/** A requested transaction that is waiting or running. Several jobs may share one database transaction. */
 export interface Job {
   readonly work: (tx: Transaction) => Promise<unknown>
   readonly kind: string | undefined
@@ -9,29 +9,32 @@ export interface Job {
   readonly reject: (error: unknown) => void
   readonly waitingSinceMs: number
   /**
-   * The line that this job waits in, named by the lock that it takes first (`postgres-locks.ts`). Jobs in the same line
-   * run in sequence.
+   * The name of the line that this job waits in. It is also the name of the lock that the job takes first
+   * (`postgres-locks.ts`). Jobs in the same line run in sequence.
    */
   line: string | undefined
-  /** Whether it needs a database transaction that it shares with no other job. */
+  /** Whether the job needs a database transaction that it shares with no other job. */
   isAlone: boolean
-  /** Whether it excludes all other transactions in all processes. */
+  /** Whether no other transaction of any process may run at the same time as this job. */
   readonly isExclusive: boolean
   /**
-   * Whether it must wait for the lock of its line in the database, because another process holds the lock. All jobs in
-   * the line then wait together.
+   * Whether the job's transaction must wait for the lock of the job's line, because another process holds the lock. The
+   * jobs of this line then share the transaction only with each other.
    */
   mustWait: boolean
   attempts: number
-  /** How many times it was moved to another line or to a separate transaction. */
+  /** How many times the job was moved to another line or to a separate transaction. */
   moves: number
-  /** A lock name for each row whose StaleWriteError made the job fail. The job takes these locks before it retries. */
+  /**
+   * For each row that caused a StaleWriteError in this job, the name of a lock. The job takes these locks before it
+   * runs again.
+   */
   readonly contended: Set<string>
-  /** The names that it has claimed. No other job of this process can claim them until it ends. */
+  /** The names that the job has claimed. No other job of this process can claim them until this job ends. */
   readonly claims: Set<string>
 }
 
-/** Makes a job. Properties that become known only while it runs start with their most common values. */
+/** Makes a job. Properties that become known only while the job runs start with their most common values. */
 export function newJob<T>(
   work: (tx: Transaction) => Promise<T>,
   { partyId, kind, alone = false }: TransactionOptions,
@@ -53,7 +56,10 @@ export function newJob<T>(
   }
 }
 
-/** Jobs that share one database transaction, grouped by line, in order within each line. */
+/**
+ * Jobs that share one database transaction. Each inner array contains jobs of one line in order, or a single job
+ * without a line.
+ */
 export type Group = readonly (readonly [Job, ...Job[]])[]
 
 /**
@@ -62,8 +68,8 @@ export type Group = readonly (readonly [Job, ...Job[]])[]
  */
 const maxPerGroup = 64
 /**
- * The maximum number of jobs of one line in a group with other lines, so that the other lines do not have to wait long
- * for these jobs.
+ * The maximum number of jobs that a line may have in a group with other lines. It limits how long the other lines wait
+ * for this line.
  */
 const maxPerSharedLine = 8
 const maxPerLine = 32
@@ -77,7 +83,7 @@ export class Queue {
   readonly #lines = new Map<string, Job[]>()
   /** The lines with running jobs. */
   readonly #busy = new Set<string>()
-  /** Jobs without a line. Each of them may run concurrently with all others. */
+  /** Jobs without a line. Each of them may run concurrently with all other jobs. */
   #loose: Job[] = []
   #length = 0
 
@@ -91,7 +97,9 @@ export class Queue {
     else this.#jobsOf(job.line).push(job)
   }
 
-  /** Removes and returns jobs that can share a transaction. Their lines stay busy until `free` is called. */
+  /**
+   * Removes and returns jobs that can share a transaction. Each of their lines stays busy until it is passed to `free`.
+   */
   takeGroup(): Group {
     const group: [Job, ...Job[]][] = []
     let room = maxPerGroup
@@ -119,7 +127,7 @@ export class Queue {
     return group
   }
 
-  /** Removes and returns a job that needs a separate transaction. Its line stays busy until `free` is called. */
+  /** Removes and returns a job that needs a separate transaction. Its line stays busy until it is passed to `free`. */
   takeAlone(): Job | undefined {
     const at = this.#loose.findIndex(({ isAlone }) => isAlone)
     let job = at < 0 ? undefined : this.#loose.splice(at, 1)[0]

@@ -7,7 +7,7 @@ import type { Transaction } from './store.ts'
 /** The number of connections that a store opens for reads. */
 export const readingConnections = 4
 
-/** Reads committed data on separate connections, without the round trips of a transaction. */
+/** Reads committed data on separate connections, without the round trips that begin and end a transaction. */
 export class PostgresReaders {
   readonly #pool: ConnectionPool
   readonly #dependencies: TransactionDependencies
@@ -42,7 +42,8 @@ export class PostgresReaders {
   }
 
   /**
-   * Retries a read on another connection if a schema change has invalidated the first connection's prepared statements.
+   * Runs a read. If a schema change has invalidated the connection's prepared statements, runs the read again on a
+   * different connection.
    */
   async #readWithRetries<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -74,7 +75,10 @@ export class PostgresReaders {
     }
   }
 
-  /** Takes a connection. If that fails, rejects all waiting reads too, because they would fail in the same way. */
+  /**
+   * Takes a connection from the pool. If that fails, also rejects all reads that wait for a connection, because they
+   * would fail in the same way.
+   */
   async #connect() {
     try {
       return await this.#pool.connect()

@@ -5,12 +5,15 @@ import type { PostgresTransaction } from './postgres-transaction.ts'
 import { StaleWriteError } from './store.ts'
 
 /**
- * How many times a job may be moved. A job is moved at most a few times: to the queue of the party that it locks, and
- * to a separate transaction.
+ * The maximum number of times that a job may be moved. A job that locks only one party needs two moves at most: one to
+ * the party's line, and one to a separate transaction.
  */
 export const maxMoves = 4
 
-/** Thrown to undo a job's current attempt. The job then runs again in another line or in a separate transaction. */
+/**
+ * Thrown to end a job's current attempt. The job then runs again: in a different line, in a separate transaction, or in
+ * a transaction that waits for the line's lock.
+ */
 export class RunAgainError extends Error {
   readonly line: string | undefined
   readonly isAlone: boolean
@@ -33,16 +36,17 @@ export function backoffMs(system: Pick<System, 'randomBytes'>, attempt: number):
 /** serialization_failure and deadlock_detected: the database aborted this transaction in favor of another one. */
 const abortedCodes: ReadonlySet<string> = new Set(['40001', '40P01'])
 
-/** Returns whether a failed transaction may be retried because another transaction caused the failure. */
+/** Returns whether a transaction failed only because of another transaction, so that a retry may succeed. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof StaleWriteError) return true
   if (!(error instanceof Error) || !('code' in error)) return false
-  // Another request with the same idempotency key committed first. The retry finds that request's record.
+  // This error means that another request with the same idempotency key was committed first. The retry finds that
+  // request's record.
   const lostKey = error.code === '23505' && 'table' in error && error.table === 'idempotencyRecords'
   return lostKey || isOutdatedStatement(error) || abortedCodes.has(String(error.code))
 }
 
-/** The outcome of a job, before the transaction that it ran in is committed. */
+/** The outcome of a job whose database transaction has not been committed yet. */
 export interface Outcome {
   job: Job
   tx: PostgresTransaction

@@ -4,9 +4,9 @@ import { isOutdatedStatement } from './postgres-connections.ts'
 import type { NamedQuery } from './prepared.ts'
 import { StaleWriteError } from './store.ts'
 
-/** in_failed_sql_transaction: the error of every statement after the one that failed. */
+/** in_failed_sql_transaction: the error of every statement that follows a failed statement in a transaction. */
 const alreadyFailed = '25P02'
-/** division_by_zero: the error of a statement that had to change exactly one row, but did not (`changingOne`). */
+/** division_by_zero: the error of a statement that had to change one row, but changed none (`changingOne`). */
 const notOneRow = '22012'
 
 /** The first failure in a database transaction. */
@@ -56,8 +56,8 @@ export class Session {
 
   /**
    * Sends a statement without waiting for its answer.
-   * @param rowLabel The name of the one row that the statement must change. If it does not, the `StaleWriteError`
-   * contains this name.
+   * @param rowLabel The name of the one row that the statement must change. If the statement changes no row, it fails
+   * with a `StaleWriteError` that contains this name.
    */
   send(query: QueryText, by: object, rowLabel?: string): void {
     if (this.#hasEnded) throw new Error('Bug: a query was sent after the end of its transaction.')
@@ -70,7 +70,7 @@ export class Session {
     this.#sent = Promise.all([this.#sent, answer])
   }
 
-  /** Undoes everything after a savepoint, including failures, so that the transaction can continue. */
+  /** Undoes everything after a savepoint, and discards the recorded failure, so that the transaction can continue. */
   async rollbackTo(savepoint: string, by: object): Promise<void> {
     await this.#sent
     this.#failure = undefined
@@ -78,15 +78,15 @@ export class Session {
   }
 
   /**
-   * Commits, and returns the connection to the pool. Returns false if the commit or an earlier statement failed. Then
-   * nothing was changed, unless only the answer to the commit was lost.
+   * Commits, and returns the connection to the pool. Returns false if the commit or an earlier statement failed. In
+   * that case, nothing was changed, unless only the answer to the commit was lost.
    */
   async commit(): Promise<boolean> {
     const answer = this.#ask({ sql: 'commit', parameters: [] })
     this.#hasEnded = true
     try {
       // The commit is sent without waiting for the answers to the writes. If a write failed, the database rolls back
-      // instead and reports that.
+      // instead, and answers `ROLLBACK`.
       const [{ command }] = await Promise.all([answer, this.#sent])
       if (command !== 'COMMIT')
         this.#failure ??= { error: new Error('Bug: a commit was rolled back although no statement failed.'), by: this }
@@ -111,7 +111,7 @@ export class Session {
     }
   }
 
-  /** Returns the connection to the pool if the end of the transaction has not done so already. */
+  /** Returns the connection to the pool, unless `commit` or `rollback` has already done so. */
   release(): void {
     if (!this.#hasEnded) this.#client.release(this.#isOutdated)
     this.#hasEnded = true
@@ -122,7 +122,7 @@ export class Session {
     this.#client.release(true)
   }
 
-  /** Sends a query. A query without parameters may consist of several statements. */
+  /** Sends a query and returns its answer. A query without parameters may consist of several statements. */
   async #ask<Row>({ sql: text, parameters, name, shape }: QueryText) {
     const values = parameters.length === 0 ? {} : { values: parameters as unknown[] }
     const prepared = name !== undefined && this.#prepares && { name }
@@ -134,8 +134,8 @@ export class Session {
   }
 
   /**
-   * Sends all statements of one event-loop turn in one system call, because a system call costs more than all other
-   * work for a statement.
+   * Ensures that all statements of one turn of the event loop are sent in one system call, because a system call costs
+   * more than all other work for a statement.
    */
   #sendTogether(): void {
     if (this.#isGathering) return

@@ -6,7 +6,7 @@ import type { Signals } from './signals.ts'
 const channel = 'payments_mcp'
 /** The interval between heartbeats. A process that was silent for three of these intervals counts as gone. */
 const heartbeatMs = 15_000
-/** The minimum time between two sends. Topics that come up in between are collected and sent together. */
+/** The minimum time between two sends. Topics that are passed to `send` in between are collected and sent together. */
 const sendIntervalMs = 50
 const reconnectMs = 2_000
 /** The longest wait for a connection, or for the answer to a query. */
@@ -15,8 +15,8 @@ const answerMs = 5_000
 const heartbeat = 'here'
 
 /**
- * Signals sent with LISTEN and NOTIFY on a separate connection, which is reopened whenever it is lost. A process that
- * detects no other processes sends only heartbeats.
+ * Signals that use LISTEN and NOTIFY. They have a separate connection, which is reopened whenever it is lost. A process
+ * that detects no other processes sends only heartbeats.
  */
 export class PostgresSignals implements Signals {
   readonly #url: string
@@ -24,7 +24,7 @@ export class PostgresSignals implements Signals {
   readonly #log: Logger
   readonly #id: string
   readonly #subscribers = new Map<string, Set<() => void>>()
-  /** For the id of each other process, the time of its last notification. */
+  /** The time of the last notification from each of the other processes, by the id of the process. */
   readonly #lastHeardMs = new Map<string, number>()
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
@@ -96,7 +96,7 @@ export class PostgresSignals implements Signals {
     }
   }
 
-  /** Listens until this object is closed. Throws if the connection is lost. */
+  /** Listens until this object is closed or the connection is lost, and then throws. */
   async #listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client({
       // Sends each query without waiting for the answers to earlier ones.

@@ -33,7 +33,7 @@ export interface TransactionMode extends Pick<Transaction, 'claim' | 'lock' | 'l
 
 /**
  * The transaction of one job. Reads are sent immediately. Writes are collected, and are sent together when the job ends
- * or reads again. If a job fails before that, the database has nothing to undo.
+ * or reads again. If a job fails before its writes are sent, the database has nothing to undo.
  */
 export class PostgresTransaction implements Transaction {
   readonly dialect = 'postgres'

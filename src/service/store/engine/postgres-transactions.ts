@@ -9,7 +9,7 @@ import { StaleWriteError, StoreBusyError, type Transaction, type TransactionOpti
 
 interface Options {
   pool: ConnectionPool
-  /** The maximum number of concurrent transactions that are shared by jobs, and of those that run a single job. */
+  /** The maximum numbers of concurrent transactions: of those that jobs share, and of those that run a single job. */
   maxConcurrent: { shared: number; alone: number }
   /** Returns the statements that begin a transaction. If `alone` is true, the transaction excludes all others. */
   begin(alone: boolean): string
@@ -29,8 +29,9 @@ const attemptLimit = 20
 const maxSharedAttempts = 2
 
 /**
- * Runs jobs in transactions on the connections of a pool. Jobs that read before they write share a transaction, because
- * each commit waits for the disk. Jobs with the same `line` run in sequence. A job in the queue holds no connection.
+ * Runs jobs in transactions on the connections of a pool. Jobs that write only after their last read share a
+ * transaction, because each commit waits for the disk. Jobs with the same `line` run in sequence. A job in the queue
+ * holds no connection.
  */
 export class Transactions {
   readonly #options: Options
@@ -49,7 +50,7 @@ export class Transactions {
     this.#options = options
   }
 
-  /** Returns the current load, and the number of retries since the start. */
+  /** Returns the current load, and the totals since the start. */
   get load() {
     const { shared, alone } = this.#running
     return { waiting: this.#queue.length, running: shared + alone, begun: this.#begun, retries: this.#retries }
@@ -125,7 +126,7 @@ export class Transactions {
     else if (running === 0) for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 
-  /** Begins a transaction. If no connection can be opened, rejects `jobs` and all queued jobs; returns undefined. */
+  /** Begins a transaction. If this fails, rejects `jobs` and all queued jobs, and returns undefined. */
   async #begin(jobs: readonly Job[]): Promise<Session | undefined> {
     const { pool, begin } = this.#options
     const sql = begin(jobs.some(({ isExclusive }) => isExclusive))
@@ -178,7 +179,7 @@ export class Transactions {
       lockParty: async (partyId) => {
         const line = lineOf(partyId)
         if (job.line !== line) throw new RunAgainError({ line })
-        // Another process holds this lock. The job waits for it in a later transaction, so the jobs in this one go on.
+        // Another process has the lock. The job waits in a later transaction, so that the other jobs here can go on.
         if (!(await locked).has(line)) throw new RunAgainError({ line, mustWait: true })
       },
       claim: (name) => this.#claim(job, name),
@@ -199,8 +200,8 @@ export class Transactions {
   }
 
   /**
-   * Handles a failed group. The job that caused the failure is rejected or runs again alone. The other jobs run again,
-   * together if they have not failed too often. If the database was busy, all jobs are rejected.
+   * Handles a failed group. The job that caused the failure is rejected or runs again alone. The other jobs run again:
+   * together, or alone if they have failed too often. If the database was busy, all jobs are rejected.
    */
   #undo(outcomes: readonly Outcome[], { failure }: Session): void {
     const busy = asBusy(failure?.error)
@@ -258,8 +259,8 @@ export class Transactions {
   }
 
   /**
-   * Moves a job to another line or to a separate transaction. If the job has moved too often, returns a function that
-   * rejects it.
+   * Changes the job so that it runs again as the RunAgainError demands, and returns undefined. If the job has been
+   * moved too often, returns a function that rejects the job.
    */
   #move(job: Job, { line, isAlone, mustWait }: RunAgainError): (() => void) | undefined {
     this.#retries += 1
@@ -270,7 +271,7 @@ export class Transactions {
     return job.moves > maxMoves ? () => job.reject(new Error('Bug: a transaction locks two parties.')) : undefined
   }
 
-  /** Counts a failed attempt. Returns the error to reject the job with; undefined if the job may run again. */
+  /** Returns the error to reject a job with after a failed attempt; undefined if the job may run again. */
   #verdict(job: Job, error: unknown): unknown {
     if (!isRetryable(error)) return asBusy(error) ?? error
     job.attempts += 1
@@ -290,7 +291,7 @@ export class Transactions {
     return true
   }
 
-  /** Releases the claims of a job, then calls `answer`, which resolves or rejects its promise. */
+  /** Releases the claims of a job, then calls `answer`, which resolves or rejects the job's promise. */
   #settle(job: Job, answer: () => void): void {
     for (const name of job.claims) this.#claimed.delete(name)
     answer()

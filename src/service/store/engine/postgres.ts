@@ -15,18 +15,21 @@ interface OpenPostgres {
   system: System
   wrapping: KeyWrapping
   isolation?: 'read committed' | 'serializable' | undefined
-  /** The URL of a standby for reads. Its data may lag a little. */
+  /** The URL of a standby for reads. The standby's data may lag a little. */
   readUrl?: string | undefined
   /** The number of connections for transactions that write. */
   connections?: number | undefined
   isResettable: boolean
 }
 
-/** The number of connections for each purpose. Even a small database server accepts more than these together. */
+/**
+ * The number of connections for each purpose. Even a small database server accepts more connections than these
+ * together.
+ */
 const poolSizes = { writing: 10, reading: readingConnections, aside: 2 } as const
 /**
- * The maximum number of connections for transactions that jobs share. These need few connections, because each runs
- * many jobs. The other connections are for jobs that run alone.
+ * The maximum number of connections for transactions that jobs share. Such transactions need few connections, because
+ * each of them runs many jobs. The other connections are for jobs that run alone.
  */
 const maxShared = 3
 
@@ -90,9 +93,10 @@ export async function openPostgres(options: OpenPostgres): Promise<Store> {
 }
 
 /**
- * Returns a function that makes the statements to begin a transaction. If the sandbox can be reset, the transaction
- * first locks the table `clock`: exclusively if it must run alone, otherwise with a shared lock. PostgreSQL keeps weak
- * table locks separately for each backend process, so the shared lock costs next to nothing.
+ * Returns a function that returns the statements that begin a transaction. If the sandbox can be reset, the transaction
+ * first locks the table `clock`. The lock is exclusive if the transaction must run alone; otherwise, it is a shared
+ * lock. Shared locks cost next to nothing, because PostgreSQL keeps weak table locks separately for each backend
+ * process.
  */
 function beginStatementOf(isolation: string, isResettable: boolean): (alone: boolean) => string {
   const begin = `begin isolation level ${isolation}; ${transactionLimits}`
@@ -104,8 +108,8 @@ function beginStatementOf(isolation: string, isResettable: boolean): (alone: boo
 const creationLock = 0x70_61_79_6d
 
 /**
- * Creates the tables if there are none. Statements have no deadline here: if several processes start at the same time,
- * one creates the tables and the others wait. Returns the result of `keepsPrepared`.
+ * Creates the tables if there are none. Statements have no deadline here, because if several processes start at the
+ * same time, one of them creates the tables and the others wait for it. Returns the result of `keepsPrepared`.
  * @throws WrongDatabaseError if the schema is not empty and this version of payments-mcp did not create it.
  */
 async function createTables(url: string, system: System): Promise<boolean> {

@@ -3,7 +3,9 @@ import type { Tables } from '../schema/tables.ts'
 import { type JoinedShape, joinedShape } from './joined-rows.ts'
 import type { Store, Transaction } from './store.ts'
 
-/** A compiled query. It has the name of its prepared statement, and the shape of its rows if it joins tables. */
+/**
+ * A compiled query, with the name of its prepared statement, and with the shape of its rows if the query joins tables.
+ */
 export interface NamedQuery<Row = unknown> extends CompiledQuery<Row> {
   readonly name: string
   readonly shape: JoinedShape | undefined
@@ -13,8 +15,9 @@ type Build<P extends object, Row> = (db: Kysely<Tables>, parameters: P) => Compi
 
 /**
  * Makes a function that runs a query. The query is built and compiled once for each dialect, because building it costs
- * several times as much as running it. Later calls only fill in the parameters: an object of values, or an array of a
- * fixed number of such objects. `build` gets opaque placeholders, so it must not look at parameter values.
+ * several times as much as running it. Later calls only fill in the parameters. The parameters are an object of values,
+ * or an array of such objects that always has the same length. `build` gets opaque placeholders instead of values, so
+ * the query must not depend on the values.
  */
 export function prepared<P extends object, Row>(
   build: Build<P, Row>,
@@ -32,8 +35,8 @@ export function preparedWrite<P extends object>(
 }
 
 /**
- * Makes a function that writes with a statement that must change exactly one row. If it changes none, the transaction
- * fails with a StaleWriteError, possibly only at its end.
+ * Makes a function that writes with a statement that must change exactly one row. If the statement changes none, the
+ * transaction fails with a StaleWriteError, at the latest when it ends.
  */
 export function changingOne<P extends object>(
   build: Build<P, unknown>,
@@ -44,9 +47,10 @@ export function changingOne<P extends object>(
 }
 
 /**
- * Rewrites a statement so that it fails with a division by zero if it changes no row. On a database server, writes are
- * sent without waiting for their answers, so the statement itself must fail. A statement that begins with `with` must
- * already contain this division. On SQLite, the number of changed rows is checked instead.
+ * Makes a PostgreSQL statement fail with a division by zero if it changes no row. The statement itself must fail,
+ * because writes are sent to a server without waiting for their answers. A statement that begins with `with` must
+ * already contain this division, so it is returned unchanged. SQLite statements are returned unchanged too, because the
+ * number of rows that they change is checked instead.
  */
 function failingUnlessOne(sql: string, dialect: Store['dialect']): string {
   return dialect === 'sqlite' || sql.startsWith('with ')
@@ -78,8 +82,8 @@ function fillerFor<P extends object, Row>(
 type Values = Readonly<Record<string, unknown>>
 
 /**
- * The stand-in for a parameter's value while the query is built. If the parameters are an array, `row` is the index of
- * the object with this parameter.
+ * A placeholder for the value of a parameter while the query is built. If the parameters are an array of objects, `row`
+ * is the index of the object that contains the value.
  */
 class Placeholder {
   readonly #name: string

@@ -3,16 +3,20 @@ import { KeyWrapping } from './key-wrapping.ts'
 import { RealClock } from './real-clock.ts'
 import type { Store, Transaction } from './store.ts'
 
-/** A database opened only for reading. Reading changes neither it nor the files next to it. */
+/** A database opened only for reading. Reading changes neither the database nor the files next to it. */
 export interface ReadOnlyDatabase {
   /** Runs `work` on a consistent snapshot of the database. */
   read: Store['read']
-  /** Returns whether the current user has permission to write to the database. */
+  /** Returns whether the current user can write to the database. */
   isWritable(tx: Transaction): Promise<boolean>
   close(): Promise<void>
 }
 
-/** Opens a database for reading, whichever program created it. @throws Error if it cannot be opened. */
+/**
+ * Opens a database for reading, whichever program created it. A database server is contacted only when `read` is
+ * called.
+ * @throws Error if the file of an SQLite database cannot be opened.
+ */
 export async function openReadOnly(url: string, secrets: readonly string[] | undefined): Promise<ReadOnlyDatabase> {
   const wrapping = new KeyWrapping(secrets, realSystem)
   return url.startsWith('sqlite:') ? openFile(url.slice('sqlite:'.length), wrapping) : openServer(url, wrapping)

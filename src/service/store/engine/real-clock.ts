@@ -4,8 +4,9 @@ import type { System } from '../../../core/system.ts'
 export interface TimeReading {
   /** The time on the database server's clock; null for SQLite, which has no server. */
   databaseNowMs: number | null
-  /** The latest real time that a process has stored in the database. */
+  /** The latest real time that any process has stored in the database. */
   highestMs: number
+  /** The epoch of the clock. A new epoch begins when the world of the sandbox is replaced. */
   epoch: number
 }
 
@@ -20,11 +21,11 @@ export interface SandboxSettings {
 }
 
 export interface RealTime {
-  /** The current real time. It never goes back. */
+  /** The current real time. It never goes back within an epoch. */
   realNowMs: number
   /**
-   * The earliest of the times that the available clocks show. It is used for the age of records that must not be
-   * deleted too soon.
+   * The earliest of three times: `realNowMs`, the time of the machine's clock, and the time of the database server's
+   * clock. It is used to calculate the age of records that must not be deleted too soon.
    */
   earliestMs: number
 }
@@ -34,17 +35,20 @@ export const toleranceMs = 60_000
 
 interface LatestReading {
   epoch: number
-  /** Not rounded down. Otherwise, many readings within one millisecond would make the clock fall behind. */
+  /**
+   * Not rounded down to whole milliseconds. Otherwise, many readings within one millisecond would make the clock fall
+   * behind.
+   */
   realNowMs: number
   elapsedMs: number
   sleptMs: number
 }
 
 /**
- * A process's view of real time, which never goes back. If the database is a server, all processes use its clock. For
- * SQLite, the process uses the machine's clock. The process compares the clock that it uses with the machine's
- * monotonic clocks, which nobody can set, and ignores jumps. But it accepts a jump forward if the machine slept for
- * that long, or if the clock is a database server's.
+ * A process's view of real time, which never goes back within an epoch. The time comes from the database server's clock
+ * or, with SQLite, from the machine's clock. This time is compared with the machine's monotonic clocks, which nobody
+ * can set. Jumps of more than `toleranceMs` are ignored. But a jump forward is accepted if the machine slept for that
+ * long, or if the time comes from a database server.
  */
 export class RealClock {
   /** Whether the time comes from a database server. */
@@ -65,21 +69,23 @@ export class RealClock {
     return Math.abs(this.#machineAheadMs) > toleranceMs ? this.#machineAheadMs : null
   }
 
-  /** Returns the latest real time that `read` returned; null if the database had already stored that time. */
+  /**
+   * Returns the latest real time that `read` returned; null if the database already contains that time or a later one.
+   */
   get unsavedMs(): number | null {
     const seenMs = Math.floor(this.#latest?.realNowMs ?? 0)
     return seenMs > this.#highestMs ? seenMs : null
   }
 
   /**
-   * Returns the latest real time that `read` returned. A transaction that has called `read` stores this value as the
-   * time of its changes.
+   * Returns the latest real time that `read` returned; the machine's time before the first call of `read`. A
+   * transaction that has called `read` stores this value as the time of its changes.
    */
   get lastMs(): number {
     return Math.floor(this.#latest?.realNowMs ?? this.#system.now())
   }
 
-  /** Returns the epoch of the latest reading; 0 before the first. */
+  /** Returns the epoch of the latest reading; 0 before the first reading. */
   get epoch(): number {
     return this.#latest?.epoch ?? 0
   }
@@ -102,11 +108,11 @@ export class RealClock {
     return { realNowMs: wholeMs, earliestMs: Math.min(machineMs, sourceMs, wholeMs) }
   }
 
-  /** Returns `sourceMs` if the machine's monotonic clocks confirm it; otherwise the time that they imply. */
+  /** Returns `sourceMs` if it is accepted; otherwise the time calculated with the machine's monotonic clocks. */
   #trustedTime(sourceMs: number, before: LatestReading): number {
     const awakeMs = before.realNowMs + this.#system.elapsed() - before.elapsedMs
     if (Math.abs(sourceMs - awakeMs) <= toleranceMs) return sourceMs
-    // All processes use the server's clock, so a process that fell behind, for example in a pause, catches up.
+    // All processes use the server's clock. A process that fell behind, for example while it was paused, must catch up.
     if (this.shared && sourceMs > awakeMs) return sourceMs
     const sleptMs = this.#totalSleepMs()
     const othersMs = awakeMs + Math.max(0, sleptMs - before.sleptMs)

@@ -12,14 +12,14 @@ import { directKysely } from './direct-kysely.ts'
 import type { JoinedShape } from './joined-rows.ts'
 import { StoreBusyError } from './store.ts'
 
-/** A connection, and a cache of its prepared statements. */
+/** A connection to an SQLite database, with a cache of prepared statements. */
 export class Connection {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, PreparedStatement>()
   #uses = 0
   /**
-   * The failure of the database, if there was one. SQLite may have rolled back the current transaction, so no more
-   * statements run before `rollback` is called.
+   * The error with which the database failed; undefined if it did not fail. SQLite may have rolled back the transaction
+   * because of this error, so no more statements run before `rollback` is called.
    */
   #failure: StoreBusyError | undefined
 
@@ -41,7 +41,7 @@ export class Connection {
     })
   }
 
-  /** Returns the first column of the first row. */
+  /** Runs a query and returns the first column of the first row. */
   value(sql: string): unknown {
     return this.#guard(() => Object.values(this.#prepare(sql).statement.get() ?? {})[0])
   }
@@ -96,8 +96,8 @@ export class Connection {
   }
 
   /**
-   * Drops the least recently used half of the statements. Sorting them occasionally is cheaper than keeping them in
-   * order at each use.
+   * Drops the least recently used half of the statements. Sorting the statements occasionally is cheaper than
+   * reordering them at each use.
    */
   #forgetHalf(): void {
     const byLastUse = [...this.#statements].sort(([, a], [, b]) => a.lastUse - b.lastUse)
@@ -116,7 +116,9 @@ export function kyselyOver(run: <Row>(query: CompiledQuery) => Promise<QueryResu
   return directKysely(dialect, run)
 }
 
-/** Lets Kysely run schema changes in transactions. Its own adapter for SQLite does not, although SQLite can. */
+/**
+ * Lets Kysely run schema changes in transactions. SQLite supports this, but Kysely's own adapter for SQLite does not.
+ */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): true {
     return true
@@ -129,7 +131,7 @@ const dialect = {
   createIntrospector: (db: Kysely<Tables>) => new SqliteIntrospector(db),
 }
 
-/** The messages for SQLite's result codes that mean a failure of the database, not of the statement. */
+/** Messages for the SQLite result codes that mean that the database failed, and not the statement. */
 const failureMessages: Readonly<Record<number, string>> = {
   5: 'The database is locked.',
   6: 'The database is locked.',

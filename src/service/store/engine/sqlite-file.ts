@@ -11,8 +11,8 @@ export function isEmpty(database: DatabaseSync): boolean {
 }
 
 /**
- * Returns a function that throws if the database file or its log has been deleted or replaced since this call. SQLite
- * reports writes to such a file as durable, although they are lost.
+ * Returns a function that throws if the database file or its log has been deleted or replaced since `watchFiles` was
+ * called. SQLite reports writes to a deleted file as durable, although they are lost.
  */
 export function watchFiles(path: string): () => void {
   if (path === ':memory:') return () => {}
@@ -21,7 +21,7 @@ export function watchFiles(path: string): () => void {
   return () => {
     for (const [index, name] of names.entries()) {
       const current = identityOf(name)
-      // The log file does not exist before the first write.
+      // If the log did not exist at first, its identity is recorded once it exists.
       opened[index] ??= current
       if (current !== opened[index]) {
         throw new StoreBusyError(`The file ${name} was removed or replaced. Put it back, or restart payments-mcp.`)
@@ -38,23 +38,23 @@ function identityOf(path: string): string | undefined {
 /**
  * Checks that this version of payments-mcp can use a database file. Does not change the file, because it may belong to
  * another program.
- * @throws WrongDatabaseError if it is not empty and this version of payments-mcp did not create it.
+ * @throws WrongDatabaseError if the database is not empty and this version of payments-mcp did not create it.
  */
 export async function requireUsableFile(path: string): Promise<void> {
   try {
     await requireUsableIn(openWithoutTrace(path))
   } catch (error) {
-    // This error means that a killed process left an unfinished transaction, which a read-only connection cannot roll
-    // back. Any program that opens the file for writing rolls it back.
+    // This error usually means that a killed process left an unfinished transaction, which a read-only connection
+    // cannot roll back. Opening the file for writing rolls that transaction back, as any other program would do.
     if (!needsWriter(error)) throw error
     await requireUsableIn(new DatabaseSync(path, { timeout: 0 }))
   }
 }
 
 /**
- * Opens a database file for reading, and creates no files next to it. If the database is in WAL mode and its log is
- * missing, SQLite would create the log, unless the file is opened as immutable. That way of opening is safe, because a
- * missing log means that no process of payments-mcp has the database open.
+ * Opens a database file for reading, without creating files next to it. If there is no log, the file is opened as
+ * immutable, so that SQLite does not create a log for a database in WAL mode. This is safe, because while there is no
+ * log, no process of payments-mcp has the database open.
  */
 export function openWithoutTrace(path: string, timeout = 0): DatabaseSync {
   if (existsSync(`${path}-wal`)) return new DatabaseSync(path, { readOnly: true, timeout })
@@ -90,8 +90,8 @@ function needsWriter(error: unknown): boolean {
 }
 
 /**
- * Creates a file that only its owner can access. SQLite gives the files next to it the same mode. Returns false if the
- * file already exists.
+ * Creates a file that only its owner can access. SQLite gives the files that it creates next to the database file the
+ * same mode. Returns false if the file already exists.
  */
 export function createPrivateFile(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -110,8 +110,9 @@ export const fileSuffixes = ['', '-wal', '-shm', '-journal'] as const
 const otherUsersMode = 0o077
 
 /**
- * Renames a database that another pre-release created to the first free name of `PATH-old`, `PATH-old-2` and so on.
- * Returns the new name; undefined if another process has already renamed the database.
+ * Renames the database at `path`, which a different pre-release created. The new name is the first of `PATH-old`,
+ * `PATH-old-2` and so on that is not in use. Returns the new name; undefined if another process has already renamed the
+ * database.
  * @throws Error if the file is in use or cannot be renamed.
  */
 export async function setAside(path: string): Promise<string | undefined> {
@@ -119,14 +120,14 @@ export async function setAside(path: string): Promise<string | undefined> {
   checkpointLog(path)
   const database = new DatabaseSync(path, { timeout: 1_000 })
   try {
-    // Keeps other processes from writing to the file, and from renaming it at the same time.
+    // Prevents other processes from writing to the file or renaming it at the same time.
     database.exec('begin exclusive')
     if (identityOf(path) !== before) return undefined
     if ((await originOf('sqlite', (query) => database.prepare(query).all())) !== 'other') return undefined
     let name = `${path}-old`
     for (let number = 2; existsSync(name); number++) name = `${path}-old-${number}`
-    // The database file is renamed last. If this process is killed before that, the next start finds the file and
-    // renames the rest.
+    // The database file is renamed last. If this process is killed before that, the next start finds the database file
+    // and renames the remaining files.
     for (const suffix of fileSuffixes.toReversed()) {
       if (existsSync(path + suffix)) renameSync(path + suffix, name + suffix)
     }
@@ -137,8 +138,8 @@ export async function setAside(path: string): Promise<string | undefined> {
 }
 
 /**
- * Removes other users' permissions from an existing file, because it contains signing keys and root keys. It does not
- * open the file, because closing it would drop the locks that this process has on it.
+ * Removes other users' permissions from a file if it exists, because the database contains signing keys and root keys.
+ * Does not open the file, because closing it would drop the locks that this process has on it.
  * @throws Error with a one-line message if the permissions cannot be removed.
  */
 export function makePrivate(path: string): void {

@@ -8,10 +8,16 @@ import type { RealClock } from './real-clock.ts'
 import { type Connection, kyselyOver } from './sqlite-connection.ts'
 import { type Finish, StaleWriteError, StoreBusyError, type Transaction } from './store.ts'
 
-/** Thrown if a job without a savepoint fails after a write. Its whole group is then rolled back and runs again. */
+/**
+ * Thrown if a job without a savepoint fails after a write. The whole group of the job is then rolled back and runs
+ * again.
+ */
 export class GroupRollbackError extends Error {}
 
-/** The transaction of an SQLite connection. Its jobs run one at a time. Meanwhile, no other process can write. */
+/**
+ * The current transaction of an SQLite connection. If the connection is for writes, the jobs of the transaction run one
+ * at a time, and no other process can write before the transaction ends.
+ */
 export class SqliteTransaction implements Transaction {
   readonly dialect = 'sqlite'
   readonly db: Kysely<Tables>
@@ -66,7 +72,9 @@ export class SqliteTransaction implements Transaction {
     return this.#savepoint === 'set'
   }
 
-  /** Creates the job's savepoint, unless it exists. Does nothing on a connection for reads, which runs no jobs. */
+  /**
+   * Creates the job's savepoint if it does not exist yet. Does nothing on a connection for reads, which runs no jobs.
+   */
   #beginSavepoint(): void {
     if (this.#savepoint !== 'needed') return
     this.#connection.command('savepoint job')
@@ -106,7 +114,8 @@ export class SqliteTransaction implements Transaction {
   }
 
   /**
-   * Calls `read` again for each job, because the jobs of a group run in sequence, and each may have changed the data.
+   * Calls `read` again for each job, because the jobs of a group run in sequence, and an earlier job may have changed
+   * the data.
    */
   async shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T> {
     return read(this)

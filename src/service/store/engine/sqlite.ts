@@ -22,10 +22,10 @@ interface OpenSqlite {
  * Opens a store on one SQLite file, or on a database in memory if the path is `:memory:`. Several processes may share
  * the file.
  *
- * One connection commits transactions in groups. Most of the cost of a commit is the wait for the disk, so all
- * transactions that arrive during this wait share the next commit. They run in sequence, and their callers get the
- * results when the group is durable. A transaction that reads after a write gets a savepoint. If a transaction without
- * a savepoint fails after one of its writes, the whole group runs again with savepoints.
+ * One connection commits transactions in groups. Most of the cost of a commit is the wait for the disk, so transactions
+ * that arrive during this wait share the next commit. The transactions of a group run in sequence, and their callers
+ * get the results when the group is durable. A transaction that reads after a write gets a savepoint. If a transaction
+ * without a savepoint fails after one of its writes, the whole group runs again with savepoints.
  */
 export async function openSqlite({ path, system, wrapping, isResettable }: OpenSqlite): Promise<Store> {
   if (path !== ':memory:') {
@@ -38,7 +38,7 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
     await whenUnlocked(system, () => database.exec(settings))
     if (isEmpty(database)) await whenUnlocked(system, () => createTables(database, system))
     const store = new GroupCommittingStore(database, { path, system, wrapping, isResettable })
-    // `wrapKeys` has replaced the keys in the database. Emptying the log removes the old keys from the log too.
+    // If `wrapKeys` has replaced keys in the database, the log still contains the old keys, so the log is emptied.
     if (await wrapKeys(store)) database.exec('pragma wal_checkpoint(truncate)')
     return store
   } catch (error) {
@@ -49,7 +49,8 @@ export async function openSqlite({ path, system, wrapping, isResettable }: OpenS
 
 /**
  * With `synchronous = full`, a commit is on the disk when it returns, so a power failure loses no transaction that was
- * reported as committed. After a burst of writes, the log shrinks to 8 MiB once its content is in the database file.
+ * reported as committed. With `journal_size_limit`, a log that has grown larger shrinks to 8 MiB once its content is in
+ * the database file.
  */
 const settings = `
   pragma journal_mode = wal;
@@ -76,7 +77,7 @@ interface Job {
   work: (tx: Transaction) => Promise<unknown>
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
-  /** Resolves or rejects the caller's promise once the group is durable. */
+  /** Resolves or rejects the caller's promise. To be called once the group is durable. */
   settle: () => void
 }
 
@@ -92,7 +93,7 @@ class GroupCommittingStore implements Store {
   readonly #wrapping: KeyWrapping
   readonly #isResettable: boolean
   readonly #checkFiles: () => void
-  /** The clock's epoch at the end of the last read. Whenever the world is replaced, a new epoch begins. */
+  /** The clock's epoch at the end of the last read. A new epoch begins when the world of the sandbox is replaced. */
   #epoch: unknown
   /** The connection for reads. The first read opens it. */
   #reader: { connection: Connection; tx: Transaction } | undefined
@@ -130,7 +131,7 @@ class GroupCommittingStore implements Store {
 
   /**
    * Reads on a separate connection, because in WAL mode readers do not wait for writers. A database in memory has only
-   * one connection.
+   * one connection, so it is read in a transaction.
    */
   async read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#path === ':memory:') return this.transaction(work)
@@ -138,7 +139,8 @@ class GroupCommittingStore implements Store {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       const begun = this.#epoch ?? this.#epochNow()
       const [outcome] = await Promise.allSettled([this.#readOnce(work)])
-      // If the world was replaced during the read, `work` may have seen parts of both worlds, so it runs again.
+      // If the world was replaced during the read, `work` may have seen parts of the old and of the new world, so it
+      // runs again.
       if (this.#epochNow() !== begun) continue
       if (outcome.status === 'rejected') throw outcome.reason
       return outcome.value
@@ -207,7 +209,10 @@ class GroupCommittingStore implements Store {
     }
   }
 
-  /** Commits a group of waiting jobs. After a GroupRollbackError, all jobs of the group run again with savepoints. */
+  /**
+   * Runs a group of waiting jobs, and commits. After a GroupRollbackError, no more jobs join the group, and all its
+   * jobs run again with savepoints.
+   */
   async #commitGroup(): Promise<void> {
     const group: Job[] = []
     let isSpoiled = false
@@ -235,7 +240,8 @@ class GroupCommittingStore implements Store {
       this.#connection.command('commit')
     } catch (error) {
       const reason = this.#connection.rollback(error)
-      // If no job could start, all jobs in the queue fail now. Otherwise each would wait just to get the same error.
+      // If no job could start, all jobs in the queue are rejected now, because each of them would only wait to get the
+      // same error.
       const undone = group.length > 0 ? group : this.#queue.takeAll()
       for (const job of undone) job.reject(reason)
       return
@@ -243,7 +249,10 @@ class GroupCommittingStore implements Store {
     for (const job of group) job.settle()
   }
 
-  /** Runs a job, and prepares its `settle`. @throws GroupRollbackError if the whole group must run again. */
+  /**
+   * Runs a job and sets its `settle`. Repeats the job after a StaleWriteError. @throws GroupRollbackError if the whole
+   * group must run again.
+   */
   async #attempt(job: Job, forceSavepoint: boolean): Promise<void> {
     for (let attempt = 1; attempt <= attemptLimit; attempt++) {
       try {

@@ -18,13 +18,16 @@ export interface StoreLoad {
 }
 
 /**
- * The database. All reads and writes of the service happen in its transactions. A transaction takes effect as a whole
- * or not at all, and its result is returned only once it is durable.
+ * The database. The service reads and writes it only with these methods. A transaction takes effect as a whole or not
+ * at all, and its result is returned only once its changes are durable.
  */
 export interface Store {
   readonly dialect: 'sqlite' | 'postgres'
   readonly clock: RealClock
-  /** Runs batches of due effects one at a time. Two batches at once would block the thread for twice as long. */
+  /**
+   * A queue that runs batches of due effects one at a time. Two concurrent batches would block the thread for twice as
+   * long.
+   */
   readonly settling: Turns
   /**
    * Runs `work` in a transaction. Several calls may share one database transaction. If `work` throws, its changes are
@@ -40,8 +43,9 @@ export interface Store {
   aside<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /**
    * Runs `work`, which must only read. It sees durable data and does not wait for writers. Each query may see a later
-   * state than the previous query, so values that must agree belong in one query. If the sandbox is reset meanwhile,
-   * all queries see the world before the reset, or all see the world after it.
+   * state than the previous query, so values that must be consistent with each other must be read in one query. If the
+   * sandbox is reset meanwhile, either all queries see the data from before the reset, or all see the data from after
+   * the reset.
    * @throws StoreBusyError if the database cannot run the queries now.
    */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
@@ -63,10 +67,11 @@ export interface Transaction {
   /** Runs a compiled query and returns its result. */
   query<Row>(query: CompiledQuery<Row>): Promise<QueryResult<Row>>
   /**
-   * Writes without waiting for an answer. A failed write fails the transaction, at the latest when it ends. A database
-   * server receives a transaction's writes together, so reading first and then writing takes the fewest round trips.
-   * @param rowLabel The name of the row, for queries of `changingOne`. If such a query does not change exactly one row,
-   * a `StaleWriteError` with this name ends the transaction.
+   * Writes without waiting for an answer. If a write fails, the transaction fails, at the latest when it ends. A
+   * database server receives a transaction's writes together, so reading first and then writing takes the fewest round
+   * trips.
+   * @param rowLabel The name of the row, for queries of `changingOne`. If such a query changes no row, the transaction
+   * fails with a `StaleWriteError` that contains this name.
    */
   write(query: CompiledQuery, rowLabel?: string): Promise<void>
   /**
@@ -77,22 +82,28 @@ export interface Transaction {
   atEnd<Item>(finish: Finish<Item>, item: Item): void
   /** Returns the items deferred to `finish` so far. */
   deferred<Item>(finish: Finish<Item>): readonly Item[]
-  /** Calls `read` once for all transactions that share a database transaction. They must not change what it reads. */
+  /**
+   * Calls `read`, if possible once for all transactions that share a database transaction. These transactions must not
+   * change the data that `read` reads.
+   */
   shared<T>(read: (tx: Transaction) => Promise<T>): Promise<T>
   /** Runs `work`. If it throws, only the writes of `work` are undone, and the error is rethrown. */
   savepoint<T>(work: () => Promise<T>): Promise<T>
-  /** Claims a name until the transaction ends. Returns false at once if another transaction of this process has it. */
+  /**
+   * Claims a name until the transaction ends. Does not wait: returns false if another transaction of this process has
+   * already claimed the name.
+   */
   claim(name: string): boolean
   /** Waits for the lock with this name, and holds it until the transaction ends. */
   lock(name: string): Promise<void>
   /**
-   * Locks everything that belongs to a party. Unlike with `lock`, a transaction that has to wait may be rolled back
-   * here, so that its connection is free, and run again later. It keeps its claims while it waits.
+   * Locks everything that belongs to a party. If the transaction has to wait for the lock, it may be rolled back and
+   * run again later, so that its connection is free meanwhile. It keeps its claims while it waits.
    */
   lockParty(partyId: string): Promise<void>
   /**
-   * Declares that the following statements lock rows of several parties. If the transaction shares a database
-   * transaction with others, it is rolled back and runs again alone.
+   * Declares that the transaction must run alone, for example because it locks rows of several parties. If it shares a
+   * database transaction with other transactions, its work is rolled back and runs again alone.
    */
   runAlone(): void
 }
@@ -106,22 +117,22 @@ export interface TransactionOptions {
   partyId?: string | undefined
   /**
    * The name that the transaction will claim. If the name is already claimed, the transaction does not wait for the
-   * party's lock, because the transaction will be refused anyway.
+   * party's lock, because its own claim will fail anyway.
    */
   claim?: string | undefined
   /**
-   * A name for the type of work. Only transactions with a kind can share a database transaction. Once one of them had
-   * to run alone, later transactions of its kind run alone from the start.
+   * A name for the type of work. Only transactions with a kind can share a database transaction. Once a transaction has
+   * had to run alone, later transactions of the same kind run alone from the start.
    */
   kind?: string | undefined
   /**
-   * Whether the transaction may read and change all tables, so that no other transaction of any process may run at the
-   * same time. Has no effect on a store that cannot be reset.
+   * Whether the transaction reads or changes all tables, so that no other transaction of any process may run at the
+   * same time. A store that cannot be reset does not enforce this.
    */
   alone?: boolean | undefined
 }
 
-/** Thrown if a write finds that its row has changed since the transaction read it. */
+/** Thrown if a write finds that its row has changed since the transaction read the row. */
 export class StaleWriteError extends Error {
   /** The name of the row. */
   readonly rowLabel: string
@@ -141,7 +152,7 @@ export function mustChangeOne(result: QueryResult<unknown> | UpdateResult, rowLa
 
 /**
  * Thrown if the database is locked, full, unreachable or overloaded. The transaction had no effect, unless it was
- * committed and only the answer was lost. It may be retried with an idempotency key.
+ * committed and only the answer was lost. The request may be retried with an idempotency key.
  */
 export class StoreBusyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
