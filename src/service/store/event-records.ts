@@ -20,8 +20,8 @@ type PartyTable = {
 }[keyof Tables]
 
 /**
- * Selects rows of a table by their ids. The cast to `payments` is only for the types; `table` can be any table of a
- * party.
+ * Selects rows of a table by their ids. `table` can be any table with the columns `id` and `partyId`. The cast to
+ * `payments` only satisfies the type checker.
  */
 function byIds<Name extends PartyTable>({ db }: Transaction, table: Name, ids: readonly string[]) {
   return db
@@ -37,8 +37,8 @@ function ownedRecordsOf<Name extends PartyTable>(table: Name) {
 }
 
 /**
- * Makes a function that finds records in a table, including records that belong to another party. Events about a
- * payment, for example, also go to the payee.
+ * Makes a function that finds records in a table, including records that belong to other parties. For example, a payee
+ * gets events about payments, which belong to their senders.
  */
 function sharedRecordsOf<Name extends PartyTable>(table: Name) {
   return async (tx: Transaction, lookup: RecordIds): Promise<Tables[Name][]> => {
@@ -63,14 +63,14 @@ const delegations = (partyColumn: 'customerPartyId' | 'agentPartyId') => {
     tx.db.selectFrom('delegations').selectAll().where(partyColumn, '=', partyId).where('id', 'in', ids).execute()
 }
 
-/** Returns only ids, because the webhooks may already be deleted. Their events contain the other fields. */
+/** Returns only ids, because the webhooks may already be deleted. The events contain the other fields of a webhook. */
 async function webhooks(_tx: Transaction, { partyId, ids }: RecordIds): Promise<Pick<WebhookRow, 'id' | 'partyId'>[]> {
   return ids.map((id) => ({ id, partyId }))
 }
 
 /**
- * The functions that find the current state of the records that a party's events concern, by the first word of the
- * event type. Except for webhooks, deleted records are missing from the results.
+ * For each first word of an event type, the function that finds the records of a party's events in their current state.
+ * Deleted records are missing from its result. For webhooks and decisions, it returns all ids without a lookup.
  */
 const recordsOf = {
   party: parties,
@@ -97,7 +97,7 @@ const recordsOf = {
 
 export type RecordOf<Word extends EventWord> = Awaited<ReturnType<(typeof recordsOf)[Word]>>[number]
 
-/** Finds the records that a party's events concern, and returns them keyed by id. */
+/** Finds the records of a party's events by the records' ids. Returns a map from each id to its record. */
 export async function findRecords(
   tx: Transaction,
   word: EventWord,

@@ -57,9 +57,10 @@ const payment = [
 const delegation = ['status', 'permissions', 'limits', 'revokedAtMs'] as const
 
 /**
- * For each kind of record, the columns that can change. An event stores the values that they had at the time of the
- * event. Hashes of secrets are never stored. All other columns are read from the record itself. Events about a webhook
- * also store columns that never change, because the webhook may already be deleted when somebody reads the event.
+ * The columns that an event stores, by the first word of the event's type. The values of these columns can change, so
+ * the event stores them as they are at the time of the event. Hashes of secrets are never stored. All other columns are
+ * read from the record itself. An event about a webhook also stores columns that never change, because the webhook may
+ * be deleted before somebody reads the event.
  */
 const states = {
   party: [
@@ -122,7 +123,7 @@ export type WordOf<Type extends EventType> = {
 /** The record columns that an event of this type stores, with their values. */
 export type EventState<Type extends EventType> = { [Word in WordOf<Type>]: StateOf<Word> }[WordOf<Type>]
 
-/** Returns the values of a record that an event stores, as JSON without null values. */
+/** Returns the part of a record that an event stores, as JSON without null values. */
 export function stateJson(word: EventWord, record: object): string {
   const state: Record<string, unknown> = {}
   for (const column of states[word]) {
@@ -132,7 +133,7 @@ export function stateJson(word: EventWord, record: object): string {
   return JSON.stringify(state)
 }
 
-/** Returns a record as it was at the time of an event, or as it is now if the event stores no values. */
+/** Returns a record as it was at the time of an event. If the event stores no values, returns the record unchanged. */
 export function atEvent<Row extends object>(
   record: Row,
   { type, state }: { type: EventType; state: string | null },

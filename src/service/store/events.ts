@@ -16,8 +16,8 @@ type Changed = { partyId: string; id: string; agentId: string | null }
 
 /**
  * Adds events about a record to its party's outbox. Every function that writes the record calls this function. Events
- * get their numbers at the end of the transaction, because numbering locks the party's head row, and other transactions
- * must not wait long for this lock.
+ * get their numbers at the end of the transaction. Numbering locks the party's row in `partyHeads`. Because the lock is
+ * taken late, other transactions do not wait for it long.
  */
 export function recordEvents<Type extends EventType>(
   tx: Transaction,
@@ -34,8 +34,8 @@ export function recordEvents<Type extends EventType>(
 }
 
 /**
- * Wraps the store so that each commit is announced: `onEvents` gets the parties that have new events, and `onPostings`
- * gets the new postings.
+ * Wraps the store so that it reports what each commit added: `onEvents` gets the parties that have new events, and
+ * `onPostings` gets the new postings.
  */
 export function withAnnouncements(
   store: Store,
@@ -65,7 +65,7 @@ export function withAnnouncements(
   }
 }
 
-/** Returns a feed of new events, including events that other processes recorded. */
+/** Creates a feed of new events, including events that other processes recorded. */
 export function eventFeed(store: Store) {
   return changeFeed(store, {
     head: 'eventSequence',
@@ -135,7 +135,7 @@ export const eventKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteEvents = deletingOldest('events', ['partyId', 'sequence'], 'recordedAtMs')
 
-/** Returns up to `limit` of a party's events in order, with numbers above `sequence` and up to `upTo`. */
+/** Returns at most `limit` events of a party in order, with numbers greater than `sequence` and not above `upTo`. */
 export async function nextEvents(
   tx: Transaction,
   by: { partyId: string; sequence: number; upTo: number; limit: number },
@@ -149,7 +149,7 @@ export async function lastEventNumber(tx: Transaction, partyId: string): Promise
 }
 
 /**
- * Adds an event immediately instead of at the end of the transaction, and returns it with its number. Other
+ * Adds an event immediately instead of at the end of the transaction, and returns the numbered event. Other
  * transactions that add events for the party then wait until this transaction ends.
  */
 export async function recordEventNow<Type extends EventType>(
@@ -178,8 +178,9 @@ export function eventsByNumber({ db }: Transaction, partyId: string, numbers: re
 export const maxEventsSearched = 10_000
 
 /**
- * Returns a party's events about one record, newest first. With `before`, only events with lower numbers are returned.
- * To continue, pass `lastSequence` as `before`; if it is null, there are no more events to search.
+ * Returns a party's events about one record, newest first. If `before` is set, returns only events with lower numbers.
+ * To continue the search, pass the returned `lastSequence` as `before`. If `lastSequence` is null, the search is
+ * complete.
  */
 export async function eventsOfRecord(
   tx: Transaction,

@@ -9,10 +9,10 @@ import type { Transaction } from './engine/store.ts'
 import { recordEvents } from './events.ts'
 import type { ExternalAccountRow } from './schema/external-accounts.ts'
 
-/** Finds a party's external account, even if it has been unlinked. */
+/** Finds a party's external account, whether or not it has been unlinked. */
 export const findExternalAccount = finderOf('externalAccounts', 'partyId', 'id')
 
-/** Finds a party's external account by the id that the bank uses, even if the account has been unlinked. */
+/** Finds a party's external account by its id at the bank, whether or not it has been unlinked. */
 export async function findAccountAtBank(
   tx: Transaction,
   by: { partyId: string; bankAccountId: string },

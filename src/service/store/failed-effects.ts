@@ -6,7 +6,7 @@ import type { FailedEffectRow } from './schema/failed-effects.ts'
 
 type Key = Pick<FailedEffectRow, 'partyId' | 'kind' | 'recordId'>
 
-/** The column that contains the time at which a record's next effect is due. */
+/** A column that contains the time at which a record's next effect is due, and the table of the record. */
 export type DueColumn =
   | { table: 'shopOrders' | 'subscriptions'; column: 'nextEventAtMs' }
   | { table: 'payments'; column: 'bankDueAtMs' }
@@ -27,7 +27,7 @@ const byKey = prepared((db, { partyId, kind, recordId }: Key) =>
     .where('recordId', '=', recordId),
 )
 
-/** Returns whether the retry of any of a party's failed effects is due. */
+/** Returns whether at least one of a party's failed effects is due for a retry. */
 export async function isRetryDue(tx: Transaction, by: { partyId: string; nowMs: number }): Promise<boolean> {
   return (await dueRetry(tx, by)).rows.length > 0
 }
@@ -41,7 +41,7 @@ const dueRetry = prepared((db, { partyId, nowMs }: { partyId: string; nowMs: num
     .limit(1),
 )
 
-/** Returns up to `limit` of a party's failed effects, the earliest retry first. */
+/** Returns at most `limit` of a party's failed effects, the one with the earliest retry first. */
 export async function listFailedEffects(tx: Transaction, partyId: string, limit: number): Promise<FailedEffectRow[]> {
   return (await soonest(tx, { partyId, limit })).rows
 }
@@ -77,7 +77,7 @@ export const deleteFailedEffect = preparedWrite((db, { partyId, kind, recordId }
     .where('recordId', '=', recordId),
 )
 
-/** Changes only the due time of an effect, from `fromMs` to `toMs`. Does nothing if it is not due at `fromMs`. */
+/** Changes the due time of a record's next effect to `toMs`. Does nothing if the current due time is not `fromMs`. */
 export async function changeDueTime(
   tx: Transaction,
   { table, column }: DueColumn,
@@ -89,8 +89,8 @@ export async function changeDueTime(
 }
 
 /**
- * Deletes up to `limit` failed effects that need no retry, because the effect's record is no longer due at the time of the
- * retry. Returns how many it deleted.
+ * Deletes at most `limit` failed effects that no longer need their retry. The time of the retry has passed, but the
+ * record's due time is no longer the time of the retry. Returns how many failed effects it deleted.
  */
 export async function deleteObsoleteFailures(
   tx: Transaction,

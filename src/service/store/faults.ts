@@ -7,9 +7,9 @@ import { prepared, preparedWrite } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { FaultRow } from './schema/faults.ts'
 
-/** The maximum number of rules. Each request is compared with all of them, so more rules would make requests slow. */
+/** The maximum number of rules. Each request is compared with every rule, so more rules would make requests slow. */
 export const maxRules = 100
-/** The `place` of the first rule that an operation sets. Rules from a file have lower numbers, so they come first. */
+/** The `place` of the first rule that an operation sets. Rules from a file have lower places, so they apply first. */
 const firstSetPlace = 1_000
 
 /** A stored rule with its JSON parsed. */
@@ -21,7 +21,7 @@ export async function lockFaults(tx: Transaction): Promise<StoredRule[]> {
   return allFaults(tx)
 }
 
-/** The query for all rules. Each request runs it as long as at least one rule exists. */
+/** The query for all rules. While at least one rule exists, nearly every request runs this query. */
 const selectAll = prepared((db) => db.selectFrom('faults').selectAll().orderBy('place'))
 
 /** Returns all rules in the order in which they apply. */
@@ -31,7 +31,8 @@ export async function allFaults(tx: Transaction): Promise<StoredRule[]> {
 }
 
 /**
- * Sets a rule. The new rule replaces a rule with the same id, or becomes the last rule. Its counts start at zero.
+ * Sets a rule. If a rule with the same id exists, the new rule takes its place. If not, the new rule becomes the last
+ * one. The counts of the new rule start at zero.
  * @param rules The current rules, from `lockFaults`.
  */
 export async function putFault(
@@ -47,7 +48,7 @@ export async function putFault(
   await change(tx, { before: rules, removed: [id], added: [added] })
 }
 
-/** Stores the rules of a file. They replace the rules of an earlier file, and any other rules with the same ids. */
+/** Stores the rules of a file. They replace all rules of an earlier file, and any rules that have the same ids. */
 export async function replaceFileFaults(
   tx: Transaction,
   rules: readonly StoredRule[],
@@ -70,8 +71,8 @@ export async function deleteFaults(
 }
 
 /**
- * Sets the counts of the file's rules to zero, and removes the rules that operations set. Also deletes
- * all rows that were stored for `stale` rules.
+ * Sets the counts of the file's rules to zero, and removes the rules that operations set. Also deletes all earlier rows
+ * (`earlierStates`), which are stored for `stale` rules.
  */
 export async function resetFaults(tx: Transaction): Promise<void> {
   const rules = await lockFaults(tx)
@@ -89,8 +90,8 @@ interface Change {
 }
 
 /**
- * Changes the rules, and stores how many there are now in the clock's row. If the last `stale` rule is removed, also
- * deletes all rows that were stored for such rules.
+ * Changes the rules. Stores in the clock's row how many rules there are now, and how many of them are `stale` rules. If
+ * the change removes all `stale` rules, also deletes all earlier rows (`earlierStates`).
  */
 async function change(tx: Transaction, { before, removed, added }: Change): Promise<void> {
   if (removed.length > 0) await tx.db.deleteFrom('faults').where('id', 'in', removed).execute()
@@ -108,7 +109,7 @@ function isStale({ rule }: StoredRule): boolean {
 
 const insert = preparedWrite((db, row: FaultRow) => db.insertInto('faults').values(row))
 
-/** Increments the request count of each matching rule, and the hit count of the rule that is applied. */
+/** Increments the request count of each matching rule, and the hit count of the rule that is applied, if any. */
 export async function countRequest(
   tx: Transaction,
   matched: readonly string[],

@@ -6,8 +6,8 @@ import type { IdempotencyRecordRow } from './schema/idempotency-records.ts'
 import type { Tables } from './schema/tables.ts'
 
 /**
- * The identity of a request: the party it acts on, the SHA-256 of its Idempotency-Key, and the SHA-256 of its method,
- * path and body.
+ * The identity of a request: the party that the request acts on, the SHA-256 of its Idempotency-Key, and the SHA-256 of
+ * its method, path and body.
  */
 export interface RequestHashes {
   partyId: string
@@ -41,17 +41,17 @@ export function insertRecord(db: Kysely<Tables>, row: IdempotencyRecordRow) {
     .onConflict((conflict) => conflict.columns(['partyId', 'key']).doUpdateSet(rest))
 }
 
-/** Shortens a hexadecimal SHA-256 to 128 bits, in base64url. Collisions among one party's keys remain negligible. */
+/** Shortens a hexadecimal SHA-256 to 128 bits, as base64url. A collision among one party's keys is very unlikely. */
 export function shortHash(hash: string): string {
   return Buffer.from(hash.slice(0, 32), 'hex').toString('base64url')
 }
 
-/** Deletes the records of the requests that finished longest ago. Returns how many it deleted. */
+/** Deletes the records of the requests that finished longest ago. Returns how many records it deleted. */
 export const deleteIdempotencyRecords = deletingOldest('idempotencyRecords', ['partyId', 'key'], 'finishedAtMs')
 
 /**
- * Creates a subquery for the time, on the sandbox clock, at which the last request with a stored record finished. The
- * query that reads the clock includes it.
+ * Creates a subquery for the time at which the last request finished, by the sandbox clock. Only requests with a stored
+ * record count. The query that reads the clock includes this subquery.
  */
 export function lastFinished(db: Kysely<Tables>) {
   return db.selectFrom('idempotencyRecords').select((row) => row.fn.max('finishedAtMs').as('max'))

@@ -6,7 +6,7 @@ import type { PageOf, PageRequest } from './engine/page.ts'
 import { mustChangeOne, type Transaction } from './engine/store.ts'
 import type { InvitationLinkRow } from './schema/invitation-links.ts'
 
-/** An invitation link with the developer's name. */
+/** An invitation link with the name of the developer, the party that created the link. */
 export interface InvitationLinkRecord extends InvitationLinkRow {
   developerName: string
 }
@@ -18,7 +18,7 @@ export async function findLink(tx: Transaction, partyId: string, id: string): Pr
   return links.where('id', '=', id).where('partyId', '=', partyId).executeTakeFirst()
 }
 
-/** Finds a link of any party by the hash of its page token. Anyone who has the token is invited. */
+/** Finds a link of any party by the hash of the link's page token. The link invites anyone who has the token. */
 export async function findLinkByToken(tx: Transaction, tokenHash: string): Promise<InvitationLinkRecord | undefined> {
   return tx.db
     .selectFrom('invitationLinks')

@@ -11,7 +11,7 @@ import { moveBalances } from './wallets.ts'
 
 /**
  * Enters a posting and changes the wallet's balances accordingly.
- * @throws StaleWriteError if the wallet has changed since it was read.
+ * @throws StaleWriteError if the wallet no longer has the money, or if its status has changed since it was read.
  */
 export async function post(
   tx: Transaction,
@@ -72,8 +72,8 @@ export async function postBetween(
 }
 
 /**
- * Adds postings to the journal. This runs at the end of the transaction, so that the journal gets no postings of a
- * savepoint that was rolled back.
+ * Adds postings to the journal. This runs at the end of the transaction, so that the journal never contains postings
+ * that a rollback to a savepoint has undone.
  */
 async function notePosted(tx: Transaction, posted: readonly (readonly Posted[])[]): Promise<void> {
   tx.journal.postings.push(...posted.flat())
@@ -114,7 +114,7 @@ export async function walletEntries(
   return { rows: found, lastId: end?.id ?? null }
 }
 
-/** Returns up to `limit` of the newest entries of all of a party's wallets. */
+/** Returns a party's newest ledger entries, at most `limit`. */
 export async function entriesOfParty(tx: Transaction, partyId: string, limit: number): Promise<LedgerEntryRow[]> {
   return (await newestOfParty(tx, { partyId, limit })).rows
 }
@@ -127,8 +127,8 @@ const newestOfParty = prepared((db, by: { partyId: string; limit: number }) =>
 export const maxLedgerSearched = 20_000
 
 /**
- * Returns the ledger entries that the given records caused, oldest first. Entries have no index by record, because such
- * an index would slow down every posting. Instead, the search scans the entries whose ids are greater than `fromId`.
+ * Returns a page of the ledger entries that the given records caused, oldest first. Entries have no index by record,
+ * because such an index would slow down every posting. Instead, this scans the entries with ids greater than `fromId`.
  */
 export async function ledgerOfRecords(
   { db }: Transaction,
@@ -155,7 +155,7 @@ export async function ledgerOfRecords(
 /** The maximum number of entries in one posting. */
 const maxEntriesPerPosting = 10
 
-/** Returns the entries of one posting that belong to a party. */
+/** Returns a party's entries in one posting. */
 export function ledgerOfPosting({ db }: Transaction, partyId: string, postingId: string): Promise<LedgerEntryRow[]> {
   const ids = [...Array(maxEntriesPerPosting).keys()].map((index) => `${postingId}_${index}`)
   const rows = db.selectFrom('ledgerEntries').selectAll().where('partyId', '=', partyId)

@@ -3,7 +3,8 @@ import { changeFeed } from './change-feed.ts'
 import type { Store } from './engine/store.ts'
 
 /**
- * Creates a feed of the changes that all processes recorded. Each change has the id of the credential that caused it.
+ * Creates a feed of changes to resources, including the changes that other processes recorded. `principalId` is the
+ * id of the credential that caused the change.
  */
 export function createMcpChanges(store: Store) {
   return changeFeed(store, {
@@ -15,7 +16,7 @@ export function createMcpChanges(store: Store) {
         .where('partyId', '=', partyId)
         .where('sequence', '>', sequence)
         .where('sequence', '<=', upTo)
-        // An injected fault changes no resource, so hosts are not notified of it.
+        // An injected fault changes no resource, so its activity row is left out.
         .where('operation', '!=', faultEntry)
         .orderBy('sequence')
         .limit(limit)

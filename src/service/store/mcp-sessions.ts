@@ -34,8 +34,8 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
         if ((await sessionByHash(tx, { idHash })).rows.length === 0) return
         await insertEvent(tx, event)
         if (sequence > bounds.perStream) await deleteEvents(tx, idHash, streamId, sequence - bounds.perStream)
-        // Checking a session's limits reads many events, so the limits are checked only when a stream begins or a
-        // message is large. Small messages may exceed the limits until the next check.
+        // To check a session's limits, many events must be read. So the check runs only when a stream begins or a
+        // message is large. Until the next check, small messages may exceed the limits.
         const small = bounds.characters / bounds.perSession
         if (sequence === 1 || message.length > small) await deleteSurplusEvents(tx, idHash, bounds)
       }),
@@ -46,8 +46,8 @@ export function createMcpSessions(store: Store, signals?: Signals): SessionStore
     ...mailIn(store, signals),
     sweep: async (before) => {
       for (const { found, remove } of leftovers(before)) {
-        // A read checks first whether there is anything to delete, because a read takes no lock and usually finds
-        // nothing. Each batch is deleted in a separate transaction.
+        // There is usually nothing to delete. A read finds this out first, because a read takes no lock. Each batch is
+        // deleted in a separate transaction.
         while ((await store.read(found)) !== undefined) await store.transaction(remove)
       }
     },
@@ -109,17 +109,18 @@ function mailIn(store: Store, signals: Signals | undefined): Pick<SessionStore, 
 
 const mailTopic = (idHash: string) => `mail ${idHash}`
 
-/** The maximum number of ids in one query. */
+/** The maximum number of session ids in one query. */
 const maxPerQuery = 500
 
 /** The maximum number of sessions that one query selects for removal. Later queries select the rest. */
 const maxRemovedSessions = 100
-/** The maximum number of events or messages that one transaction of a sweep deletes. */
+/** The maximum number of events, or of messages, that one transaction of `sweep` deletes. */
 const sweepLimit = 500
 
 /**
- * Returns the sessions to end before a new one begins: expired sessions and, if the new session would exceed a limit,
- * the least recently used sessions.
+ * Returns the sessions to end before a new session begins: expired sessions and, if the new session would exceed a
+ * limit, the least recently used sessions. For the limit on all sessions, these are sessions of the party with the most
+ * sessions. For the limit per principal, they are sessions of the principal.
  */
 async function sessionsToEnd(
   tx: Transaction,
@@ -158,7 +159,7 @@ async function largestParty({ db }: Transaction, partyId: string, usedSinceMs: n
   return (await ordered.limit(1).executeTakeFirst())?.partyId ?? partyId
 }
 
-/** Deletes a session's oldest events if the session exceeds its limits, no matter which streams they belong to. */
+/** Deletes a session's oldest events, from all of its streams, until the session is within its limits. */
 async function deleteSurplusEvents({ db }: Transaction, idHash: string, bounds: EventBounds): Promise<void> {
   const events = db.selectFrom('mcpEvents').where('idHash', '=', idHash).orderBy('sentAtMs', 'desc')
   const newest = events.select(['sentAtMs', (row) => row.fn<number>('length', ['message']).as('characters')])

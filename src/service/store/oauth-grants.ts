@@ -7,7 +7,7 @@ import type { AgentRow } from './schema/agents.ts'
 import type { OAuthGrantRow } from './schema/oauth-grants.ts'
 import type { Tables } from './schema/tables.ts'
 
-/** A grant with the status of its agent, because the grant ends when the agent is revoked. */
+/** A grant with the status of its agent. The status is needed because the grant ends when the agent is revoked. */
 export type GrantWithAgent = OAuthGrantRow & { agentStatus: AgentRow['status'] | null }
 
 export async function findGrant(tx: Transaction, id: string): Promise<GrantWithAgent | undefined> {
@@ -76,7 +76,7 @@ const noteUse = preparedWrite((db, { id, usedAtMs }: { id: string; usedAtMs: num
   db.updateTable('oauthGrants').set({ lastUsedAtMs: usedAtMs }).where('id', '=', id),
 )
 
-/** The maximum number of grants in a list for a person. If there are more, the list contains the newest. */
+/** The maximum number of grants in one list. If there are more grants, the list contains the newest. */
 const maxGrants = 200
 
 /** Returns a user's live grants, newest first. If `clientId` is given, returns only the grants to that client. */
@@ -107,15 +107,14 @@ export function grantsOfUser(userId: string) {
 }
 
 /**
- * Returns a subquery that selects the ids of all grants to a client. The given column of the outer query contains the
- * client's id.
+ * Returns a subquery that selects the ids of all grants to a client. The client's id is in `column` of the outer query.
  */
 export function grantsToClient(column: 'oauthRecords.uid') {
   const grants = expressionBuilder<Tables>().selectFrom('oauthGrants').select('oauthGrants.id')
   return grants.where('oauthGrants.clientId', '=', sql.ref<string>(column))
 }
 
-/** The prefix of an application's client id. The ids of other clients are generated or are URLs, and never have it. */
+/** The prefix of an application's client id. Other client ids are generated or are URLs, and never begin with it. */
 const applicationPrefix = 'oap_'
 
 /** Returns whether the client is an application that a party registered. */
@@ -123,7 +122,7 @@ export function isApplication({ clientId }: { clientId: string }): boolean {
   return clientId.startsWith(applicationPrefix)
 }
 
-/** Finds an application's grant by party and id, or by client id if the party is not known yet. */
+/** Finds an application's grant by its party and id. If the party is not known yet, finds it by the client's id. */
 export async function findApplication(
   tx: Transaction,
   by: { partyId: string; id: string } | { clientId: string },

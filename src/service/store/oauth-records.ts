@@ -17,7 +17,7 @@ export async function saveRecord(tx: Transaction, row: OAuthRecordRow): Promise<
         grantId,
         uid,
         expiresAtMs,
-        // A device code that was read by its id lacks its user code. Saving it again keeps the stored user code.
+        // A device code that was found by its id comes without its user code. Saving it keeps the stored hash.
         ...(userCodeHash === null ? {} : { userCodeHash }),
       }),
     )
@@ -33,9 +33,9 @@ export async function findRecord(
   return query.executeTakeFirst()
 }
 
-/** Marks a code or token as used. Returns false if it was already used, so only one of two concurrent uses succeeds. */
+/** Marks a code or token as used. Returns false if it is missing or was used before, so only the first use succeeds. */
 export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: number): Promise<boolean> {
-  // If two processes use the record at the same time, the second one waits and then reads what the first one wrote.
+  // If two processes use the record at the same time, the second process waits here, and then sees that it is used.
   await tx.lock(`oauth ${key.model} ${key.idHash}`)
   const row = await findRecord(tx, key)
   if (row === undefined) return false
@@ -45,7 +45,7 @@ export async function consumeRecord(tx: Transaction, key: RecordKey, atSeconds: 
   return true
 }
 
-/** Saves a record unless its key is already stored. Returns whether the record was saved. */
+/** Saves a record unless a record with the same key exists. Returns whether the record was saved. */
 export async function saveRecordOnce(tx: Transaction, row: OAuthRecordRow): Promise<boolean> {
   await tx.lock(`oauth ${row.model} ${row.idHash}`)
   if ((await findRecord(tx, { model: row.model, idHash: row.idHash })) !== undefined) return false
@@ -70,8 +70,8 @@ export async function deleteRecordsOfUser(tx: Transaction, userId: string): Prom
 export const deleteRecords = deletingOldest('oauthRecords', ['model', 'idHash'], 'expiresAtMs')
 
 /**
- * The values of `model` for clients: registered clients, and clients that publish their metadata in a document. The
- * column `uid` contains the client's id.
+ * The values of `model` for clients: `Client` for registered clients, and `ClientDocument` for clients that publish
+ * their metadata in a document. In these records, the column `uid` contains the client's id.
  */
 type ClientModel = 'Client' | 'ClientDocument'
 
@@ -80,10 +80,10 @@ export const unusedClientKeptMs = 24 * 60 * 60 * 1000
 
 const isUnused = (model: ClientModel) =>
   // A client that was ever connected stays stored, because the user may connect it again. A client with a `grantId` is
-  // an application that a party registered. It is deleted only with its grant.
+  // an application that a party registered. Such a client is deleted only with its grant.
   sql<SqlBool>`${sql.ref('expiresAtMs')} is null and ${sql.ref('grantId')} is null and ${sql.ref('model')} = ${sql.lit(model)} and not exists ${grantsToClient('oauthRecords.uid')}`
 
-/** Functions that delete the oldest clients that were never connected, and return how many they deleted. */
+/** For each kind of client, a function that deletes the oldest unused clients and returns how many it deleted. */
 export const deleteUnusedClients = {
   Client: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('Client')),
   ClientDocument: deletingOldest('oauthRecords', ['model', 'idHash'], 'createdAtMs', isUnused('ClientDocument')),

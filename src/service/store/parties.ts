@@ -23,8 +23,8 @@ export function findParties(tx: Transaction, ids: readonly string[]): Promise<Pa
 }
 
 /**
- * Finds the party with the given email address (in lower case) or phone number (E.164). If several parties have it,
- * finds the oldest.
+ * Finds the party with the given email address (in lower case) or phone number (E.164). If several parties match, finds
+ * the oldest.
  */
 export async function findPartyByAddress(
   tx: Transaction,
@@ -65,13 +65,13 @@ export function findPartiesOfRecipients(tx: Transaction, recipients: readonly st
 /** Finds the party with the given handle (without the `@`). */
 export const findPartyByHandle = finderOf('parties', 'handle')
 
-/** Returns whether another party has one of these handles. */
+/** Returns whether a party other than `partyId` has one of these handles. */
 export async function areHandlesTaken(tx: Transaction, handles: readonly string[], partyId: string): Promise<boolean> {
   const parties = tx.db.selectFrom('parties').select('handle').where('handle', 'in', handles)
   return (await parties.where('id', '!=', partyId).limit(1).execute()).length > 0
 }
 
-/** Finds a recipient's party. Returns undefined for a person who has no party yet. */
+/** Finds a recipient's party. Returns undefined if the recipient has no party yet. */
 export async function partyOfRecipient(tx: Transaction, { type, value }: Recipient): Promise<PartyRow | undefined> {
   return type === 'party_id' ? findParty(tx, value) : findPartyByAddress(tx, type, value)
 }
@@ -90,7 +90,7 @@ const newParty = {
 
 export type NewParty = New<PartyRow, keyof typeof newParty> & { walletId?: string | undefined }
 
-/** Creates a party and its default wallet with the given opening balance. Returns the wallet. */
+/** Creates a party, and a default wallet with the given opening balance. Returns the wallet. */
 export async function createParty(
   tx: Transaction,
   system: System,
@@ -132,7 +132,7 @@ export function recordPartyUpdate(tx: Transaction, party: PartyRow, atMs: number
   recordEvents(tx, { ...party, partyId: party.id, agentId: null }, ['party.updated'], atMs)
 }
 
-/** Adds a party without a wallet, and makes it the payer of open requests to its email address or phone number. */
+/** Adds a party without a wallet. Makes it the payer of open payment requests to its email address or phone number. */
 export async function insertParty(tx: Transaction, party: NewParty): Promise<void> {
   const row = { ...newParty, ...party }
   await tx.db.insertInto('parties').values(row).execute()

@@ -19,7 +19,7 @@ export const findPartyHead = finderOf('partyHeads', 'partyId')
 /** The columns of a party's head that contain the number of its last activity row and of its last event. */
 export type LastNumber = 'activitySequence' | 'eventSequence'
 
-/** Returns each party's number in `column`, with the sandbox clock's current epoch. Omits parties whose number is 0. */
+/** Returns the value of `column` for each party, and the sandbox's current epoch. Omits parties with the value 0. */
 export function lastNumbers({ db }: Transaction, partyIds: readonly string[], column: LastNumber) {
   return db
     .selectFrom('partyHeads')
@@ -35,12 +35,12 @@ export async function nextActiveParty({ db }: Transaction, after: string): Promi
   return (await active.where('partyId', '>', after).orderBy('partyId').limit(1).executeTakeFirst())?.partyId
 }
 
-/** Defers an event to the end of the transaction. Only then does the event get its party's next event number. */
+/** Defers an event to the end of the transaction, when the event gets its party's next event number. */
 export function deferEvent(tx: Transaction, event: NewEvent): void {
   tx.atEnd(writeHeads, event)
 }
 
-/** Defers the new end of a party's activity chain, which is written at the end of the transaction. */
+/** Defers writing the new end of a party's activity chain to the end of the transaction. */
 export function deferEnd(tx: Transaction, end: SealedEnd): void {
   tx.atEnd(writeHeads, end)
 }
@@ -71,7 +71,7 @@ async function writeHeads(tx: Transaction, deferred: readonly (NewEvent | Sealed
 }
 
 interface NumberedEvent extends Omit<EventRow, 'sequence'> {
-  /** How many events of the same party follow in this transaction: the last event's number minus this one's. */
+  /** How many events of the same party follow this event in the transaction. */
   laterEvents: number
 }
 
@@ -97,8 +97,8 @@ function extendQuery(db: Kysely<Tables>, row: PartyHeadRow) {
 }
 
 /**
- * Does the work of `extend` and `insertEvents` in one statement, which only Postgres supports. The first event must
- * also have the columns of the head.
+ * Does the work of `extend` and `insertEvents` in one statement. Only Postgres supports such a statement. The first
+ * event must also have the columns of the head.
  */
 const extendAndInsert = preparedBulkInsert(
   'events',
@@ -129,8 +129,8 @@ const advance = preparedWrite((db, { partyId, count }: { partyId: string; count:
 )
 
 /**
- * Reserves and returns the number of a party's next event immediately. Other transactions that need an event number of
- * this party wait until this transaction ends.
+ * Reserves the number of a party's next event immediately, and returns the number. Other transactions that need an
+ * event number of this party wait until this transaction ends.
  */
 export async function nextEventNumber(tx: Transaction, partyId: string): Promise<number> {
   tx.runAlone()

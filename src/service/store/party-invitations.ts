@@ -26,8 +26,8 @@ const insert = preparedInsert('partyInvitations')
 export const findPartyInvitation = finderOf('partyInvitations', 'partyId', 'id')
 
 /**
- * Finds an invitation of any party by the hash of its page token. The token is proof enough, because only the invited
- * person has it.
+ * Finds an invitation of any party by the hash of the invitation's page token. No other proof is needed, because only
+ * the invited person has the token.
  */
 export async function findPartyInvitationByToken(
   tx: Transaction,
@@ -45,7 +45,7 @@ const invitationByToken = prepared((db, by: { tokenHash: string }) =>
     .where('tokenHash', '=', by.tokenHash),
 )
 
-/** A filter for a party's invitations. A field that is undefined does not restrict the result. */
+/** A filter for a party's invitations. A condition that is undefined does not apply. */
 export interface PartyInvitationScope {
   partyId: string
   /** The email address in lower case. */
@@ -66,7 +66,7 @@ export function listPartyInvitations(
 
 const walk = createIndexWalk('partyInvitations', (db) => db.selectFrom('partyInvitations').selectAll())
 
-/** Finds a party's pending invitation to the given email address. There is at most one. */
+/** Finds a party's pending invitation to the given email address. There is at most one such invitation. */
 export async function pendingPartyInvitation(
   tx: Transaction,
   by: { partyId: string; email: string },
@@ -85,7 +85,7 @@ const pendingByEmail = prepared((db, by: { partyId: string; email: string }) =>
 
 type Answer = Pick<PartyInvitationRow, 'status' | 'userId' | 'updatedAtMs'>
 
-/** Saves the outcome of an invitation, and writes an event for the inviting party. */
+/** Saves the new status of an invitation, and writes an event for the inviting party. */
 export async function answerPartyInvitation<Row extends PartyInvitationRow>(
   tx: Transaction,
   before: Row,

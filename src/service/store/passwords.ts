@@ -17,8 +17,8 @@ export async function savePassword(tx: Transaction, row: PasswordRow): Promise<v
 }
 
 /**
- * Counts the wrong passwords for an account since a given time. `here` counts those from this source; `anywhere` counts
- * those from all sources except known browsers. The caller must hold the account's lock.
+ * Counts the wrong passwords that were entered for an account since a given time. `here` counts those from this source,
+ * and `anywhere` those from all sources except known browsers. The caller must hold the account's lock.
  */
 export async function countRefusedPasswords(
   tx: Transaction,
@@ -34,18 +34,18 @@ export async function countRefusedPasswords(
   const atSource = rows.find((row) => row.source === source)
   return {
     here: Number(atSource?.count ?? 0),
-    // A browser in which the user has signed in before is assumed to be the user's own. Wrong passwords from there do
-    // not lock out other sources.
+    // A browser in which the user has signed in before is assumed to be the user's own. Wrong passwords from this
+    // browser do not lock out other sources.
     anywhere: rows.filter((row) => !isBrowser(row.source)).reduce((sum, { count }) => sum + Number(count), 0),
   }
 }
 
 export const insertRefusedPassword = preparedInsert('refusedPasswords')
 
-/** How long a wrong password counts toward the limit. */
+/** How long a wrong password counts toward the limits on wrong passwords. */
 export const refusalCountsMs = 15 * 60 * 1000
 
-/** Deletes the records of wrong passwords that no longer count, and returns how many it deleted. */
+/** Deletes the oldest records of wrong passwords, and returns how many it deleted. */
 export const deleteRefusedPasswords = deletingOldest('refusedPasswords', ['id'], 'refusedAtMs')
 
 export async function forgetRefusedPasswords(tx: Transaction, account: string, source: string): Promise<void> {
@@ -54,7 +54,7 @@ export async function forgetRefusedPasswords(tx: Transaction, account: string, s
 
 const browserPrefix = 'browser '
 
-/** Returns the source of attempts from a browser in which the user has signed in before. */
+/** Returns the `source` of attempts from a browser in which the user has signed in before. */
 export function browserSource(idHash: string): string {
   return browserPrefix + idHash
 }

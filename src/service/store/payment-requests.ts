@@ -36,12 +36,12 @@ export const findPaymentRequest = finderOf('paymentRequests', 'partyId', 'id')
 /** Finds a request by its id alone. The caller must decide who may see it. */
 export const findPaymentRequestOfAnyParty = finderOf('paymentRequests', 'id')
 
-/** Finds a request by the hash of the token in the URL of its page. */
+/** Finds a request by the hash of the token in its page's URL. */
 export const findPaymentRequestByToken = finderOf('paymentRequests', 'tokenHash')
 
 const walk = createIndexWalk('paymentRequests', (db) => db.selectFrom('paymentRequests').selectAll())
 
-/** Returns the requests with one of these statuses that a party sent, newest first. */
+/** Returns the requests that a party sent and that have one of these statuses, newest first. */
 export async function listSentRequests(
   tx: Transaction,
   scope: ListScope,
@@ -53,7 +53,7 @@ export async function listSentRequests(
   return walk(tx, walletId === undefined ? combinations(by) : combinations({ ...by, walletId }), page, scope.partyId)
 }
 
-/** Returns the requests with one of these statuses that a party or agent is asked to pay, newest first. */
+/** Returns the requests that a party or agent is asked to pay and that have one of these statuses, newest first. */
 export function listReceivedRequests(
   tx: Transaction,
   payer: { payerPartyId: string } | { payerAgentId: string },
@@ -65,15 +65,15 @@ export function listReceivedRequests(
 }
 
 /**
- * Writes events about a new or changed request for both parties. If the request is new, or its payer had no party
- * before, the payer also gets an `incoming` event.
+ * Writes events about a new or changed request for both parties. The payer gets an `incoming` event if the request is
+ * new, or if the payer had no party until now.
  */
 function recordForBoth(tx: Transaction, before: PaymentRequestRow | undefined, after: PaymentRequestRow): void {
   const { payerPartyId, payerAgentId, updatedAtMs } = after
   const type = paymentRequestEvent(before?.status, after.status)
   if (type !== undefined) recordEvents(tx, after, [type], updatedAtMs)
   if (payerPartyId === null) return
-  // A database transaction that writes rows of two parties must not be shared with other API requests.
+  // Other API requests must not share a database transaction that writes rows of two parties.
   tx.runAlone()
   const isAsked = before === undefined || before.payerPartyId === null
   const types = [...(isAsked ? (['payment_request.incoming'] as const) : []), ...(before && type ? [type] : [])]
@@ -94,7 +94,7 @@ export function changePaymentRequest(
   return write(tx, before, { ...before, ...changes, status, updatedAtMs: atMs })
 }
 
-/** Writes a request's new state. @throws StaleWriteError if it has changed since it was read. */
+/** Writes a request's new state. @throws StaleWriteError if the request has changed since it was read. */
 async function write(tx: Transaction, before: PaymentRequestRow, after: PaymentRequestRow): Promise<PaymentRequestRow> {
   const { status, payerPartyId, paymentId, transactionId, expiresAtMs, updatedAtMs } = after
   const openUntilMs = status === 'OPEN' ? expiresAtMs : null
@@ -122,7 +122,7 @@ const update = changingOne(
   ({ id }) => `payment request ${id}`,
 )
 
-/** Saves the record of declined cards. Writes no event, because the request's status does not change. */
+/** Saves a request's card declines so far. Writes no event, because the request's status does not change. */
 export async function saveCardTries(tx: Transaction, before: PaymentRequestRow, tries: CardTries): Promise<void> {
   const { partyId, id, version } = before
   await updateTries(tx, { partyId, id, version, next: version + 1, cardTries: JSON.stringify(tries) })
@@ -148,7 +148,7 @@ const updateTries = changingOne(
   ({ id }) => `payment request ${id}`,
 )
 
-/** Updates a request after the payment that fulfills it has changed. */
+/** Updates the request that a new or changed payment fulfills. Does nothing if the payment fulfills no request. */
 export async function followPayment(tx: Transaction, payment: PaymentRow): Promise<void> {
   const { paymentRequestId, recipientPartyId, updatedAtMs } = payment
   if (paymentRequestId === null) return
@@ -164,7 +164,7 @@ export async function followPayment(tx: Transaction, payment: PaymentRow): Promi
   await changePaymentRequest(tx, request, event, updatedAtMs, changes)
 }
 
-/** Makes a new party the payer of all open requests that were sent to its email address or phone number. */
+/** Makes a new party the payer of all open requests to the party's email address or phone number. */
 export async function assignToNewParty(
   tx: Transaction,
   { id: payerPartyId, email, phone }: { id: string; email: string | null; phone: string | null },
@@ -188,7 +188,7 @@ const openRequestsTo = prepared((db, { address }: { address: string }) =>
     .orderBy('id'),
 )
 
-/** Selects the time when each open request expires. */
+/** Selects the open requests, with the time at which each one expires. */
 export const requestExpiries: Moments = (db, partyId) => {
   const all = db
     .selectFrom('paymentRequests')
@@ -197,7 +197,7 @@ export const requestExpiries: Moments = (db, partyId) => {
   return partyId === undefined ? all : all.where('partyId', '=', partyId)
 }
 
-/** Returns the open requests that a party sent and that have expired by now, the earliest expiry first. */
+/** Returns the open requests that a party sent and whose expiry time has passed, the earliest expiry first. */
 export async function expiredRequests(tx: Transaction, due: DueOf): Promise<PaymentRequestRow[]> {
   return (await expired(tx, due)).rows
 }

@@ -15,7 +15,7 @@ import type { PaymentRow } from './schema/payments.ts'
 import { addSpending } from './spending.ts'
 import { type ListScope, permittedWallets } from './wallet-permissions.ts'
 
-/** The values of the bank columns and of `paymentRequestId` if a payment involves no bank and fulfills no request. */
+/** The bank columns and `paymentRequestId` of a payment that involves no bank and fulfills no request. */
 export const withoutBank = {
   externalAccountId: null,
   method: null,
@@ -51,8 +51,8 @@ export function listTransfers(tx: Transaction, scope: ListScope, page: PageReque
 }
 
 /**
- * Reads pages of payments; the next function reads pages of transfers. Both are in one table, where the prefixes of
- * their ids tell them apart.
+ * Reads pages of payments. The same table also contains transfers, whose ids have a different prefix. `walkTransfers`
+ * reads pages of transfers.
  */
 const walkPayments = createIndexWalk('payments', (db) => db.selectFrom('payments').selectAll(), 'pay')
 const walkTransfers = createIndexWalk('payments', (db) => db.selectFrom('payments').selectAll(), 'tfr')
@@ -63,7 +63,7 @@ async function list(walk: typeof walkPayments, tx: Transaction, scope: ListScope
   return walk(tx, held === undefined ? [{ partyId }] : held.map((walletId) => ({ partyId, walletId })), page, partyId)
 }
 
-/** Adds a payment, writes its events, updates the request that it fulfills, and counts it toward the limits. */
+/** Adds a payment, writes its events, counts it toward spending limits, and updates the request that it fulfills. */
 export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<void> {
   await insert(tx, row)
   recordForBoth(tx, undefined, row)
@@ -74,7 +74,8 @@ export async function insertPayment(tx: Transaction, row: PaymentRow): Promise<v
 const insert = preparedInsert('payments')
 
 /**
- * Writes events for the sender. The recipient gets an event only when the payment arrives or when a bank takes it back.
+ * Writes events for the party that made the payment. If the recipient is a different party, it gets an event only when
+ * the payment arrives or when a bank takes the payment back.
  */
 function recordForBoth(tx: Transaction, before: PaymentRow | undefined, after: PaymentRow): void {
   const { recipientPartyId, recipientAgentId, status, updatedAtMs } = after
@@ -89,7 +90,7 @@ type Bank = Pick<PaymentRow, 'bankDueAtMs' | 'submittedAtMs' | 'settledAtMs' | '
 type PaymentChange = Bank &
   Pick<PaymentRow, 'status' | 'heldCents' | 'recipientPartyId' | 'recipientAgentId' | 'transactionId' | 'updatedAtMs'>
 
-/** Writes a payment's new state. @throws StaleWriteError if it has changed since it was read. */
+/** Writes a payment's new state. @throws StaleWriteError if the payment has changed since it was read. */
 export async function replacePayment(tx: Transaction, before: PaymentRow, after: PaymentRow): Promise<PaymentRow> {
   const { status, heldCents, recipientPartyId, recipientAgentId, transactionId, updatedAtMs } = after
   const { bankDueAtMs, submittedAtMs, settledAtMs, failure, returned } = after
@@ -134,7 +135,7 @@ interface Key {
   next: number
 }
 
-/** Selects the payments and transfers that have a bank step ahead, with the time of that step. */
+/** Selects the payments and transfers that wait for a bank's next step, with the time of that step. */
 export const bankMoments: Moments = (db, partyId) => {
   const all = db
     .selectFrom('payments')
@@ -182,10 +183,7 @@ export interface Claims {
   count: number
 }
 
-/**
- * Returns the number and the total amount in cents of the payments to these email addresses or phone numbers. Counts
- * only payments that have not been claimed yet.
- */
+/** Counts the unclaimed payments to these email addresses or phone numbers. `amount` is the total amount in cents. */
 export async function claimsFor(tx: Transaction, claimants: readonly string[]): Promise<Claims> {
   if (claimants.length === 0) return { amount: 0, count: 0 }
   const row = await tx.db

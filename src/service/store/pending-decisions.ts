@@ -35,13 +35,13 @@ export interface DecisionRecord {
 }
 
 /**
- * Creates functions for the calls of one principal that wait for a person's decision. Each function runs in its own
- * transaction.
+ * Creates functions for calls that wait for a person's decision. All these calls were made by one principal. Each
+ * function runs in its own transaction.
  */
 export function createPendingDecisions(store: Store, system: System, { partyId, principalId }: DecisionOwner) {
   const ownedRow = (row: PendingDecisionRow | undefined) => (row?.principalId === principalId ? row : undefined)
   return {
-    /** Stores a call, unless the same call is already waiting. Returns undefined if too many calls are waiting. */
+    /** Stores a call, unless the same call already waits. Returns undefined if too many other calls already wait. */
     keep: (call: HeldCall): Promise<{ id: string; endsAtMs: number; isNew: boolean } | undefined> =>
       store.transaction(async (tx) => {
         await tx.lock(`decisions ${principalId}`)
@@ -73,13 +73,16 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
         const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row && openDecision(tx, row)
       }),
-    /** Returns whether the call is still waiting. Does not decrypt the call. */
+    /** Returns whether the call still waits for a decision. Does not decrypt the call. */
     isPending: (id: string): Promise<boolean> =>
       store.read(async (tx) => {
         const row = ownedRow(await findDecision(tx, { partyId, id }))
         return row?.status === 'pending' && (await realNow(tx)) < row.expiresAtMs
       }),
-    /** Counts a try that failed because the second factor was missing. Does nothing if `tries` is no longer current. */
+    /**
+     * Counts a try to carry out the call, after the try failed because the person must verify first. Does nothing if
+     * the stored count is no longer `tries`.
+     */
     countTry: (id: string, tries: number): Promise<void> =>
       store.transaction(async (tx) => {
         await tx.db
@@ -99,10 +102,10 @@ export function createPendingDecisions(store: Store, system: System, { partyId, 
   }
 }
 
-/** Deletes the decisions that ended by the given time, and returns how many it deleted. */
+/** Deletes decisions whose `expiresAtMs` is at or before the given time, and returns how many it deleted. */
 export const deletePendingDecisions = deletingOldest('pendingDecisions', ['partyId', 'id'], 'expiresAtMs')
 
-/** How long an ended decision stays stored, so that its outcome can still be read. */
+/** How long a decision stays stored after its `expiresAtMs`, so that its outcome can still be read. */
 export const endedDecisionKeptMs = 60 * 60_000
 
 export async function findDecision(
@@ -112,7 +115,7 @@ export async function findDecision(
   return (await decisionById(tx, by)).rows[0]
 }
 
-/** Returns the decisions that are waiting for a party's users, the soonest expiry first. */
+/** Returns the pending decisions that a party's users can make, in order of expiry. */
 export async function waitingDecisions(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -120,7 +123,7 @@ export async function waitingDecisions(
   return (await waitingOfParty(tx, by)).rows
 }
 
-/** Returns how many calls and payments are waiting for a party's users. Counts at most `limit` of each. */
+/** Counts the calls and payments that wait for a decision by a party's users, at most `limit` of each. */
 export async function countWaiting(
   tx: Transaction,
   by: { partyId: string; nowMs: number; limit: number },
@@ -128,9 +131,7 @@ export async function countWaiting(
   return (await waitingIds(tx, by)).rows.length
 }
 
-/**
- * Stores what a user decided about a pending call. Returns false if somebody has already decided.
- */
+/** Stores what a user decided about a pending call. Returns false if somebody has already decided. */
 export async function storeDecision(
   tx: Transaction,
   { partyId, id }: Pick<PendingDecisionRow, 'partyId' | 'id'>,
@@ -195,7 +196,7 @@ const waitingOfParty = prepared((db, by: { partyId: string; nowMs: number; limit
     .limit(by.limit),
 )
 
-/** Selects the ids of a party's waiting calls and payments. Both halves of the query use an index. */
+/** Selects the ids of a party's waiting calls and of its pending approvals. Both parts of the query use an index. */
 const waitingIds = prepared((db, by: { partyId: string; nowMs: number; limit: number }) => {
   const calls = db
     .selectFrom('pendingDecisions')

@@ -9,14 +9,14 @@ import type { AgentCardRow } from './schema/agent-cards.ts'
 import type { CardTransactionRow } from './schema/card-transactions.ts'
 import type { WalletRow } from './schema/wallets.ts'
 
-/** The database transaction in which a purchase changes, and the time of the change. */
+/** The database transaction of a change to a purchase, and the time of the change. */
 interface Context {
   tx: Transaction
   system: System
   atMs: number
 }
 
-/** The agent and the run that caused a merchant's action. */
+/** The agent whose run caused a merchant's action, and the instance id of the run. */
 type Cause = Pick<CardTransactionRow, 'agentId' | 'instanceId'>
 
 /** A purchase, and the wallet that pays for it. */
@@ -26,8 +26,8 @@ export interface Paid {
 }
 
 /**
- * Records a merchant's attempt to charge a card. If the attempt is approved, the card is used up and the amount is
- * held.
+ * Records a merchant's attempt to charge a card. If the attempt is approved, marks the card as used and puts the amount
+ * on hold.
  */
 export async function enterPurchase(
   { tx, system, atMs }: Context,
@@ -44,7 +44,7 @@ export async function enterPurchase(
 
 /**
  * Captures an authorized purchase in whole or in part.
- * @throws 409 if the purchase's state does not allow it, 422 if the amount exceeds the authorized amount.
+ * @throws 409 if the purchase's state does not allow a capture; 422 if the amount exceeds the authorized amount.
  */
 export function capturePurchase(
   context: Context,
@@ -55,7 +55,7 @@ export function capturePurchase(
   return save(context, { purchase, wallet }, after, captured(wallet.id, purchase.heldCents, after.capturedCents))
 }
 
-/** Releases the hold of an authorized purchase. @throws 409 if the purchase's state does not allow it. */
+/** Releases the hold of an authorized purchase. @throws 409 if the purchase's state does not allow a release. */
 export function releasePurchase(
   context: Context,
   { purchase, wallet }: Paid,
@@ -67,7 +67,7 @@ export function releasePurchase(
 
 /**
  * Refunds all or part of the captured amount. The refund is a separate card transaction.
- * @throws 409 if the purchase's state does not allow it, 422 if the amount exceeds what is left to refund.
+ * @throws 409 if the purchase's state does not allow a refund; 422 if the amount exceeds what is left to refund.
  */
 export async function refundPurchase(
   { tx, system, atMs }: Context,
@@ -98,7 +98,7 @@ export async function refundPurchase(
   return { refund: row, purchase: saved }
 }
 
-/** Saves a purchase's new state, and enters the posting that belongs to it. */
+/** Saves a purchase's new state, and enters the posting for the change. */
 async function save(
   { tx, system, atMs }: Context,
   { purchase, wallet }: Paid,

@@ -2,19 +2,19 @@ import { sql } from 'kysely'
 import { realNow } from './clock.ts'
 import type { Transaction } from './engine/store.ts'
 
-/** The reserved part of a credential's rate limit in the current window. */
+/** A process's reservation of requests within a credential's rate limit, for the current window. */
 export interface Lease {
-  /** How many of the requests in this reservation are within the limit. */
+  /** How many requests the process may accept: as many as it asked for, or fewer if the limit allows fewer. */
   granted: number
-  /** How many more requests the limit still allows in this window, beyond those that processes have reserved. */
+  /** How many more requests processes can still reserve in this window. */
   beyond: number
   /** The time until the window ends. */
   leftMs: number
 }
 
 /**
- * Reserves a number of requests for each credential in the credential's current window. If the window has ended, a new
- * one begins.
+ * Reserves requests in the current window of each credential. If the window has ended, a new window begins.
+ * @param requested How many requests to reserve, by the credential's id.
  */
 export async function takeLeases(
   tx: Transaction,
@@ -26,7 +26,7 @@ export async function takeLeases(
   const rows = [...requested].map(([keyId, taken]) => ({ keyId, taken, endsAtMs: nowMs + windowMs }))
   rows.sort((a, b) => (a.keyId < b.keyId ? -1 : 1))
   const [taken, endsAtMs] = [sql.ref<number>('rateLimits.taken'), sql.ref<number>('rateLimits.endsAtMs')]
-  // If a stored window ends later than a window that begins now, it was begun with a wrong clock, so it is replaced.
+  // A stored window was begun with a wrong clock if it ends later than a window that begins now. It is then replaced.
   const isCurrent = sql`${endsAtMs} > ${nowMs} and ${endsAtMs} <= ${nowMs + windowMs}`
   const windows = await tx.db
     .insertInto('rateLimits')

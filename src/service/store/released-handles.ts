@@ -2,7 +2,7 @@ import { prepared } from './engine/prepared.ts'
 import type { Transaction } from './engine/store.ts'
 import type { ReleasedHandleRow } from './schema/released-handles.ts'
 
-/** Returns how many handles are still reserved for the party that gave them up. */
+/** Counts the handles that a party has given up and that are still reserved for it. */
 export async function countReservedHandles(tx: Transaction, partyId: string, nowMs: number): Promise<number> {
   return (await reservedFor(tx, { partyId, nowMs })).rows.length
 }
@@ -11,7 +11,7 @@ const reservedFor = prepared((db, by: { partyId: string; nowMs: number }) =>
   db.selectFrom('releasedHandles').select('handle').where('partyId', '=', by.partyId).where('untilMs', '>', by.nowMs),
 )
 
-/** Returns whether another party has given up one of these handles and the handle is still reserved for that party. */
+/** Returns whether one of these handles is still reserved for a party other than `partyId`. */
 export async function areHandlesReserved(
   tx: Transaction,
   handles: readonly string[],
@@ -31,7 +31,7 @@ export async function releaseHandle(tx: Transaction, row: ReleasedHandleRow, now
     .execute()
 }
 
-/** Deletes the reservation of a handle that a party has taken. */
+/** Deletes the reservation of a handle, after a party has taken the handle. */
 export async function unreserve(tx: Transaction, handle: string): Promise<void> {
   await tx.db.deleteFrom('releasedHandles').where('handle', '=', handle).execute()
 }

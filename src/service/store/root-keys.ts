@@ -10,22 +10,22 @@ import type { Tables } from './schema/tables.ts'
 
 /**
  * The keys from which the service derives its own secrets and signatures. Each secret or signature is derived from a
- * key and a text, which is a string that states the purpose. When a key is retired, it is deleted, but its secrets that
- * are still needed are stored (`retireRootKeys`).
+ * key and a text that states the purpose. Before a key is retired, its secrets that are still needed are stored
+ * (`retireRootKeys`). Then the key itself is deleted.
  */
 export interface RootKeys {
-  /** Signs a text with the newest key. The signature shows which key made it, so it stays valid when a key is added. */
+  /** Signs a text with the newest key. The signature identifies this key, so it stays valid when a key is added. */
   sign(text: string): string
   /** Signs a text with the key that has the given id. */
   signBy(id: number, text: string): string
-  /** Returns each key's signature of a text, the newest key's first. Retired keys sign only `lastingTexts`. */
+  /** Returns each key's signature of a text, the newest key's first. Retired keys can sign only `lastingTexts`. */
   signatures(text: string): string[]
   /**
    * Derives a secret of 64 hexadecimal digits with the key that has the given id. A retired key can derive only the
    * secrets of `lastingTexts`.
    */
   derive(id: number, text: string): string
-  /** Derives the secret of a text in `lastingTexts`. This secret never changes, even if keys are added or retired. */
+  /** Derives the secret of a text in `lastingTexts`. This secret stays the same when keys are added or retired. */
   lasting(text: string): string
   newestId: number
   /** The id of the oldest key that is not retired. */
@@ -45,7 +45,7 @@ export const lastingTexts = {
   seededAgentKey: 'seeded agent_key',
 } as const
 
-/** The regular expression of a signature, for use inside other expressions. */
+/** The source of a regular expression for a signature, for use inside other regular expressions. */
 export const signaturePattern = '(?:[2-9]_|[1-9]\\d{1,5}_)?[0-9a-f]{64}'
 
 const wholeSignature = new RegExp(`^${signaturePattern}$`)
@@ -80,7 +80,7 @@ export async function rootKeys(tx: Transaction): Promise<RootKeys> {
   }
 }
 
-/** Returns whether a signature of this text is valid. Signatures by retired keys are valid too. */
+/** Returns whether a key, possibly a retired one, made this signature of the text. */
 export async function isSignatureOf(tx: Transaction, text: string, signature: string): Promise<boolean> {
   const id = keyOfSignature(signature)
   const derived = await derivedOf(tx, id, text)
@@ -88,14 +88,14 @@ export async function isSignatureOf(tx: Transaction, text: string, signature: st
 }
 
 /**
- * A function that tries the signatures of a text by all keys, including retired keys. It returns the signature that
- * `matches` accepts; undefined if there is none.
+ * A function that calls `matches` with each key's signature of a text, including the signatures of retired keys. It
+ * returns the first signature that `matches` accepts; undefined if there is none.
  */
 export type FindSignature = (text: string, matches: (signature: string) => boolean) => Promise<string | undefined>
 
 /**
- * Creates a function that finds the signatures of records that store only a hash of the signature. The keys are loaded
- * once for all records.
+ * Creates a function that finds the signature for a record that stores only a hash of the signature. The keys are
+ * loaded only once for all calls of this function.
  */
 export async function signatureFinder(tx: Transaction): Promise<FindSignature> {
   const all = await tx.shared(loadedKeys)
@@ -139,16 +139,16 @@ export async function addRootKey(tx: Transaction, system: System, createdAtMs: n
 }
 
 /**
- * Waits until no other transaction uses the keys, and locks them for this transaction. A transaction that uses the keys
- * has read their table, so it holds a lock on the table until it ends. SQLite needs no such lock, because only one
- * transaction writes at a time.
+ * Waits until no other transaction uses the keys, and locks the keys for this transaction. Every transaction that uses
+ * the keys has read the table `rootKeys`, so it holds a lock on this table until it ends. SQLite needs no such lock,
+ * because only one transaction writes at a time.
  */
 export async function lockKeys(tx: Transaction): Promise<void> {
   tx.runAlone()
   if (tx.dialect === 'postgres') await sql`lock table "rootKeys" in access exclusive mode`.execute(tx.db)
 }
 
-/** Deletes keys. Then encrypts the lasting secrets of all retired keys, including these, with the newest key. */
+/** Deletes keys. Encrypts the lasting secrets of these keys, and of keys deleted earlier, with the newest key. */
 export async function forgetRootKeys(tx: Transaction, system: System, ids: readonly number[]): Promise<void> {
   const all = await loadedKeys(tx)
   const [newest] = all
@@ -167,7 +167,10 @@ export async function forgetRootKeys(tx: Transaction, system: System, ids: reado
   tx.journal.keysVersion = undefined
 }
 
-/** Returns the text from which the encryption key of a carried secret (`carriedSecrets`) is derived. */
+/**
+ * Returns the text from which the encryption key of a carried secret is derived. A carried secret is a retired key's
+ * secret that is stored in `carriedSecrets`.
+ */
 export function carriedBox(keyId: number, textHash: string): string {
   return `carried secret ${keyId} ${textHash}`
 }
@@ -185,7 +188,7 @@ export async function openCarriedSecret(
 
 /**
  * Selects a number that changes whenever a key is added or retired. The query that reads the clock includes this
- * number, so that a process does not have to read and decrypt the keys in each transaction.
+ * number. A process reads and decrypts the keys again only when the number has changed.
  */
 export function keysVersionIn(db: Kysely<Tables>): RawBuilder<number> {
   const [total, retired] = [db.fn.count<number>('id'), db.fn.count<number>('lasting')]
@@ -230,7 +233,7 @@ function signaturesBy(keys: readonly LoadedKey[], text: string): string[] {
   })
 }
 
-/** Formats a signature. Signatures by key 1 contain no id, because the first of them were made before keys had ids. */
+/** Formats a signature. Key 1 signs without its id, because the first signatures were made before keys had ids. */
 function signatureOf(id: number, secret: string): string {
   return id === 1 ? secret : `${id}_${secret}`
 }

@@ -11,9 +11,9 @@ export interface RunScope {
   partyId: string
   agentId?: string | undefined
   host?: string | undefined
-  /** The start of a time range by the sandbox clock. Selects the runs that were active in the range. */
+  /** The start of a time range, by the sandbox clock. Only runs that were active in this range match. */
   fromMs?: number | undefined
-  /** The end of the range. Both ends are inclusive. */
+  /** The end of the range. The range includes its start and its end. */
   untilMs?: number | undefined
 }
 
@@ -22,14 +22,14 @@ const minuteMs = 60_000
 /** Returns the start of the minute that contains a time. */
 const startOfMinute = (ms: number) => ms - (ms % minuteMs)
 
-/** An entry of a run, with its effect on the party's available balance. */
+/** An entry of a run, and the entry's effect on the party's available balance. */
 interface CountedEntry {
   row: Pick<RunEntryRow, 'partyId' | 'runId' | 'kind' | 'outcome' | 'atMs'>
-  /** The amount by which the call or due effect reduced the balance. */
+  /** The amount by which the call or due effect reduced the party's available balance. */
   spentCents: number
 }
 
-/** Returns whether an entry is a call that was declined, refused or unanswered, or that failed. */
+/** Returns whether an entry is a call that failed, was declined, was refused or was left unanswered. */
 export const isFailed = ({ row }: CountedEntry) => row.kind === 'call' && refusedOutcomes.has(row.outcome)
 
 export function totalsOf(entries: readonly CountedEntry[]): Pick<RunMinuteRow, 'calls' | 'refused' | 'spentCents'> {
@@ -40,7 +40,7 @@ export function totalsOf(entries: readonly CountedEntry[]): Pick<RunMinuteRow, '
   }
 }
 
-/** Adds the entries of one run to the run's totals for the minutes in which they were made. */
+/** Adds the entries of one run to the run's totals per minute. The time of an entry decides its minute. */
 export async function addToMinutes(
   tx: Transaction,
   entries: readonly CountedEntry[],
@@ -79,7 +79,7 @@ export interface Bucket {
   spentCents: number
 }
 
-/** Returns the start of the first and of the last minute in which a party has entries; undefined if it has none. */
+/** Returns the starts of the first and last minutes in which a party has entries; undefined if there are no entries. */
 export async function spanOfRuns(
   { db }: Transaction,
   partyId: string,
@@ -104,8 +104,8 @@ export async function bucketsOfRuns({ db }: Transaction, scope: RunScope, bucket
     let runs = db.selectFrom('runs').select('id').where('partyId', '=', partyId)
     if (agentId !== undefined) runs = runs.where('agentId', '=', agentId)
     if (host !== undefined) runs = runs.where('host', '=', host)
-    // The `is true` keeps PostgreSQL from turning this condition into a join. A join takes seconds if PostgreSQL
-    // misjudges the number of runs.
+    // The `is true` keeps PostgreSQL from turning this condition into a join. A join can take seconds, because
+    // PostgreSQL may misjudge the number of runs.
     query = query.where(sql<boolean>`(${sql.ref('runId')} in (${runs})) is true`)
   }
   const sum = (name: 'calls' | 'refused' | 'spentCents') => sql<string | number>`sum(${sql.ref(name)})`.as(name)

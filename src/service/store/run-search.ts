@@ -6,7 +6,7 @@ import type { RunEntryRow } from './schema/runs.ts'
 /** The requested page of a search. */
 export interface SearchPage {
   limit: number
-  /** The id of the entry after which the search continues; null for the first page. */
+  /** The page begins after the entry with this id; null for the first page. */
   fromId: string | null
 }
 
@@ -20,9 +20,9 @@ interface TextScope {
 }
 
 /**
- * Returns a party's entries whose stored details contain a string, ignoring case. It depends on the database whether
- * the case of letters outside ASCII is also ignored. If few of the searched entries match, the page has fewer entries
- * than requested, and the next page continues after the searched entries.
+ * Returns a party's entries whose stored details contain a string, ignoring case. Some databases ignore case only for
+ * ASCII letters. If few of the searched entries match, the page has fewer entries than requested, and the next page
+ * continues after the searched entries.
  */
 export async function entriesWithText(
   tx: Transaction,

@@ -9,23 +9,23 @@ import type { Transaction } from './engine/store.ts'
 import { addToMinutes, isFailed, type RunScope, totalsOf } from './run-minutes.ts'
 import type { RunEntryRow, RunRow } from './schema/runs.ts'
 
-/** An entry, with values that are stored in the row of its run instead of its own. */
+/** An entry of a run. The fields other than `row` are not stored in the entry's own row. */
 export interface NotedEntry {
   row: Omit<RunEntryRow, 'recordedAtMs'>
   instanceId: string | null
   host: string | null
   /** The amount by which the call or due effect reduced the party's available balance. */
   spentCents: number
-  /** The sandbox's epoch to which the entry belongs; undefined for the current epoch. */
+  /** The epoch of the sandbox in which the entry was made; undefined for the current epoch. */
   epoch?: number | undefined
 }
 
 /**
  * Inserts entries and updates their runs. Updates the runs in the order of their ids, so that two such transactions
- * cannot deadlock. Skips entries from before a reset of the sandbox. Returns the inserted entries.
+ * cannot deadlock. Skips entries of an earlier epoch. Returns the inserted entries.
  */
 export async function insertRunEntries(tx: Transaction, noted: readonly NotedEntry[]): Promise<readonly NotedEntry[]> {
-  // Runs in a database transaction without any request, so that no request waits for the run rows that it locks.
+  // Requests must not share this database transaction. Otherwise, they might have to wait for locked run rows.
   tx.runAlone()
   const { realNowMs: recordedAtMs, epoch } = await readTimes(tx)
   const current = noted
@@ -41,7 +41,7 @@ export async function insertRunEntries(tx: Transaction, noted: readonly NotedEnt
   return entries
 }
 
-/** Adds the support id of the original call to the entries of replayed and repeated calls. */
+/** Adds the original call's support id to the entry of each replayed or repeated call. */
 async function linkRepeats(tx: Transaction, noted: readonly NotedEntry[]): Promise<NotedEntry[]> {
   const originals = new Map<string, string>()
   const entries: NotedEntry[] = []
@@ -62,7 +62,7 @@ async function linkRepeats(tx: Transaction, noted: readonly NotedEntry[]): Promi
   return entries
 }
 
-/** The maximum number of a run's entries for one operation that are searched for the original call. */
+/** The maximum number of entries, all of one run and one operation, that are searched for an original call. */
 const maxSearched = 1000
 
 const originalOf = prepared((db, by: Pick<RunEntryRow, 'partyId' | 'runId' | 'operation' | 'keyHash'>) =>
@@ -97,7 +97,7 @@ export interface RecordOfRun {
 /** The tables whose records can have due effects that move money. */
 const tablesWithDueEffects = ['cardTransactions', 'payments', 'subscriptions'] as const
 
-/** Finds the records that have one of these ids and that a run of the party created. */
+/** Finds the records with the given ids. Omits records that no run of the party created. */
 export async function recordsOfRuns(
   { db }: Transaction,
   partyId: string,
@@ -121,7 +121,7 @@ async function addToRun(tx: Transaction, entries: readonly NotedEntry[], recorde
   const { partyId, runId: id, atMs: lastAtMs, id: lastEntryId } = last.row
   await upsert(tx, {
     ...{ partyId, id, lastAtMs, lastEntryId, recordedAtMs },
-    // A run belongs to its agent even if the party's own key or a user also made calls in it.
+    // Calls that the party's own key or a user makes in a run do not change the run's agent.
     agentId: entries.findLast(({ row }) => row.agentId !== null)?.row.agentId ?? null,
     instanceId: last.instanceId,
     host: entries.findLast(({ host }) => host !== null)?.host ?? null,
@@ -151,7 +151,7 @@ const upsert = preparedWrite((db, row: RunRow) =>
     ),
 )
 
-/** Returns a party's runs, the most recently active first. The page's `beforeId` is the `lastEntryId` of a run. */
+/** Returns a party's runs, the most recently active first. `page.beforeId` is the `lastEntryId` of a run. */
 export async function listRuns(tx: Transaction, scope: RunScope, page: PageRequest): Promise<PageOf<RunRow>> {
   const { partyId, agentId, host, fromMs, untilMs } = scope
   let query = tx.db.selectFrom('runs').selectAll().where('partyId', '=', partyId)
@@ -170,7 +170,7 @@ export async function listRuns(tx: Transaction, scope: RunScope, page: PageReque
 
 export const findRun = finderOf('runs', 'partyId', 'id')
 
-/** A filter for the entries of a run. The time range is by the sandbox clock and includes both ends. */
+/** A filter for the entries of a run. The time range is by the sandbox clock and includes its start and end. */
 export interface EntryScope {
   partyId: string
   runId: string
@@ -181,7 +181,7 @@ export interface EntryScope {
   untilMs?: number | undefined
 }
 
-/** An entry in a list, without its details, which are read only when a person opens the entry. */
+/** An entry in a list. Its details are left out, because they are read only when a person opens the entry. */
 export type ListedEntry = Omit<RunEntryRow, 'detail'>
 
 const listed = [
@@ -193,17 +193,17 @@ const listed = [
 /** The requested page of a run's entries. The newest entries come first, unless `isOldestFirst` is set. */
 export interface EntryPage {
   limit: number
-  /** The id of the entry after which the page begins; null for the first page. */
+  /** The page begins after the entry with this id; null for the first page. */
   fromId: string | null
   isOldestFirst?: boolean
 }
 
-/** The maximum number of entries scanned at once for a filter that no index supports. */
+/** The maximum number of entries that are scanned for one page. */
 export const maxScanned = 10_000
 
 /**
  * Returns entries of a run. If few of the scanned entries match the filter, the page has fewer entries than requested,
- * and the next page continues after the scanned entries. This limits the cost of a page, however long the run is.
+ * and the next page continues after the scanned entries. So the cost of a page is limited, however long the run is.
  */
 export async function listRunEntries(
   tx: Transaction,
@@ -212,8 +212,8 @@ export async function listRunEntries(
 ): Promise<PageOf<ListedEntry>> {
   const { partyId, runId, operation, outcome, agentId, fromMs, untilMs } = scope
   const [order, follows] = page.isOldestFirst ? (['asc', '>'] as const) : (['desc', '<'] as const)
-  // Uses the index by outcome or by operation, whichever finds fewer entries. Most calls have the outcome `done`, so
-  // an operation has fewer entries than `done`. It usually has more entries than any other outcome.
+  // Uses the index that is likely to find fewer entries: by outcome or by operation. Most entries have the outcome
+  // `done`, so the operation finds fewer than `done`. Any other outcome usually finds fewer than the operation.
   const isByOutcome = outcome !== undefined && (operation === undefined || outcome !== 'done')
   const indexed = entriesIn(tx, { partyId, runId, ...(isByOutcome ? { outcome } : { operation }) })
   const inRange = fromMs === undefined ? indexed : indexed.where('id', '>=', entryIdFrom(fromMs))
@@ -238,7 +238,7 @@ export async function listRunEntries(
   return { rows, lastId: last?.id ?? null }
 }
 
-/** Returns the entries of a run that follow the entry with the id `afterId`, oldest first. */
+/** Returns at most `limit` entries of a run that follow the entry with the id `afterId`, oldest first. */
 export function runEntriesAfter(
   tx: Transaction,
   scope: Pick<EntryScope, 'partyId' | 'runId'>,
@@ -274,16 +274,16 @@ export function runEntriesWith(tx: Transaction, partyId: string, ids: readonly s
   return ids.length === 0 ? Promise.resolve([]) : entries.where('id', 'in', ids).execute()
 }
 
-/** Finds a request's entry by the id that appears in errors and in the X-Request-Id header. */
+/** Finds a request's entry by the request's id, which appears in error responses and in the X-Request-Id header. */
 export const entryOfRequest = finderOf('runEntries', 'partyId', 'supportId')
 
-/** The retention period of an entry, by the real clock (docs/console.md#what-is-kept). */
+/** The retention period of runs and their entries, by the real clock (docs/console.md#what-is-kept). */
 export const runKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteRunEntries = deletingOldest('runEntries', ['partyId', 'id'], 'recordedAtMs')
 export const deleteRuns = deletingOldest('runs', ['partyId', 'id'], 'recordedAtMs')
 
-/** Returns up to 20 runs that have the given id or instance id, from all parties if `partyId` is undefined. */
+/** Returns up to 20 runs that have the given id or instance id. Searches all parties if `partyId` is undefined. */
 export function findRunsById(tx: Transaction, id: string, partyId?: string): Promise<RunRow[]> {
   let query = tx.db.selectFrom('runs').selectAll()
   if (partyId !== undefined) query = query.where('partyId', '=', partyId)

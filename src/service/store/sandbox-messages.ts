@@ -11,18 +11,18 @@ import type { SandboxMessageRow } from './schema/sandbox-messages.ts'
 /** A message about a party's record. */
 interface Message extends MessageFacts {
   kind: MessageKind
-  /** An email address or a phone number, or a placeholder for an unknown one. */
+  /** An email address or a phone number; a placeholder if the address is unknown. */
   to: string
   /** The record that the message is about, and the agent that caused the message. */
   about: { partyId: string; id: string; agentId: string | null }
 }
 
-/** Stores a message about a change instead of sending it. Call it in the transaction that makes the change. */
+/** Stores a message about a change instead of sending it. Must run in the transaction that makes the change. */
 export function keepMessage(
   { tx, system, nowMs }: { tx: Transaction; system: System; nowMs: number },
   { kind, to, about, ...facts }: Message,
 ): Promise<void> {
-  // Other people chose these names, so they are put on one line and truncated.
+  // Other people chose these names, so each name is put on one line and truncated.
   const named = {
     ...facts,
     from: foreignName(facts.from, 'Somebody', 100),
@@ -44,7 +44,7 @@ export function keepMessage(
 
 const insert = preparedInsert('sandboxMessages')
 
-/** A filter for the messages about a party's records. If `agentId` is set, only that agent's messages match. */
+/** A filter for the messages about a party's records. If `agentId` is set, only messages caused by this agent match. */
 interface MessageScope {
   partyId: string
   agentId: string | null

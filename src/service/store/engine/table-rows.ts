@@ -7,8 +7,8 @@ import type { Transaction } from './store.ts'
 export type AnyRow = Record<string, unknown>
 
 /**
- * Reads rows of a table in the order of its primary key.
- * @param after The row to continue after; undefined to begin with the first row.
+ * Reads up to `limit` rows of a table, in the order of the table's primary key.
+ * @param after The last row of the previous read; undefined to begin with the first row.
  */
 export async function rowsAfter(
   { db, dialect }: Transaction,

@@ -1,4 +1,4 @@
-/** Thrown if the database belongs to another program, version or environment, so that retrying is pointless. */
+/** Thrown if the database belongs to another program, version or environment. Retrying cannot help. */
 export class WrongDatabaseError extends Error {
   override readonly name: string = 'WrongDatabaseError'
 }

@@ -1,12 +1,15 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A logged action or refused attempt. Rows never change. Each contains the hash of the party's previous row. */
+/** A logged action or refused attempt. Rows never change. Each row contains the hash of the party's previous row. */
 export const activity = table({
   id: text,
-  /** The party whose credential was used. The rows of each party form a separate chain. */
+  /**
+   * The party of the actor. For a visitor, the party of the record that the link leads to. The rows of each party form
+   * a separate chain.
+   */
   partyId: text,
   operation: text,
-  /** `visitor` is a person without a credential who opened a page through its link. */
+  /** A `visitor` is a person without a credential who opened a page through a link. */
   actorType: text as Column<'user' | 'party' | 'agent' | 'visitor'>,
   agentId: nullable(text),
   userId: nullable(text),
@@ -16,13 +19,13 @@ export const activity = table({
   customerPartyId: nullable(text),
   /** JSON array. */
   resourceIds: text,
-  /** The code of the error response, if there was one. */
+  /** The code of the error response; null if the response was not an error. */
   code: nullable(text),
   previousHash: text,
   hash: text,
   /** The HTTP status of the response. */
   status: integer,
-  /** The row's number in the chain, which starts at 1. */
+  /** The row's number in its party's chain. The first row has the number 1. */
   sequence: bigint,
   createdAtMs: bigint,
   $tenant: 'partyId',
@@ -32,7 +35,7 @@ export const activity = table({
 
 export type ActivityRow = RowOf<typeof activity>
 
-/** The ids in `activity.resourceIds`, one in each row, for lookups by resource. */
+/** The ids in `activity.resourceIds`, with one id per row, for lookups by resource. */
 export const activityResources = table({
   partyId: text,
   resourceId: text,
@@ -42,8 +45,9 @@ export const activityResources = table({
 })
 
 /**
- * The SQLite trigger that inserts the resources of a new row into `activityResources`. PostgreSQL needs no trigger,
- * because one statement inserts the row and its resources. When a snapshot is restored, the resources already exist.
+ * The SQLite trigger that inserts the resources of a new `activity` row into `activityResources`. It ignores resources
+ * that already exist, because the restore of a snapshot inserts them before the row. PostgreSQL needs no trigger,
+ * because one statement inserts the row and its resources.
  */
 export const resourcesTrigger = `create trigger "activity_resources" after insert on "activity" begin
   insert or ignore into "activityResources" ("partyId", "resourceId", "sequence")

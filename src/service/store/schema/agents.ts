@@ -13,12 +13,12 @@ export const agents = table({
   /** JSON object of strings. */
   tags: text,
   slug: nullable(text),
-  /** JSON of `AgentLimits`: caps on the agent's payments from its own party's wallets; null if there are none. */
+  /** JSON of `AgentLimits`: caps on the agent's payments from its own party's wallets; null if there are no caps. */
   limits: nullable(text),
   updatedBy: nullable(text),
   /** Null until the agent is changed for the first time. */
   updatedAtMs: nullable(bigint),
-  /** When one of the agent's credentials was last used. A use may be recorded up to a minute later. */
+  /** When one of the agent's credentials was last used. A use may be recorded with a delay of up to a minute. */
   lastActiveAtMs: nullable(bigint),
   $tenant: 'partyId',
   $indexes: ['partyId status id', 'id'],

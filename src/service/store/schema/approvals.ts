@@ -1,6 +1,6 @@
 import { bigint, type Column, integer, nullable, type RowOf, table, text } from './table.ts'
 
-/** A request for a person's decision on a payment. Each payment has at most one. */
+/** A request for a person's decision on a payment. A payment has at most one such request. */
 export const approvals = table({
   id: text,
   partyId: text,
