@@ -2,17 +2,17 @@ import type { Catalogue, OperationKey } from '../../tools/index.ts'
 
 export type Tool = Catalogue[OperationKey]['name']
 
-/** The party that a call acts for: the agent's own, or the connected customer. */
+/** The party that a call acts for: the agent's own party, or the connected customer. */
 export type PartyName = 'own' | 'customer'
 
 /**
- * One tool call of one simulated agent. It refers to records by names (`card-3`, `purchase-7`) instead of ids, so that
- * it means the same in every run, even if earlier actions are left out. Amounts are in cents.
+ * One tool call of one simulated agent. An action refers to records by names (`card-3`, `purchase-7`) instead of ids.
+ * It therefore means the same in every run, even in a run that leaves out earlier actions. Amounts are in cents.
  */
 export interface Action {
-  /** The action's number in the whole history, from 1. */
+  /** The action's number in the history (the planned actions of all agents), from 1. */
   step: number
-  /** The number of the connection that makes the call, from 1. */
+  /** The number of the agent that makes the call, from 1. */
   agent: number
   tool: Tool
   /** The party that the call acts for. For `customer`, the call has the argument `customerPartyId`. */
@@ -21,24 +21,24 @@ export interface Action {
   subject?: string
   merchant?: string
   maximum?: number
-  /** The card's lifetime in minutes. */
+  /** The lifetime of the card that the call issues, in minutes. */
   minutes?: number
   amount?: number
   /** How many seconds the call moves the sandbox clock forward. */
   seconds?: number
-  /** The idempotency key that the agent chose; by default the MCP server generates one. */
+  /** The idempotency key that the agent chose. If it is absent, the MCP server generates a key. */
   key?: string
   /** The name of the record that the call creates. */
   makes?: string
 }
 
 /**
- * The merchant at which an authorization has no result at first. The MCP server repeats the call automatically, and the
- * repeat returns the result.
+ * The merchant at which an authorization has no result at first. The MCP server automatically repeats the call, and
+ * then receives the result.
  */
 export const unresolvedMerchant = 'Sandbox Unresolved'
 
-/** For each tool, the argument for the id of the action's subject. */
+/** For each tool, the name of the argument that takes the id of the action's subject. */
 const subjectArguments: Partial<Record<Tool, string>> = {
   get_agent_card: 'cardId',
   get_agent_card_details: 'cardId',
@@ -57,7 +57,10 @@ export const walletName = (party: PartyName) => `${party}-wallet`
 
 interface ArgumentSources {
   idOf: (name: string) => string
-  /** The prefix of every idempotency key. Each run has its own, so that no run gets replayed answers of another run. */
+  /**
+   * The prefix of every idempotency key. Each run has its own prefix, so that no run gets an answer that was recorded
+   * in an earlier run.
+   */
   keyPrefix: string
 }
 
@@ -78,7 +81,10 @@ export function argumentsOf(action: Action, { idOf, keyPrefix }: ArgumentSources
   })
 }
 
-/** Returns whether two actions send the same request. If not, they cannot use the same idempotency key. */
+/**
+ * Returns whether two actions send the same request. Only then can both use the same idempotency key without a
+ * conflict.
+ */
 export function sameRequest(one: Action, other: Action): boolean {
   const request = ({ step: _, agent: __, makes: ___, key: ____, ...sent }: Action) =>
     JSON.stringify(Object.entries(sent).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -90,7 +96,7 @@ export function namesIn({ subject, makes, key }: Action): string[] {
   return [subject, makes, key].filter((name) => name !== undefined)
 }
 
-/** Describes the action in one line: `agent-2 simulate_card_capture purchase-7 amount=500 key=key-3`. */
+/** Describes the action in one line, such as `agent-2 simulate_card_capture purchase-7 amount=500 key=key-3`. */
 export function describeAction(action: Action): string {
   const { agent, tool, party, subject, makes: _, step: __, ...rest } = action
   const details = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`)

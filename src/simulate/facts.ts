@@ -30,7 +30,10 @@ export interface CardFacts {
 interface DetailsFacts {
   type: 'agentCardDetails'
   name: string
-  /** Whether the number equals the first card number that was read, and has 12 to 19 digits and a valid check digit. */
+  /**
+   * Whether the number equals the first card number read in the run (all sandbox cards have the same number), and has
+   * 12 to 19 digits and a valid check digit.
+   */
   validNumber: boolean
   validCvv: boolean
   /** Whether the month and year match the card's expiry time. */
@@ -49,7 +52,7 @@ export interface TransactionFacts {
   captured: number
   refunded: number
   decline: string | null
-  /** Hours from creation to the end of the hold; null when nothing is on hold. */
+  /** Hours from creation to the end of the hold; null if no money is on hold. */
   holdHours: number | null
   card: string
   /** The name of the refunded purchase. */
@@ -69,17 +72,20 @@ export interface WalletFacts {
 
 interface PageFacts {
   type: 'page'
-  /** The records, sorted by name because the service's order is undefined within one millisecond. */
+  /** The records, sorted by name. The service does not define the order of records created in the same millisecond. */
   items: Facts[]
 }
 
 interface ClockFacts {
   type: 'clock'
-  /** How far the sandbox clock was moved since it was last read, without the real time that passed. */
+  /** How far the sandbox clock was moved forward since it was last read, not counting the real time that passed. */
   advancedSeconds: number
 }
 
-/** The unit of clock jumps. Measured jumps are rounded down to whole units, which removes the real time that passed. */
+/**
+ * The unit of clock jumps. Measured jumps are rounded down to whole units, in order to remove the real time that
+ * passed.
+ */
 export const clockStepSeconds = 30 * 60
 
 /** The first disagreement between the service and the model. */
@@ -99,7 +105,9 @@ export function equalFacts(one: Facts, other: Facts): boolean {
   return canonical(one) === canonical(other)
 }
 
-/** Masks secrets in facts that the model did not predict, because their strings may contain anything. */
+/**
+ * Masks the secrets in facts. For use with facts that the model did not predict, because these may contain any string.
+ */
 export function maskFacts<Some extends Facts>(facts: Some): Some {
   return JSON.parse(JSON.stringify(facts), (_, value) => (typeof value === 'string' ? maskSecrets(value) : value))
 }

@@ -16,9 +16,9 @@ interface Rule {
 }
 
 /**
- * The paths of the API requests that get faults. Clients repeat all of these requests: they are reads, or changes with
- * an idempotency key. No two paths match the same request. A rule never hits two consecutive requests, so it does not
- * hit the repeat.
+ * The paths of the API requests that get faults. Clients repeat each of these requests after a fault, because it is a
+ * read, or a change with an idempotency key. No two of the paths match the same request. A rule never hits two matching
+ * requests in a row, so it hits a request but not its repeat.
  */
 const paths = [
   '/agent-cards**',
@@ -37,7 +37,7 @@ const faults: readonly Pick<Rule, 'fault' | 'code' | 'afterMs'>[] = [
   { fault: 'slow', afterMs: 1 },
 ]
 
-/** The tools whose calls get faults in the MCP server, so that the simulated agent itself has to repeat them. */
+/** The tools whose calls get faults in the MCP server, so that the simulated agent itself has to repeat these calls. */
 const tools = [
   'issue_agent_card',
   'freeze_agent_card',
@@ -47,12 +47,15 @@ const tools = [
 ] as const
 const callFaults = [{ fault: 'effect_then_503' }, { fault: 'error', code: 'service_unavailable' }] as const
 
-/** The maximum number of rules. Every rule is checked for each request, so more would slow down the simulation. */
+/**
+ * The maximum number of rules. Every request is checked against all rules, so more rules would slow down the
+ * simulation.
+ */
 const maxRules = 12
 
 /**
- * Creates separate rules for each agent's requests. The same seed then causes the same faults, whatever the other
- * agents do.
+ * Creates fault rules, each for the requests of one agent. With the same seed, an agent therefore gets the same faults,
+ * whatever the other agents do.
  */
 export function faultRules(agents: readonly number[], seed: string, instanceIdOf: (agent: number) => string): Rule[] {
   const perAgent = Math.max(1, Math.floor(maxRules / agents.length))
@@ -78,7 +81,7 @@ function sampleOf<T>(all: readonly T[], count: number, random: Random): T[] {
   return left
 }
 
-/** Adds fault rules to the sandbox. @throws ConfigError if the agent does not manage the sandbox */
+/** Adds fault rules to the sandbox. @throws ConfigError if the sandbox refuses a rule */
 export async function setFaults(caller: Caller, rules: readonly Rule[]): Promise<void> {
   for (const rule of rules) {
     const { isError, content } = await caller.call('set_sandbox_fault', { ...rule })
@@ -96,12 +99,12 @@ export async function countHits(caller: Caller): Promise<number> {
   return data.reduce((sum, { attributes }) => sum + (attributes?.hits ?? 0), 0)
 }
 
-/** The maximum number of repeats of one call. The rules cannot make more repeats fail in a row. */
+/** The maximum number of repeats of one call. The fault rules cannot make more than this many repeats fail in a row. */
 const maxRepeats = 3
 /** Error codes that only injected faults cause. */
 const transientCodes: ReadonlySet<string> = new Set(['service_unavailable', 'rate_limited'])
 
-/** Wraps a caller so that it repeats a call with the same key after a transient error. */
+/** Wraps a caller. After a transient error, the returned caller repeats the call with the same idempotency key. */
 export function withRepeats({ call, ...caller }: Caller): Caller {
   const untilAnswered: Caller['call'] = async (tool, input) => {
     let [answer, sentInput] = [await call(tool, input), input]

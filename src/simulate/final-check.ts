@@ -5,12 +5,12 @@ import type { Model } from './model/model.ts'
 import type { Balance } from './model/state.ts'
 import type { Caller, RunOptions, Situation } from './world.ts'
 
-/** The maximum number of pages that are read from one list. Each page has 100 records. */
+/** The maximum number of pages to read from one list. Each page has 100 records. */
 const maximumPages = 10_000
 
 /**
- * Reads the wallets and all records of the run again, and compares them with the model and with each other. The result
- * does not depend on the order of the calls, so this also works for concurrent runs.
+ * Reads the wallets and all records of the run again. Compares them with the model, and the balances with the records.
+ * The final state does not depend on the order of calls, so this check also works for concurrent runs.
  */
 export async function compareEnd(
   caller: Caller,

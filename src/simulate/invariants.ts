@@ -3,7 +3,7 @@ import type { Balance } from './model/state.ts'
 
 type Violation = [what: string, expected: string, actual: string]
 
-/** Checks that a party's records and balance in the service are consistent. Returns the first violation. */
+/** Checks whether a party's records and balance in the service are consistent. Returns the first violation, if any. */
 export function brokenInvariant(
   records: ReadonlyMap<string, Facts>,
   balance: Balance,

@@ -26,8 +26,8 @@ export async function connectOverStdio(
 ): Promise<Caller> {
   const environment = { ...getDefaultEnvironment(), ...env }
   const transport = new StdioClientTransport({ command, args: [...args], env: environment })
-  // Only the first call of the transport's own `close` waits for the end of the process, and not even this call does if
-  // the process was killed.
+  // The transport's own `close` waits for the end of the process only at its first call. If the process was killed, not
+  // even the first call waits.
   const ended = new Promise<void>((resolve) => {
     transport.onclose = resolve
   })
@@ -44,16 +44,19 @@ export async function connectOverStdio(
   }
 }
 
-/** Connects to an MCP server in this process through the server's stdout and stdin streams. */
+/** Connects to an MCP server that runs in this process, through the server's stdout and stdin streams. */
 export async function connectOverStreams(
   { stdout, stdin }: { stdout: Readable; stdin: Writable },
   agent: number,
 ): Promise<Caller> {
-  // The SDK's stdio transport for clients always starts a process. Its transport for servers accepts any two streams.
+  // The SDK's stdio transport for clients always starts a process. The transport for servers accepts any two streams.
   return connectCaller(new StdioServerTransport(stdout, stdin), agent)
 }
 
-/** Connects an agent over any transport. Agents with odd numbers use MCP 2026, agents with even numbers MCP 2025. */
+/**
+ * Connects an agent over any transport. Agents with odd numbers use MCP 2026, and agents with even numbers use MCP
+ * 2025.
+ */
 export async function connectCaller(transport: Transport, agent: number): Promise<Caller> {
   const mode = agent % 2 === 1 ? 'auto' : 'legacy'
   const options = { versionNegotiation: { mode }, jsonSchemaValidator: resultValidator } as const
@@ -78,11 +81,14 @@ function withoutNotes(content: unknown): unknown {
   return answered
 }
 
-/** Returns the API's error without the MCP server's advice, which differs between a first call and a repeat. */
+/**
+ * Returns the API's error without the advice that the MCP server adds. The advice for a first call and for its repeat
+ * may differ, even if the error is the same.
+ */
 function errorContent(content: readonly { type: string; text?: unknown }[]): Pick<ToolAnswer, 'content' | 'repeatKey'> {
   const text = String(content[0]?.text)
   try {
-    // The last line of the text has the error's fields as JSON.
+    // The last line of the text is a JSON object with the error's fields.
     const { error } = JSON.parse(text.slice(text.lastIndexOf('\n') + 1))
     const { next: _, idempotencyKey: repeatKey, ...refusal } = error
     return { content: { error: refusal }, repeatKey }

@@ -1,8 +1,8 @@
 import { nextTurn, type System } from '../core/system.ts'
 
 /**
- * Returns a system whose `sleep` moves its clock forward instead of waiting. Use it only for a world that no other
- * process uses.
+ * Returns a system whose `sleep` moves the system's own clock forward instead of waiting. Use the system only for a
+ * world that no other process uses.
  */
 export function withInstantSleep(system: System): System {
   let sleptMs = 0

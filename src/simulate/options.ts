@@ -1,4 +1,4 @@
-/** The options that only `simulate` has. Each entry has the flags, the description and the default. */
+/** The options that only `simulate` has. Each entry has the flag with its value, the description and the default. */
 export const simulateOptions = [
   ['--agents <number>', 'Number of simulated agents, each with its own MCP connection', '4'],
   ['--purchases <number>', 'Purchases per agent', '25'],

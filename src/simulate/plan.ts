@@ -6,8 +6,8 @@ import { createModel } from './model/model.ts'
 import { type Random, randomFrom } from './random.ts'
 
 /**
- * Plans the whole history of a run before its first call, from the seed and the model alone. No action depends on an
- * actual answer, so a failing history can be shortened later.
+ * Plans all actions of a run (its history) before the first call. The plan depends only on the options and on the
+ * model. No action depends on an actual answer, so a failing history can be shortened later.
  */
 export function planHistory(options: PlanOptions): Action[] {
   const model = createModel(options.start, options.ordered)
@@ -35,7 +35,8 @@ export function planHistory(options: PlanOptions): Action[] {
 
 /** Returns the average amount that each party can spend on a purchase without running out of money. */
 function budgets({ agents, purchases, ordered, start }: PlanOptions): PlanContext['budget'] {
-  // Refunds and reversals return money, so it lasts for about three times as many purchases if agents take turns.
+  // If agents take turns, the money lasts for about three times as many purchases, because refunds and reversals return
+  // some of it.
   const share = (available = 0) => Math.max(1, Math.floor((available * (ordered ? 3 : 1)) / (agents * purchases)))
   return { own: share(start.own.available), customer: share(start.customer?.available) }
 }
@@ -43,13 +44,16 @@ function budgets({ agents, purchases, ordered, start }: PlanOptions): PlanContex
 type AddAction = (agent: AgentState, choice: Choice) => Action
 
 /**
- * The maximum number of calls between two clock jumps. The model ignores real time, so no card may expire by real time
- * between two jumps. Cards live at least five minutes. 400 calls take only seconds, and every jump is longer than five
- * minutes, so that the shortest-lived cards expire at the next jump.
+ * The maximum number of calls between two clock jumps. The model ignores real time, so no card may expire between two
+ * jumps merely because real time passes. Cards live at least five minutes, and 400 calls take only seconds. Every jump
+ * is longer than five minutes, so a card with the shortest lifetime expires at the next jump.
  */
 const maxStepsBetweenJumps = 400
 
-/** The number of clock jumps per 100 calls of one agent. It is low so that most cards live long enough to be used. */
+/**
+ * The average number of clock jumps while an agent makes 100 calls. It is low so that most cards live long enough to be
+ * used.
+ */
 const jumpsPerHundredCalls = 5
 
 function takeTurns(agents: AgentState[], random: Random, planContext: PlanContext, addAction: AddAction): void {
@@ -71,8 +75,8 @@ function takeTurns(agents: AgentState[], random: Random, planContext: PlanContex
 }
 
 /**
- * The possible lengths of a clock jump in half hours, each with its weight. The longest exceed the lifetimes of cards,
- * replay windows (2 days) and holds (7 days).
+ * The possible lengths of a clock jump in half hours, each with its weight. The longest jumps exceed the lifetime of
+ * every card, the window in which answers are replayed (2 days), and the duration of a hold (7 days).
  */
 const jumpSteps = { 1: 28, 2: 18, 3: 10, 24: 10, 48: 10, 95: 5, 96: 5, 335: 3, 336: 3, 384: 4 } as const
 
@@ -85,8 +89,8 @@ function newAgent(number: number): AgentState {
 }
 
 /**
- * The maximum number of calls that an agent remembers in order to repeat them. To make room for another, it forgets an
- * arbitrary call rather than the oldest, so that some old calls are repeated too.
+ * The maximum number of calls that an agent remembers in order to repeat them. To make room for a new call, the agent
+ * forgets an arbitrary call rather than the oldest, so that some old calls are repeated too.
  */
 const maxKeyed = 50
 

@@ -6,13 +6,13 @@ export interface Random {
   int(min: number, max: number): number
   chance(percent: number): boolean
   pick<T>(list: readonly T[]): T
-  /** Returns a random key of the table. The value of a key is its weight. */
+  /** Returns a random key of `weights`. The value of each key is its weight. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K
 }
 
 /**
- * Creates a generator from a seed, because the bytes of `System.randomBytes` cannot be reproduced. It uses the
- * algorithm sfc32 by Chris Doty-Humphrey.
+ * Creates a generator from a seed, because the bytes of `System.randomBytes` cannot be reproduced. The generator uses
+ * the algorithm sfc32 by Chris Doty-Humphrey.
  */
 export function randomFrom(seed: string): Random {
   const hash = Buffer.from(sha256(seed), 'hex')

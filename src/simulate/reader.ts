@@ -12,7 +12,10 @@ export interface ToolAnswer {
 }
 
 export interface Reader {
-  /** Returns the facts of an answer. Gives the id of a created record the name that the action chose (`makes`). */
+  /**
+   * Returns the facts of an answer. If the action created a record, gives the record the name that the action chose
+   * (`makes`).
+   */
   read(action: Action, answer: ToolAnswer): Facts
   /** Returns the id of the record with this name. */
   idOf(name: string): string
@@ -33,7 +36,7 @@ interface Resource {
 interface State {
   ids: Map<string, string>
   names: Map<string, string>
-  /** Each card's expiry, by the card's id. The card's details must show the same expiry. */
+  /** Each card's time of expiry, keyed by the card's id. The card's details must show the same month and year. */
   expiryMs: Map<string, number>
   cardNumber: string | undefined
   clockMs: number
@@ -95,7 +98,7 @@ const readers: Readonly<Record<string, (state: State, resource: Resource) => Fac
     state.cardNumber ??= number
     const monthMs = parseTimestamp(`${expirationYear}-${String(expirationMonth).padStart(2, '0')}-01T00:00:00Z`)
     const expiryMs = state.expiryMs.get(resource.id ?? '') ?? Number.NaN
-    // The month and year on a card are those of its expiry time.
+    // The month and year on a card must be the month and year of its time of expiry.
     const validExpiration = expiryMs >= monthMs && expiryMs - monthMs < 31 * 24 * 60 * 60 * 1000
     return {
       type: 'agentCardDetails',
@@ -152,7 +155,7 @@ function spanMs(from: string, to: string): number {
   return parseTimestamp(to) - parseTimestamp(from)
 }
 
-/** Checks the Luhn check digit of a card number (ISO/IEC 7812-1, annex B). */
+/** Returns whether a string has 12 to 19 digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). */
 function isCardNumber(number: string): boolean {
   if (!/^\d{12,19}$/.test(number)) return false
   const sum = [...number].reverse().reduce((total, digit, index) => {

@@ -18,13 +18,13 @@ export interface Shrunk {
   mismatch: Mismatch
   tries: number
   /**
-   * Whether a repeated run of the history failed too. `untried`: it was not repeated, because the world is shared.
-   * `impossible`: it could not be repeated, for example because the disk is full.
+   * Whether the history failed again when it was repeated. `untried`: it was not repeated, because the database or API
+   * is shared. `impossible`: it could not be repeated, for example because the disk is full.
    */
   again: 'yes' | 'no' | 'untried' | 'impossible'
 }
 
-/** The report of a run as data. With the same options, only the times differ between runs. */
+/** The report of a run as data. Reports of runs with the same options differ only in their times. */
 export interface Summary extends ReportOptions {
   result: 'as predicted' | 'failed' | 'interrupted'
   /** The number of actions carried out. */
@@ -40,7 +40,7 @@ export interface Summary extends ReportOptions {
 }
 
 export interface Failure {
-  /** An explanation; empty if the next two fields alone show the mismatch. */
+  /** An explanation; empty if `expected` and `actual` alone show the mismatch. */
   what: string
   expected: string
   actual: string
@@ -164,7 +164,7 @@ function seconds(ms: number): number {
   return Math.round(ms) / 1000
 }
 
-/** Returns a percentile, rounded to a tenth of a millisecond. */
+/** Returns a percentile of times in milliseconds, rounded to a tenth of a millisecond. */
 function percentile(sorted: readonly number[], percent: number): number {
   const value = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
   return Math.round(value * 10) / 10

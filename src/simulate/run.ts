@@ -34,10 +34,12 @@ interface Durations {
   finalCheckMs: number
 }
 
-/** A function that plans a history for the situation at the start, such as the available money. */
+/** A function that plans a history. The plan depends on the situation at the start, such as the available money. */
 export type Plan = (situation: Situation) => readonly Action[]
 
-/** Carries out a history on a new or shared world. Compares every answer, and finally every record, with the model. */
+/**
+ * Carries out a history on a new or shared world. Compares every answer with the model, and at the end every record.
+ */
 export async function runHistory(plan: Plan, agents: readonly number[], options: RunOptions): Promise<RunResult> {
   const startedAtMs = options.system.elapsed()
   options.onStage?.('start', agents.length)
@@ -65,7 +67,7 @@ async function connectAndCarryOut(
   agents: readonly number[],
   options: RunOptions & { startedAtMs: number },
 ): Promise<RunResult> {
-  // The first connection creates the schema and the seeded world for the others.
+  // The first agent connects alone, because its connection creates the schema and the seeded records.
   for (const agent of agents.slice(0, 1)) callers.set(agent, await world.connect(agent))
   options.onStep?.(callers.size)
   await connectAll(world, agents.slice(1), callers, options)
@@ -109,8 +111,8 @@ function closeWhenInterrupted(callers: Map<number, Caller>, { system, signal }: 
 }
 
 /**
- * Waits briefly, then returns whether the run was interrupted. Ctrl+C may end the servers before it reaches this
- * process. In this case, a broken connection is not an error.
+ * Waits briefly, then returns whether the run was interrupted. Ctrl+C may end the servers before this process receives
+ * the signal. A connection that breaks in this way is not an error.
  */
 async function isInterrupted({ system, signal }: RunOptions): Promise<boolean> {
   await system.sleep(100)
@@ -286,7 +288,8 @@ function judge(
   if (action.key === undefined) return undefined
   const [key, text] = [`${action.party} ${action.key}`, JSON.stringify(answer.content)]
   if (prediction.recorded) answers.set(key, text)
-  // The model does not predict ids and timestamps, but a replay must return the same ones.
+  // The model does not predict ids and timestamps, but a replay must return the same ids and timestamps as the first
+  // answer.
   if (prediction.replayed && answers.get(key) !== text) {
     return { action, what: 'A repeated call did not return the identical answer.', expected, actual, about: [] }
   }

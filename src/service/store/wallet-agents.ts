@@ -9,7 +9,7 @@ import { grantOnWallet, revokeEverywhere, revokeOnWallet } from './wallet-permis
 /** An agent, with the columns of its attachment to one wallet. */
 export type AttachedAgent = AgentRow & Pick<WalletAgentRow, 'isDefault' | 'attachedAtMs'>
 
-/** Attaches an agent to a wallet, and gives it these permissions on the wallet. */
+/** Attaches an agent to a wallet, and gives the agent permissions on this wallet. */
 export async function attachAgent(
   tx: Transaction,
   attachment: WalletAgentRow,
@@ -28,7 +28,7 @@ export async function detachAgent(tx: Transaction, attachment: AttachmentKey, no
   await attachments.where('walletId', '=', walletId).where('agentId', '=', agentId).execute()
 }
 
-/** Removes an agent's access to every wallet, as part of deleting the agent. */
+/** Removes an agent's access to all wallets. For use when the agent is deleted. */
 export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'partyId' | 'id'>): Promise<void> {
   await revokeEverywhere(tx, agent)
   const attachments = tx.db.deleteFrom('walletAgents').where('partyId', '=', agent.partyId)
@@ -38,7 +38,7 @@ export async function detachEverywhere(tx: Transaction, agent: Pick<AgentRow, 'p
 /** The key of an agent's attachment to a wallet of its party. */
 type AttachmentKey = Pick<WalletAgentRow, 'partyId' | 'walletId' | 'agentId'>
 
-/** Makes a wallet the only default wallet of an agent that is attached to it. */
+/** Makes a wallet the agent's only default wallet. The agent must be attached to the wallet. */
 export async function setAgentDefault(tx: Transaction, { partyId, walletId, agentId }: AttachmentKey): Promise<void> {
   const update = (isDefault: 0 | 1, comparison: '=' | '!=') =>
     tx.db
@@ -76,7 +76,7 @@ function attachedTo(tx: Transaction, { id: walletId, partyId }: WalletKey) {
   return (
     tx.db
       .selectFrom('walletAgents')
-      // The cross join makes SQLite begin with `walletAgents`. Otherwise it would sort all of the party's agents.
+      // The cross join makes SQLite begin with `walletAgents`. Otherwise SQLite would sort all agents of the party.
       .crossJoin('agents')
       .whereRef('agents.id', '=', 'walletAgents.agentId')
       .whereRef('agents.partyId', '=', 'walletAgents.partyId')

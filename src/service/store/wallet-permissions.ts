@@ -3,15 +3,15 @@ import type { Transaction } from './engine/store.ts'
 import type { AgentRow } from './schema/agents.ts'
 import type { WalletPermissionRow } from './schema/wallet-permissions.ts'
 
-/** The scope of a list: all records of a party, or only those of the wallets on which an agent has a permission. */
+/** The scope of a list: all records of a party, or only the records of wallets on which an agent has a permission. */
 export interface ListScope {
   partyId: string
   agentId: string | null
-  /** The permission that the agent needs on a record's wallet; null if it may see all records. */
+  /** The permission that the agent needs on a record's wallet; null if the agent may see all records. */
   requiredPermission: string | null
 }
 
-/** An agent, and a permission that it needs on a wallet. */
+/** An agent, and the permission that the agent needs on a wallet. */
 export type Holder = Pick<WalletPermissionRow, 'agentId' | 'permission'>
 
 /** Returns whether an agent has a permission on a wallet. */
@@ -36,8 +36,8 @@ const permissionOnWallet = prepared((db, by: WalletPermissionRow) =>
 )
 
 /**
- * Returns the ids of the wallets that a list is restricted to; undefined if it covers all wallets of the party. The
- * cost of a list grows with the number of ids.
+ * Returns the ids of the wallets that a list is restricted to; undefined if the list covers all wallets of the party.
+ * The list's query becomes slower with each id.
  */
 export async function permittedWallets(
   tx: Transaction,

@@ -20,7 +20,7 @@ export async function listWallets(tx: Transaction, partyId: string, page: PageRe
   return readPage(query, page)
 }
 
-/** Returns the names of a party's wallets that have one of these ids, keyed by id. */
+/** Returns the display names of a party's wallets with the given ids, keyed by wallet id. */
 export async function namesOfWallets(
   tx: Transaction,
   partyId: string,
@@ -52,7 +52,10 @@ const defaultOfParty = prepared((db, by: { partyId: string }) =>
   db.selectFrom('wallets').selectAll().where('partyId', '=', by.partyId).where('isDefault', '=', 1),
 )
 
-/** The agent that pays, the wallet that it pays from, and the wallet's owner. Each is undefined if missing. */
+/**
+ * The agent that pays, the wallet that the agent pays from, and the party that owns both. Each is undefined if not
+ * found.
+ */
 export interface PayingWallet {
   party: PartyRow | undefined
   wallet: WalletRow | undefined
@@ -62,8 +65,8 @@ export interface PayingWallet {
 }
 
 /**
- * Finds the default wallet of an agent. The same statement reads everything that decides whether the agent may pay from
- * the wallet.
+ * Finds the default wallet of an agent. A single SQL statement reads the wallet and everything that decides whether the
+ * agent may pay from this wallet.
  */
 export async function findPayingWallet(tx: Transaction, partyId: string, holder: Holder): Promise<PayingWallet> {
   const [found] = (await payingWallet(tx, { partyId, ...holder })).rows
@@ -97,7 +100,7 @@ const payingWallet = prepared((db, by: Holder & { partyId: string }) =>
     .where('parties.id', '=', by.partyId),
 )
 
-/** Finds an agent's default wallet. It belongs to the agent's own party, and the agent pays from it. */
+/** Finds an agent's default wallet, which the agent pays from. The wallet belongs to the agent's own party. */
 export async function agentDefaultWallet(
   tx: Transaction,
   partyId: string,
@@ -139,10 +142,12 @@ export async function updateWallet(tx: Transaction, before: WalletRow, change: W
 }
 
 /**
- * Applies postings to a wallet's balances. The database adds the changes to its current values, so that concurrent
- * payments neither overwrite each other nor spend more than the wallet has. Only a bank that takes back a deposit can
- * make the available balance negative. The wallet can then only receive money until the balance is positive again.
- * @throws StaleWriteError if the wallet no longer has the money, or if its status has changed since it was read.
+ * Applies postings to a wallet's balances. The database itself adds the changes to the current balances. Concurrent
+ * payments therefore cannot overwrite each other's changes, or together spend more than the wallet has. The available
+ * balance becomes negative only if a bank takes back a deposit. The wallet can then only receive money until this
+ * balance is positive again.
+ * @throws StaleWriteError if the wallet no longer has enough money, or if the wallet's status has changed since
+ * `wallet` was read.
  */
 export async function moveBalances(tx: Transaction, wallet: WalletRow, postings: readonly Posting[]): Promise<void> {
   let [availableCents, heldCents, returnedCents] = [0, 0, 0]

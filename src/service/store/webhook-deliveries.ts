@@ -42,7 +42,10 @@ export function newDelivery(
 
 export const insertDeliveries = preparedBulkInsert('webhookDeliveries')
 
-/** Returns a page of the deliveries to a webhook, newest first, optionally only those with a given status. */
+/**
+ * Returns a page of the deliveries to a webhook, newest first. If `status` is given, returns only deliveries with this
+ * status.
+ */
 export function listDeliveries(
   tx: Transaction,
   {
@@ -92,7 +95,7 @@ type Attempt = Pick<
   Exclude<keyof WebhookDeliveryRow, 'webhookId' | 'createdAtMs' | `event${string}`>
 >
 
-/** Stores the outcome of an attempt, if the delivery is still pending. */
+/** Stores the outcome of an attempt to send a delivery. Does nothing if the delivery is no longer pending. */
 export const saveAttempt = preparedWrite((db, { partyId, id, ...attempt }: Attempt) =>
   db
     .updateTable('webhookDeliveries')
@@ -102,7 +105,10 @@ export const saveAttempt = preparedWrite((db, { partyId, id, ...attempt }: Attem
     .where('status', '=', 'pending'),
 )
 
-/** Marks all pending deliveries as failed. For use when a new world replaces the world that their events come from. */
+/**
+ * Marks all pending deliveries as failed. For use when the sandbox is reset or restored, because the events of these
+ * deliveries are then replaced.
+ */
 export const failPendingDeliveries = preparedWrite((db, { lastError, nowMs }: { lastError: string; nowMs: number }) =>
   db
     .updateTable('webhookDeliveries')
@@ -110,7 +116,7 @@ export const failPendingDeliveries = preparedWrite((db, { lastError, nowMs }: { 
     .where('dueAtMs', 'is not', null),
 )
 
-/** How long a delivery is stored, by the real clock. Events are stored for as long (`eventKeptMs`). */
+/** How long a delivery is stored, measured by the real clock. Events are stored for the same time (`eventKeptMs`). */
 export const deliveryKeptMs = 30 * 24 * 60 * 60_000
 
 export const deleteDeliveries = deletingOldest('webhookDeliveries', ['partyId', 'id'], 'createdAtMs')

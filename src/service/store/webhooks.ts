@@ -31,7 +31,7 @@ export function listWebhooks(
 
 const walk = createIndexWalk('webhooks', (db) => db.selectFrom('webhooks').selectAll())
 
-/** Updates a webhook. @throws StaleWriteError if it has been changed since it was read. */
+/** Updates a webhook. @throws StaleWriteError if the webhook has been changed since `before` was read. */
 export async function changeWebhook(
   tx: Transaction,
   before: WebhookRow,
@@ -49,12 +49,12 @@ export async function changeWebhook(
   return { ...before, ...change }
 }
 
-/** Deletes a webhook. Its pending deliveries stay stored for a while, but without the webhook they are never sent. */
+/** Deletes a webhook. Its pending deliveries remain stored for a while, but they are never sent. */
 export const deleteWebhook = preparedWrite((db, { partyId, id }: WebhookKey) =>
   db.deleteFrom('webhooks').where('partyId', '=', partyId).where('id', '=', id),
 )
 
-/** Returns webhooks for which some events of their party have not been processed yet. */
+/** Returns enabled webhooks whose party has events that have not been processed for the webhook yet. */
 export async function webhooksWithNewEvents(tx: Transaction, limit: number): Promise<WebhookKey[]> {
   return (await withNewEvents(tx, { limit })).rows
 }
@@ -72,7 +72,10 @@ const withNewEvents = prepared((db, { limit }: { limit: number }) =>
 /** A webhook with a due delivery. */
 export type DueWebhook = WebhookKey & Pick<WebhookRow, 'failingSinceMs'>
 
-/** Returns webhooks with due deliveries. Working webhooks come first, so that failing ones do not delay them. */
+/**
+ * Returns enabled webhooks with due deliveries. Working webhooks come first, so that failing webhooks do not delay
+ * them.
+ */
 export async function dueWebhooks(tx: Transaction, by: { nowMs: number; limit: number }): Promise<DueWebhook[]> {
   return (await due(tx, by)).rows
 }
@@ -90,8 +93,9 @@ const due = prepared((db, { nowMs, limit }: { nowMs: number; limit: number }) =>
 
 /**
  * Marks a party's events up to the sequence number `upTo` as processed for a webhook. `dueAtMs` is the time at which to
- * send the new deliveries; null if there are none. The statement uses the row's current `nextDueAtMs`, not a value read
- * earlier, because other transactions also write it. A failing webhook's next attempt keeps its time.
+ * send the new deliveries; null if there are none. The statement uses the current value of `nextDueAtMs`, not a value
+ * read earlier, because other transactions also write this column. If the webhook is failing and its next attempt is
+ * already scheduled, the time of this attempt stays the same.
  * @throws StaleWriteError if another process has already marked these events.
  */
 export const markProcessed = changingOne(
@@ -113,10 +117,11 @@ export const markProcessed = changingOne(
 type Turn = WebhookKey & Pick<WebhookRow, 'failingSinceMs'> & { restUntilMs: number }
 
 /**
- * Stores a webhook's health after its turn to send deliveries. Also stores the time of its next turn: the due time of
- * its next delivery, but not before `restUntilMs`. If a transaction that adds deliveries is running, the first
- * statement waits for it, so the second statement sees these deliveries. On PostgreSQL, a statement sees only rows that
- * were committed before it began, so a single statement could wait and still miss them.
+ * Ends a webhook's turn to send deliveries. Stores since when the webhook has been failing, and the time of its next
+ * turn: the due time of its next delivery, but not before `restUntilMs`. If another transaction has added deliveries
+ * and updated the webhook's row, the first statement waits until that transaction ends. The second statement then sees
+ * the added deliveries. On PostgreSQL, a statement sees only rows committed before the statement began. A single
+ * statement could therefore wait and still miss the added deliveries.
  */
 export async function endTurn(tx: Transaction, turn: Turn): Promise<void> {
   await saveHealth(tx, turn)
@@ -139,14 +144,14 @@ const setNextTurn = preparedWrite((db, turn: Turn) =>
     .where('id', '=', turn.id),
 )
 
-/** Makes a webhook's next delivery due now. */
+/** Makes a webhook's next turn to send deliveries due now. */
 export const makeDue = preparedWrite((db, { partyId, id, nowMs }: WebhookKey & { nowMs: number }) =>
   db.updateTable('webhooks').set({ nextDueAtMs: nowMs }).where('partyId', '=', partyId).where('id', '=', id),
 )
 
 /**
- * Marks all current events as processed for all webhooks. For use when a new world begins, so that the new world's
- * initial events are not sent.
+ * Marks all current events as processed for all webhooks. For use after the sandbox is reset or restored, so that the
+ * events already in the sandbox are not sent.
  */
 export const skipCurrentEvents = (tx: Transaction) => skipToHeads(tx, {})
 

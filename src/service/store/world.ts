@@ -3,8 +3,8 @@ import type { Transaction } from './engine/store.ts'
 import type { WorldRow } from './schema/world.ts'
 
 /**
- * Finds the record of the world that the sandbox was filled with; undefined if it was never filled, or if an older
- * version, which did not record worlds, filled it.
+ * Finds the record of the world that the sandbox was filled with; undefined if the sandbox was never filled, or was
+ * filled by an older version of the service that did not record worlds.
  */
 export async function findWorld(tx: Transaction): Promise<WorldRow | undefined> {
   return (await selectWorld(tx, {})).rows[0]

@@ -1,7 +1,7 @@
 import { newId, type System } from '../../core/system.ts'
 import type { Store } from './engine/store.ts'
 
-/** Inserts a row and deletes it in the same transaction. This fails if, for example, the disk is full. */
+/** Tests a write: inserts a row and deletes it in the same transaction. Fails, for example, if the disk is full. */
 export function probeWrite(store: Store, system: System): Promise<void> {
   const sentAtMs = system.now()
   const id = newId('probe', system, sentAtMs)

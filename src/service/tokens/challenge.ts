@@ -5,8 +5,8 @@ import { audiences, resourceMetadataUrl } from './resources.ts'
 /**
  * Returns the WWW-Authenticate header of a 401 response, or of a 403 response to a request that lacks scopes (RFC 6750
  * section 3, RFC 9728 section 5.1).
- * @param scopes The scopes that the client should request: the scopes that it already has, and those that the request
- * needs. By default, these are the scopes of a new connection.
+ * @param scopes The scopes for the client to request: the scopes that the client already has, and the scopes that its
+ * request needs. The default is the scopes of a new connection.
  */
 export function challenge(
   publicUrl: string,

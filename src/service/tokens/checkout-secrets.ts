@@ -6,11 +6,15 @@ import { checkoutPageText, clientSecretText, manageText } from './record-texts.t
 type Subscription = Pick<SubscriptionRecord, 'id' | 'paymentIntentId'>
 
 /**
- * The three secrets of a subscription. Each serves one purpose, and none can be derived from another or from the
- * subscription's id. They are derived from the root key and the record, and never stored.
+ * The three secrets of a subscription. Each secret has one purpose, and cannot be computed from the other secrets or
+ * from the subscription's id. The secrets are derived from a root key and the subscription. They are stored only when
+ * this root key is retired.
  */
 export interface CheckoutSecrets {
-  /** Returns the secret with which the payer's browser pays payment 1 (docs/service.md#client-secret). */
+  /**
+   * Returns the secret with which the payer's browser makes payment 1, the first payment
+   * (docs/service.md#client-secret).
+   */
   clientSecret(subscription: Subscription): string
   /** Returns the token at the end of the checkout page's URL, after the subscription's id. */
   pageToken(subscription: Subscription): string

@@ -18,20 +18,21 @@ import {
 
 export interface RetiringKey {
   id: number
-  /** The time on the sandbox clock when the key stopped deriving new secrets. */
+  /** The time on the sandbox clock after which this key derived no new secrets. */
   endsAtMs: number
   sign(text: string): string
 }
 
 /**
- * For each table, a function that returns the strings from which the key derived secrets that a row still needs. Tokens
- * of forms and challenges are derived too, but they expire within minutes, so they are not included.
+ * For each table with derived secrets, a function that takes a row and a root key. It returns the strings from which
+ * the key derived the secrets that the row still needs. Form tokens and challenges are also derived from root keys, but
+ * they expire within minutes, so they are not included.
  */
 export const derivationTexts: {
   readonly [Name in keyof Tables]?: (row: Tables[Name], key: RetiringKey) => readonly string[]
 } = {
-  // Subscriptions and checkouts do not store which key signed their URLs, so each key in use at their creation
-  // is assumed to have signed them.
+  // Subscriptions and checkouts do not store which key derived their secrets. If the record was created no later than
+  // `endsAtMs`, the key is assumed to have derived them.
   subscriptions: ({ id, paymentIntentId, status, createdAtMs }, { endsAtMs }) =>
     hasEnded(status) || createdAtMs > endsAtMs
       ? []

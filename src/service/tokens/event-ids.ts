@@ -6,15 +6,16 @@ import type { EventRow } from '../store/schema/events.ts'
 type NumberedEvent = Pick<EventRow, 'partyId' | 'sequence' | 'recordedAtMs'>
 
 /**
- * Event ids are computed, not stored. An id contains the event's number in the party's outbox, but only a holder of the
- * root key can read this number. A sandbox reset reuses numbers, but not ids, because an id also depends on the real
- * time at which the event was recorded. Events restored from a snapshot keep their ids.
+ * Computes event ids. The ids are not stored with the events. An id contains the event's sequence number in encrypted
+ * form; only this service can decrypt the number. After a sandbox reset, the same sequence numbers are used again. The
+ * ids are still new, because an id also depends on the real time at which the event was recorded. Events restored from
+ * a snapshot keep their ids.
  */
 interface EventIds {
   idOf(event: NumberedEvent): string
   /**
-   * Decodes the number in an event id; undefined for a string of another form. A forged id also yields a number, so the
-   * caller must read the party's event with this number and compare its id.
+   * Decrypts the sequence number in an event id. Returns undefined if the string does not have the form of an event id.
+   * A forged id also yields a number, so the caller must read the event with this number and compare that event's id.
    */
   sequenceIn(partyId: string, id: string): number | undefined
 }
@@ -25,7 +26,7 @@ const pattern = new RegExp(`^evt_([0-9a-f]{${signDigits}})([0-9a-f]{${numberDigi
 
 export async function eventIds(tx: Transaction): Promise<EventIds> {
   const key = (await tx.shared(rootKeys)).lasting(lastingTexts.eventIds)
-  // Hides an event's number by XOR with digits derived from the event's signature. A second call restores the number.
+  // Encrypts an event's number by XOR with digits derived from the event's signature. The same XOR also decrypts it.
   const xorMask = (partyId: string, sign: string, number: bigint) =>
     number ^ BigInt(`0x${hmac(key, `number ${partyId} ${sign}`).slice(0, numberDigits)}`)
   return {

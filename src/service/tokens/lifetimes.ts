@@ -5,7 +5,7 @@ export const lifetimes = {
   deviceCode: 10 * 60,
   interaction: 60 * 60,
   session: 60 * 60,
-  /** Each use of a refresh token issues a new one with this lifetime. */
+  /** Each use of a refresh token issues a new refresh token, which lasts this long from that use. */
   refreshToken: 60 * 24 * 60 * 60,
   grant: 365 * 24 * 60 * 60,
 } as const

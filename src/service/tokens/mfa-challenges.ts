@@ -10,9 +10,10 @@ export interface Challenge {
 }
 
 /**
- * Creates a challenge for a user. The challenge is the last part of the URL of the page where the user enters a
- * code. It is signed and not stored, because the API returns it in an error, and a failed request stores nothing. It
- * grants no access: its holder must still sign in as the user and enter the user's code.
+ * Creates a challenge for a user. The challenge is the last part of the URL of the page where the user enters a code.
+ * The API returns the challenge in an error, and a failed request stores nothing. Therefore the challenge is signed
+ * instead of stored. It grants no access: anyone who opens the URL must still sign in as the user and enter the user's
+ * code.
  */
 export async function newChallenge(tx: Transaction, system: System, userId: string, nowMs: number): Promise<string> {
   // The id encodes the time in its first 48 bits, followed by 80 random bits.
@@ -20,7 +21,9 @@ export async function newChallenge(tx: Transaction, system: System, userId: stri
   return `${id}_${userId}_${(await rootKeys(tx)).sign(challengeText(id, userId))}`
 }
 
-/** Returns the content of a challenge that this service created, even an expired one; undefined for other strings. */
+/**
+ * Returns the content of a challenge, even if it has expired; undefined if this service did not create the challenge.
+ */
 export async function readChallenge(tx: Transaction, challenge: string): Promise<Challenge | undefined> {
   const [, id, time, userId, signature] = challengePattern.exec(challenge) ?? []
   if (id === undefined || time === undefined || userId === undefined || signature === undefined) return undefined

@@ -3,7 +3,7 @@ import { importJWK, type JWK } from 'jose'
 /** A public key as JSON (RFC 7517): its type (`kty`), and the members that keys of this type have. */
 export type PublicKey = { kty: string; alg?: string | undefined } & Record<string, string | undefined>
 
-/** The algorithms with which keys of each type may sign assertions (RFC 7518 section 3.1, RFC 8037). */
+/** For each key type, the algorithms with which its keys may sign assertions (RFC 7518 section 3.1, RFC 8037). */
 const algorithms: Readonly<Record<string, readonly string[]>> = {
   EC: ['ES256'],
   OKP: ['EdDSA', 'Ed25519'],
@@ -13,8 +13,8 @@ const minRsaBits = 2048
 const accepted = `It accepts EC keys on P-256 (alg ES256), Ed25519 keys (EdDSA or Ed25519), and RSA keys of at least ${minRsaBits} bits (PS256 or RS256).`
 
 /**
- * Checks whether a public key (RFC 7517) can be used to verify assertions. If not, returns a message with the reason
- * and the accepted keys.
+ * Checks whether a public key (RFC 7517) can be used to verify assertions. Returns undefined if it can. Otherwise,
+ * returns a message with the reason and the kinds of keys that are accepted.
  *
  * @example await publicKeyProblem({ kty: 'EC', crv: 'P-256', x: '!!' }) // 'is not a valid public key. It accepts …'
  */

@@ -1,6 +1,7 @@
 /**
- * Returns the string from which the secret of an invitation to connect is derived. Each function below does the same
- * for another kind of secret. When a root key is retired, the secrets derived from it are stored (`derivationTexts`).
+ * Returns the string from which the secret of an invitation to connect is derived. Each function below returns such a
+ * string for a different kind of secret. When a root key is retired, the secrets that were derived from it and are
+ * still needed are stored (`derivationTexts`).
  */
 export const connectText = (invitationId: string) => `connect ${invitationId}`
 export const joinText = (invitationId: string) => `join ${invitationId}`
@@ -9,8 +10,8 @@ export const shopPageText = (checkoutId: string) => `page of the shop checkout $
 export const webhookText = (webhookId: string, number: number) => `webhook ${webhookId} ${number}`
 export const secondFactorText = (userId: string, nonce: string) => `second factor ${userId} ${nonce}`
 /**
- * Returns the id alone, without a prefix as in the other strings. Client secrets were already derived this way when the
- * other kinds of secrets were added.
+ * Returns the id alone, although the other strings have a prefix. Client secrets were already derived from the id alone
+ * when the other kinds of secrets were added.
  */
 export const clientSecretText = (paymentIntentId: string) => paymentIntentId
 export const checkoutPageText = (subscriptionId: string) => `checkout page ${subscriptionId}`

@@ -5,16 +5,16 @@ import { defaultOAuthScopes, oauthScopes } from '../../core/permissions.ts'
 /** The grant type of token exchange (RFC 8693 section 2.1). */
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
-/** The grant type of devices that cannot show a browser (RFC 8628 section 3.4). */
+/** The grant type of devices that have no browser (RFC 8628 section 3.4). */
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** The grant type of clients that act for themselves (RFC 6749 section 4.4). */
+/** The grant type of clients that act on their own behalf (RFC 6749 section 4.4). */
 export const clientCredentialsGrant = 'client_credentials'
 
 /** The grant type of signed assertions (RFC 7523 section 2.1). */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** The only kind of JWT that `jwtBearerGrant` accepts, by its name in the authorization server metadata. */
+/** The only profile of JWT that `jwtBearerGrant` accepts, as it is named in the authorization server's metadata. */
 export const assertionProfile = 'urn:ietf:params:oauth:grant-profile:id-jag'
 
 /** The grant types that the OAuth library handles. `token-exchange.ts` handles `tokenExchangeGrant`. */
@@ -26,15 +26,18 @@ export const providerGrants: readonly string[] = [
   jwtBearerGrant,
 ]
 
-/** Returns the URLs that identify this service as a resource server (RFC 8707): the API and its MCP endpoint. */
+/**
+ * Returns the two URLs that identify this service as a resource server (RFC 8707): those of the API and the MCP
+ * endpoint.
+ */
 export function audiences(publicUrl: string): readonly [api: string, mcp: string] {
   return [publicUrl, `${publicUrl}/mcp`]
 }
 
 /**
- * Returns the audience of this service that a `resource` parameter identifies; undefined if it identifies another
- * service. The parameter may end with a slash, because URL libraries append one to an address without a path. If this
- * service has a loopback address, the parameter may have any loopback host, such as `localhost` or `127.0.0.1`.
+ * Returns the audience of this service that a `resource` parameter identifies; undefined if the parameter identifies
+ * anything else. The parameter may end with a slash, because URL libraries append a slash to an address without a path.
+ * If this service has a loopback address, the parameter may have any loopback host, such as `localhost` or `127.0.0.1`.
  */
 export function audienceOf(publicUrl: string, resource: string): string | undefined {
   const [named, ownUrl] = [URL.parse(resource), new URL(publicUrl)]
@@ -46,7 +49,9 @@ export function audienceOf(publicUrl: string, resource: string): string | undefi
   return mcpPath(named.pathname) === undefined ? undefined : mcp
 }
 
-/** Returns the origin of a request's URL if it belongs to this service; otherwise the public origin. */
+/**
+ * Returns the public origin. If the request used a different loopback host of this service, the origin has that host.
+ */
 export function loopbackAlias(publicUrl: string, { url }: { url: string }): string {
   const aliasUrl = new URL(publicUrl)
   const { host } = new URL(url)
@@ -58,8 +63,8 @@ export function loopbackAlias(publicUrl: string, { url }: { url: string }): stri
 export const scopesSupported = Object.keys(oauthScopes)
 
 /**
- * Returns the address of a resource's metadata. The well-known path comes between the resource's host and its own path
- * (RFC 9728 section 3.1).
+ * Returns the address of a resource's metadata. The address is the resource's own URL, with the well-known path
+ * inserted between host and path (RFC 9728 section 3.1).
  */
 export function resourceMetadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
@@ -67,9 +72,9 @@ export function resourceMetadataUrl(resource: string): string {
 }
 
 /**
- * Returns the metadata of one of this service's resources (RFC 9728 section 2). MCP hosts request every listed scope
- * (Scope Selection Strategy), so only the scopes that a new connection needs are listed. If a tool needs more scopes,
- * the error response to its call lists them.
+ * Returns the metadata of one of this service's resources (RFC 9728 section 2). MCP hosts request every scope that is
+ * listed here (the MCP specification's Scope Selection Strategy), so the list has only the scopes that a new connection
+ * needs. If a tool needs more scopes, the error response to a call of the tool lists them.
  */
 export function resourceMetadata(resource: string, issuer: string): object {
   return {

@@ -9,27 +9,27 @@ import type { Tables } from '../store/schema/tables.ts'
 import { derivationTexts, type RetiringKey } from './derivation-texts.ts'
 
 /**
- * The number of rows per transaction. It is small, so that a transaction takes only a few milliseconds and other
- * transactions need not wait long.
+ * The number of rows per transaction. It is small so that each transaction takes only a few milliseconds, and other
+ * transactions do not wait long.
  */
 const batch = 200
 /**
- * The maximum number of passes. A sandbox reset during a pass requires another pass, because the reset may restore rows
- * that were not processed.
+ * The maximum number of passes over all rows. If the sandbox is reset during a pass, one more pass is needed, because
+ * the reset may restore rows that have not been processed.
  */
 const maxPasses = 10
 
 export interface Retired {
-  /** The id of the new key. */
+  /** The id of the new root key. */
   rootKey: number
   /** The ids of the deleted root keys. */
   retired: number[]
 }
 
 /**
- * Creates a new root key and deletes all others. Before it deletes them, it stores the secrets that they derived, in
- * batches. The old keys exist until the end, so the command can be killed, repeated or run twice at the same time while
- * other processes use the database.
+ * Creates a root key and deletes all older root keys. First stores, in batches, the secrets that the older keys derived
+ * and that are still needed. The older keys exist until the end. Therefore the process can be killed, and the work can
+ * be repeated or done by two processes at the same time, while other processes use the database.
  */
 export async function retireRootKeys(store: Store, system: System): Promise<Retired> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
@@ -58,7 +58,7 @@ async function preserveSecrets(store: Store, system: System, endsAtMs: number): 
   for (const table of Object.keys(derivationTexts) as (keyof Tables)[]) {
     await eachBatch(store, table, (tx, rows) => preserve(tx, table, rows))
   }
-  // A restored snapshot brings its rows back, so their secrets are needed too.
+  // The rows of a snapshot need their secrets again when the snapshot is restored.
   await eachBatch(store, 'snapshotRows', async (tx, parts) => {
     for (const { tableName, rows } of parts) {
       const table = Object.keys(derivationTexts).find((name): name is keyof Tables => name === tableName)
@@ -81,14 +81,17 @@ async function eachBatch(
       return found
     })
     last = rows.at(-1)
-    // Rows inserted since this loop began use the newest key, so it does not matter if the loop misses them.
+    // Rows inserted after this loop began have secrets of the newest key, so the loop may miss these rows.
     if (rows.length < limit) return
   }
 }
 
 type Preserve = (tx: Transaction, table: keyof Tables, rows: readonly AnyRow[]) => Promise<void>
 
-/** Returns a function that stores the secrets that older keys derived for rows, sealed with the newest key. */
+/**
+ * Returns a function that takes rows, and stores the secrets that older keys derived for these rows. The stored secrets
+ * are sealed with the newest key.
+ */
 function createPreserver(system: System, endsAtMs: number): Preserve {
   return async (tx, table, rows) => {
     const { ids, newestId, derive, signBy } = await rootKeys(tx)
@@ -108,7 +111,7 @@ function createPreserver(system: System, endsAtMs: number): Preserve {
   }
 }
 
-/** Reseals the secrets of previously retired keys with the newest key. */
+/** Reseals stored secrets that an older key sealed, so that the newest key seals all stored secrets. */
 async function resealSecrets(store: Store, system: System, rootKey: number): Promise<void> {
   for (let count = batch; count === batch; await nextTurn()) {
     count = await store.transaction(async (tx) => {
@@ -136,7 +139,8 @@ interface Boundary {
 async function deleteOldKeys(tx: Transaction, system: System, boundary: Boundary): Promise<number[] | undefined> {
   const { rootKey, epoch } = boundary
   await lockKeys(tx)
-  // Stops if the sandbox was reset during the pass, or if another process is retiring keys too.
+  // Returns early if the sandbox was reset during the pass, or if another process has stored secrets sealed with an
+  // older key.
   if ((await readTimes(tx)).epoch !== epoch) return undefined
   if ((await secretsSealedBefore(tx, rootKey, 1)).length > 0) return undefined
   const retired = (await rootKeys(tx)).ids.filter((id) => id < rootKey)

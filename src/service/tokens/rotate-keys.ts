@@ -6,8 +6,8 @@ import { type Retired, retireRootKeys } from './retire-keys.ts'
 import { addSigningKey } from './signing-keys.ts'
 
 /**
- * Creates a root key and a signing key, which replace the current ones at once. Everything issued with older keys stays
- * valid. Running processes need no restart.
+ * Creates a root key and a signing key, which replace the current keys. Everything issued with older keys stays valid.
+ * Running processes need no restart.
  */
 export async function rotateKeys(store: Store, system: System): Promise<{ rootKey: number; signingKey: string }> {
   const rootKey = await store.transaction(async (tx) => addRootKey(tx, system, await realNow(tx)))
@@ -15,8 +15,8 @@ export async function rotateKeys(store: Store, system: System): Promise<{ rootKe
 }
 
 /**
- * Creates a root key and a signing key, which replace the current ones at once, and deletes the older root keys. Older
- * signing keys remain until they are about a month old.
+ * Creates a root key and a signing key, which replace the current keys. Deletes the older root keys, but keeps each
+ * older signing key until it is about a month old.
  */
 export async function retireKeys(store: Store, system: System): Promise<Retired & { signingKey: string }> {
   return { ...(await retireRootKeys(store, system)), signingKey: await addSigningKey(store) }

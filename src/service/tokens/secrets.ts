@@ -33,7 +33,7 @@ export function displayPrefix(credential: string): string {
   return credential.slice(0, 20)
 }
 
-/** Creates a credential. Returns it in full, with the columns to store. */
+/** Creates a credential. Returns the whole credential, and the columns to store for it. */
 export function newCredential(kind: keyof typeof letters, environment: Environment, system: System) {
   const credential = `${credentialPrefix(kind, environment)}${newSecret(system)}`
   return { credential, stored: { secretHash: sha256(credential), displayPrefix: displayPrefix(credential) } }

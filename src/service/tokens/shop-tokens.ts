@@ -3,8 +3,9 @@ import { isSignatureOf, rootKeys, signaturePattern } from '../store/root-keys.ts
 import { shopPageText } from './record-texts.ts'
 
 /**
- * Returns a function that derives the token in the address of a shop's checkout page. Anyone with the token can pay
- * there with the buyer's card. The token is derived from the root key and the checkout's id, and never stored.
+ * Returns a function that derives the token in the address of a shop's checkout page. Anyone who has the token can pay
+ * on this page with the buyer's card. The token is derived from a root key and the checkout's id. It is stored only
+ * when this root key is retired.
  */
 export async function shopTokens(tx: Transaction): Promise<(checkoutId: string) => string> {
   const { sign } = await tx.shared(rootKeys)

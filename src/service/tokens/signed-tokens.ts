@@ -9,7 +9,7 @@ export interface AccessTokenClaims {
   grantId: string
   userId: string
   clientId: string
-  /** The audience: the API or the MCP endpoint of this service. */
+  /** The audience: the URL of this service's API or of its MCP endpoint. */
   audience: string
   scopes: readonly string[]
   expiresAtMs: number
@@ -20,7 +20,7 @@ const clockTolerance = 5
 
 type KeySet = ReturnType<typeof createLocalJWKSet>
 
-/** Returns the public parts of the keys that may have signed tokens that are still valid. */
+/** Returns the public keys with which all valid tokens can be verified, and the ids of these keys. */
 export async function publishedKeys(store: Store): Promise<{ set: KeySet; kids: string[] }> {
   const current = await currentSigningKeys(store)
   const set = createLocalJWKSet({ keys: current.map(({ d: _, ...publicKey }) => publicKey) })
@@ -43,7 +43,7 @@ export async function verifiedClaims(
       typ: 'at+jwt',
       issuer: publicUrl,
       audience: [...audiences(publicUrl)],
-      // Also rejects tokens issued in the future.
+      // Also rejects tokens whose time of issue is in the future.
       maxTokenAge: lifetimes.accessToken,
       clockTolerance,
       requiredClaims: ['exp', 'iat', 'sub', 'client_id', 'grant_id'],
@@ -57,8 +57,8 @@ export async function verifiedClaims(
 }
 
 /**
- * Returns the claims of a verified token; undefined if it has several audiences, because each audience could use it to
- * call the others.
+ * Returns the claims of a verified token; undefined if the token has several audiences, because each audience could
+ * then use the token to call the others.
  */
 function claimsOf({ aud, exp = 0, sub = '', client_id, grant_id, scope }: JWTPayload): AccessTokenClaims | undefined {
   if (typeof aud !== 'string' || typeof client_id !== 'string' || typeof grant_id !== 'string') return undefined

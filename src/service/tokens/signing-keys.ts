@@ -4,7 +4,7 @@ import type { Store } from '../store/engine/store.ts'
 import type { SigningKeyRow } from '../store/schema/signing-keys.ts'
 import { deleteSigningKey, insertSigningKey, signingKeys } from '../store/signing-keys.ts'
 
-/** The signing algorithm. It has small keys and signatures, and every library supports it (RFC 7518 section 3.4). */
+/** The signing algorithm (RFC 7518 section 3.4). Its keys and signatures are small, and every library supports it. */
 export const signingAlgorithm = 'ES256'
 
 export type SigningKey = JWK & { kid: string }
@@ -13,14 +13,14 @@ const dayMs = 24 * 60 * 60 * 1000
 /** How long a key signs tokens before a newer key replaces it. */
 const signsForMs = 30 * dayMs
 /**
- * How long a key is stored. During the two extra days the key signs no new tokens, but it still verifies the last ones.
- * Two days are ample, even if processes cache the keys.
+ * How long a key is stored. In the last two days, the key signs no new tokens, but the last tokens that it signed can
+ * still be verified. Tokens live for minutes, so two days are ample, even though processes cache the keys.
  */
 const storedForMs = signsForMs + 2 * dayMs
 
 /**
- * Returns the keys that may have signed access tokens that are still valid. The first of them signs new tokens. Creates
- * a key if all stored keys are too old to sign, and deletes keys that are no longer needed.
+ * Returns the keys that are still needed to sign or verify access tokens. The first key signs new tokens. Creates a key
+ * if all stored keys are too old to sign, and deletes keys that are no longer needed.
  */
 export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   const { storedKeys, readAtMs } = await store.read(async (tx) => ({
@@ -30,7 +30,7 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   if (storedKeys.some(maySign(readAtMs)) && storedKeys.every(isStillNeeded(readAtMs))) return storedKeys.map(parsed)
   const signingKey = await newKey()
   return store.transaction(async (tx) => {
-    // The lock keeps two processes from both creating a key.
+    // The lock prevents two processes from creating a key at the same time.
     await tx.lock('signing keys')
     const nowMs = await realNow(tx)
     const rows = await signingKeys(tx)
@@ -43,7 +43,9 @@ export async function currentSigningKeys(store: Store): Promise<SigningKey[]> {
   })
 }
 
-/** Creates a key that signs tokens from now on. Other processes begin to use it within minutes. Returns its id. */
+/**
+ * Creates a key that signs new tokens, and returns the key's id. Running processes begin to use the key within minutes.
+ */
 export async function addSigningKey(store: Store): Promise<string> {
   const signingKey = await newKey()
   await store.transaction(async (tx) => insertSigningKey(tx, rowOf(signingKey, await realNow(tx))))

@@ -6,13 +6,19 @@ import { webhookText } from './record-texts.ts'
 
 type Webhook = Pick<WebhookRow, 'id' | 'secretNumber' | 'secretKeyId' | 'previousKeyId' | 'previousSecretUntilMs'>
 
-/** The secrets that sign webhook deliveries. They are derived from the root key and the webhook, and never stored. */
+/**
+ * The secrets that sign webhook deliveries. Each is derived from a root key and the webhook. It is stored only when
+ * this root key is retired.
+ */
 interface WebhookSecrets {
   /** The id of the root key from which new secrets are derived. */
   newestKeyId: number
-  /** Returns the secret just created for a webhook. Not for older secrets: their root key may have been retired. */
+  /**
+   * Returns a webhook's current secret. For use only when the secret was just created: the root key of an older secret
+   * may have been retired, and the secret can then no longer be derived.
+   */
   current(webhook: Webhook): string
-  /** Returns the secrets that sign a delivery: the newest one, and the previous one while it is valid. */
+  /** Returns the secrets that sign a delivery: the newest secret and, while it is still valid, the previous secret. */
   signing(webhook: Webhook, realNowMs: number): Promise<string[]>
 }
 

@@ -10,15 +10,16 @@ export interface PlanOptions {
   purchases: number
   clockJumps: boolean
   /**
-   * true: agents take turns, in an order drawn from the seed, and may affect each other's answers. false: calls of
-   * different agents may arrive in any order. To keep answers predictable, each agent then uses only its own records
-   * and keys, the total of all purchases stays within the available money, and the clock is never moved.
+   * true: agents take turns, in an order that depends only on the seed, and may affect each other's answers. false:
+   * calls of different agents may arrive in any order. Answers must still be predictable. Therefore each agent uses
+   * only its own records and keys, all purchases together cost at most the available money, and the clock is never
+   * moved.
    */
   ordered: boolean
   start: Start
 }
 
-/** An action without its agent and its step number, which the plan adds. */
+/** An action that does not have its agent and step number yet. `planHistory` adds both. */
 export type Choice = Omit<Action, 'step' | 'agent'>
 
 /** A simulated agent's memory and plans. */
@@ -30,7 +31,7 @@ export interface AgentState {
   open: { card: string; purchase: string | undefined; unresolved: boolean; steps: number }[]
   /** The names of the cards and card transactions that the agent has finished with. */
   closed: string[]
-  /** The agent's earlier calls with an explicit idempotency key. */
+  /** The agent's earlier calls for which the agent chose an idempotency key. */
   keyed: Action[]
 }
 
@@ -41,14 +42,14 @@ export interface PlanContext {
   /** Returns the next name of a kind: `card-1`, `card-2`, … */
   nextName: (kind: NamedKind) => string
   options: PlanOptions
-  /** The average cost of a purchase in cents, by the party that pays. */
+  /** For each party that pays, the intended average cost of a purchase in cents. */
   budget: Record<PartyName, number>
 }
 
 export interface Context extends PlanContext {
   agent: AgentState
   random: Random
-  /** The agents whose earlier calls this agent may repeat with the same key. They may include this agent. */
+  /** The agents whose earlier calls this agent may repeat with the same key, including this agent itself. */
   repeatSources: readonly AgentState[]
 }
 
@@ -56,17 +57,17 @@ export function maybeKey({ random, nextName }: Pick<Context, 'random' | 'nextNam
   return random.chance(50) ? { key: nextName('key') } : {}
 }
 
-/** Returns a party's initial total in cents, but at least 1. */
+/** Returns the total of a party's wallet at the start, in cents, but at least 1. */
 export function initialTotal({ start }: PlanOptions, party: PartyName): number {
   return Math.max(1, start[party]?.total ?? 0)
 }
 
-/** An amount in cents that requests accept, but that most wallets cannot pay. */
+/** An amount in cents that is valid in a request, but that most wallets cannot pay. */
 const farTooMuch = 80_000_000
 
 /**
- * Returns an amount that the wallet cannot pay, whatever the order of calls, so the purchase is declined. Undefined if
- * the wallet holds too much money for this.
+ * Returns an amount that the party's wallet cannot pay, in whatever order the calls arrive, so a purchase is declined.
+ * Returns undefined if the wallet starts with so much money that it might be able to pay any amount.
  */
 export function unaffordableAmount(options: PlanOptions, party: PartyName): number | undefined {
   return initialTotal(options, party) < farTooMuch / 2 ? farTooMuch : undefined

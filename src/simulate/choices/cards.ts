@@ -19,7 +19,7 @@ const merchants = ['Books', 'Groceries', 'Train tickets', 'Garden & Home', 'Caf√
  * the MCP server waits a second before it repeats an unresolved call.
  */
 const unresolvedEvery = 250
-/** The maximum number of calls for a card. After that, the agent stops using the card, whatever its state. */
+/** The maximum number of calls for a card. After these calls, the agent stops using the card, whatever its state. */
 const maxStepsPerCard = 14
 
 export function issue(context: Context): Choice {
@@ -29,7 +29,7 @@ export function issue(context: Context): Choice {
   const card = nextName('card')
   const unresolved = Number(card.replace('card-', '')) % unresolvedEvery === 2
   agent.open.push({ card, purchase: undefined, unresolved, steps: 0 })
-  // With a maximum above the wallet's balance, an authorization can be declined for insufficient funds.
+  // If the card's maximum exceeds the wallet's balance, an authorization can be declined for insufficient funds.
   const amount = options.ordered ? initialTotal(options, party) * 2 : unaffordableAmount(options, party)
   const huge = random.chance(8) && amount !== undefined
   const maximum = huge ? amount + random.int(1, 1000) : random.int(1, budget[party])
@@ -49,7 +49,7 @@ export function proceed(context: Context, open: Open): Choice {
   return choice
 }
 
-/** Chooses a call for a card without an approved purchase, as far as the agent knows. */
+/** Chooses a call for a card on which, as far as the agent knows, no purchase has been approved yet. */
 function buy(context: Context, open: Open, card: ModelCard): Choice {
   const { random, agent, model } = context
   const { name, party } = card
@@ -128,7 +128,8 @@ function settle(context: Context, open: Open, card: ModelCard, purchase: ModelTr
     if (picked === 'tooMuch') return settlement(context, 'simulate_card_capture', purchase, amount + random.int(1, 500))
     if (picked === 'refund') return settlement(context, 'simulate_card_refund', purchase, random.int(1, amount))
     if (picked === 'wait') {
-      // The agent does nothing more with the purchase, so the hold stays until it lapses in a clock jump.
+      // After this call, the agent no longer tries to settle the purchase, so the hold usually stays until a clock jump
+      // ends it.
       close(agent, open)
       return { tool: 'get_card_transaction', party, subject }
     }
@@ -158,7 +159,10 @@ const merchantActions = [
   'simulate_card_refund',
 ] as const
 
-/** Chooses a random merchant action, whatever the state of the purchase. The service refuses most of these calls. */
+/**
+ * Chooses a random action of the merchant, whether or not the purchase's state allows it. Most of these calls are
+ * refused.
+ */
 export function randomMerchantAction(context: Context, transaction: ModelTransaction): Choice {
   const { random } = context
   const tool = random.pick(merchantActions)
@@ -171,7 +175,7 @@ function look({ random }: Context, card: ModelCard, transaction: string): Choice
   return { tool, party: card.party, subject: tool === 'get_card_transaction' ? transaction : card.name }
 }
 
-/** Chooses a call for a frozen card. Purchases with it are refused until it is unfrozen. */
+/** Chooses a call for a frozen card. The service refuses purchases with the card until the card is unfrozen. */
 function thaw(context: Context, card: ModelCard): Choice {
   const { name: subject, party } = card
   const picked = context.random.weighted({ unfreeze: 65, freeze: 10, authorize: 15, read: 10 })

@@ -2,7 +2,10 @@ import type { Tool } from '../action.ts'
 import { type Choice, type Context, type NamedKind, payingParty } from './agent.ts'
 import { amountFor, authorize, randomMerchantAction } from './cards.ts'
 
-/** Chooses an action that does not continue an open card's purchase; undefined if there is nothing to act on. */
+/**
+ * Chooses an action that does not advance the purchase of an open card; undefined if there is no suitable record or
+ * call.
+ */
 export function chooseSideAction(context: Context): Choice | undefined {
   const { random, agent, model, repeatSources, options } = context
   const choice = random.weighted({ repeat: 45, conflict: 10, wallets: 20, closed: 15, wrongParty: 10 })
@@ -28,15 +31,17 @@ export function chooseSideAction(context: Context): Choice | undefined {
 }
 
 /**
- * Returns the same call with the same key. If the first call's idempotency record has expired, the service carries the
- * call out again, so the card, purchase or refund that it creates needs a new name.
+ * Returns an earlier call with the same key. If the idempotency record has expired, the service carries the call out
+ * again and creates a second card, purchase or refund. The second record needs a new name.
  */
 function repeatedChoice({ nextName }: Context, earlier: Choice): Choice {
   if (earlier.makes === undefined) return earlier
   return { ...earlier, makes: nextName(earlier.makes.replace(/-\d+$/, '') as NamedKind) }
 }
 
-/** Tools that take the same arguments, so that a key of one can be reused for the other. */
+/**
+ * Pairs of tools that take the same arguments. To provoke a conflict, the key of a call is reused for the other tool.
+ */
 const counterpartTools: Partial<Record<Tool, Tool>> = {
   simulate_card_reversal: 'simulate_card_expiration',
   simulate_card_expiration: 'simulate_card_reversal',
@@ -44,7 +49,10 @@ const counterpartTools: Partial<Record<Tool, Tool>> = {
   unfreeze_agent_card: 'freeze_agent_card',
 }
 
-/** Returns the call with the same key but one change, such as another amount; undefined if it cannot be changed. */
+/**
+ * Returns an earlier call with the same key but one change, such as a different amount; undefined if no change is
+ * possible.
+ */
 function alteredChoice(context: Context, earlier: Choice): Choice | undefined {
   const { random, options } = context
   const again = repeatedChoice(context, earlier)

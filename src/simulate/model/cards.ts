@@ -14,7 +14,7 @@ import {
 } from './state.ts'
 
 const hourMs = 60 * 60 * 1000
-/** How long a hold lasts without a capture. */
+/** How long a hold lasts if nothing is captured. */
 const holdHours = 7 * 24
 const defaultMinutes = 60
 
@@ -83,7 +83,7 @@ function authorize(state: State, action: Action, card: ModelCard): Facts {
   return transactionFacts(purchase)
 }
 
-/** Returns the first applicable reason to decline (docs/service.md#card-declines); null if there is none. */
+/** Returns the first reason for a decline that applies (docs/service.md#card-declines); null if there is none. */
 function declineOf(card: ModelCard, amount: number, available: number, nowMs: number): string | null {
   if (nowMs >= card.expiresAtMs) return 'single_use_card_expired'
   if (card.used) return 'single_use_card_used'
@@ -131,7 +131,10 @@ function refund(state: State, action: Action, purchase: ModelTransaction): Facts
   return transactionFacts(transaction)
 }
 
-/** Freezes or unfreezes a card that has the required status (docs/service.md#frozen-cards). */
+/**
+ * Freezes an active card, or unfreezes a frozen card (docs/service.md#frozen-cards). Returns a conflict if the card
+ * does not have the `required` status.
+ */
 function toggleFreeze(state: State, card: ModelCard, required: 'active' | 'frozen'): Facts {
   if (cardFacts(state, card).status !== required) return conflict
   card.frozen = !card.frozen

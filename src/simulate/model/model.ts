@@ -15,18 +15,22 @@ import {
 
 export interface Prediction {
   facts: Facts
-  /** Whether the answer must be identical, byte for byte, to the first answer for this key. */
+  /** Whether the answer must be identical, byte for byte, to the first answer for the action's idempotency key. */
   replayed: boolean
-  /** Whether the service stores this answer under the key. */
+  /** Whether the service stores this answer under the action's idempotency key. */
   recorded: boolean
 }
 
 /**
- * A second implementation of the rules for card purchases in docs/service.md. It shares no code with the service. Its
- * clock moves only in clock jumps, which are so long that the real time between calls does not matter.
+ * An independent implementation of the rules for card purchases (docs/service.md). It shares no code with the service.
+ * The model's clock moves only when an action moves the sandbox clock. Each such jump is so long that the real time
+ * between calls does not matter.
  */
 export interface Model {
-  /** Predicts the action's answer and applies its change. Returns undefined if its subject was never created. */
+  /**
+   * Predicts the answer to an action, and applies the action to the model. Returns undefined if the action's subject
+   * was never created.
+   */
   apply(action: Action): Prediction | undefined
   balance(party: PartyName): Balance
   card(name: string): ModelCard | undefined
@@ -72,7 +76,7 @@ function apply(state: State, action: Action): Prediction | undefined {
   if (subject !== undefined && !state.cards.has(subject) && !state.transactions.has(subject)) return undefined
   // The MCP server itself refuses an amount that is not positive, so the service records nothing under the key.
   if (amount !== undefined && amount <= 0) return { facts: wrongValue('amount'), replayed: false, recorded: false }
-  // A key is valid for the party that the call acts for (docs/service.md#idempotency-scope).
+  // Each party that a call can act for has separate keys (docs/service.md#idempotency-scope).
   const recordKey = key === undefined ? undefined : `${party} ${key}`
   const record = recordKey === undefined ? undefined : state.idempotencyRecords.get(recordKey)
   if (record !== undefined && state.nowMs < record.finishedAtMs + replayWindowMs) {

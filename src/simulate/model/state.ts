@@ -38,7 +38,9 @@ export interface State {
   /** The authorized purchases whose hold has not ended. */
   onHold: Set<ModelTransaction>
   idempotencyRecords: Map<string, { action: Action; facts: Facts; finishedAtMs: number }>
-  /** Whether the order of calls is known. Otherwise the balances of shared wallets cannot be predicted. */
+  /**
+   * Whether the order of calls is known. If the order is unknown, the balances of shared wallets cannot be predicted.
+   */
   ordered: boolean
 }
 
@@ -58,7 +60,7 @@ export const notFound = refusalFacts('not_found', 404)
 /** Returns the error for an invalid attribute (docs/service.md#400-or-422). */
 export const wrongValue = (field: string) => refusalFacts('invalid_value', 422, `/data/attributes/${field}`)
 
-/** Returns a page of records, sorted by name because the service's order within a millisecond is undefined. */
+/** Returns a page of records, sorted by name because the reader also sorts the service's pages by name. */
 export function pageOf(items: Facts[]): Facts {
   const nameOf = (facts: Facts) => ('name' in facts ? facts.name : '')
   return { type: 'page', items: items.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)) }
