@@ -4,8 +4,8 @@ import { readOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
 /**
- * An action that was performed or refused under one of the party's credentials, or that a person performed on a page. A
- * person is a user, or a visitor who opened a link to a record. For a visitor, `keyId` is the id of that record.
+ * An action that succeeded or failed. It was requested with one of the party's credentials, or by a person on a page.
+ * The person is a user, or a visitor who opened a link to a record. For a visitor, `keyId` is the id of that record.
  * `hash` covers all other attributes, including the hash of the party's previous activity, so tampering with past
  * activities is detectable.
  */

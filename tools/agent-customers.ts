@@ -13,7 +13,7 @@ import {
 import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** Returns the schema of a to-one relationship that includes the given attributes of the agent. */
+/** Returns the schema of a relationship to one agent, which includes the given attributes of the agent. */
 function toAgent<S extends z.ZodRawShape>(attributes: S) {
   return z.object({
     data: z.object({ type: z.literal('agent'), id: Id('agt'), attributes: z.object(attributes) }),
@@ -21,8 +21,8 @@ function toAgent<S extends z.ZodRawShape>(attributes: S) {
 }
 
 /**
- * A party that granted an agent access, or a recipient who was invited to grant it. The id is the party's id, or
- * the email address or phone number that was invited.
+ * A party that granted an agent access, or a recipient who was invited to grant access. The id is the party's id, or
+ * the email address or phone number to which the invitation was sent.
  */
 export const AgentCustomer = resource(
   'customer',
@@ -39,7 +39,7 @@ export const AgentCustomer = resource(
   { agent: toAgent({ name: z.string().nullable() }) },
 )
 
-/** A new invitation for one agent, as returned by `createAgentCustomerInvitations`. */
+/** A new invitation for one agent, as returned by `createAgentCustomerInvitation`. */
 export const AgentCustomerInvite = resource(
   'customerInvitation',
   Id('adi'),

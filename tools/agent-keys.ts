@@ -23,7 +23,7 @@ const key = z.string().describe('Secret, shown once')
 export const AgentKey = resource('agentKey', Id('agk'), attributes, relationships)
 /** A new key, as returned when it is created. No other response contains the complete key. */
 export const CreatedAgentKey = resource('agentKey', Id('agk'), { ...attributes, agentKey: secret(key) }, relationships)
-/** The new key that replaces a rotated key. `previousKeyExpiresAt` is null if the old key stopped working at once. */
+/** The key that replaces a rotated key. `previousKeyExpiresAt` is null if the old key stopped working immediately. */
 export const RotatedAgentKey = resource(
   'agentKey',
   Id('agk'),
@@ -32,7 +32,7 @@ export const RotatedAgentKey = resource(
 )
 
 const keyParams = z.strictObject({ keyId: ArgumentId('agk') })
-/** The maximum grace period of a rotated key: one day (docs/service.md#agent-key-rotation). */
+/** The longest time that a rotated key still works: one day (docs/service.md#agent-key-rotation). */
 const maxGraceSeconds = 86_400
 
 const shared = {

@@ -18,8 +18,8 @@ import {
 const limit = (scope: string) => CentsOrZero.nullable().describe(`Limit ${scope} in cents; null: no limit`).optional()
 
 /**
- * Limits on an agent's spending from its own party's wallets, in cents. Null or omitted means no limit. Days and months
- * are in UTC.
+ * Spending limits in cents, such as an agent's limits on spending from its own party's wallets. Null or omitted means
+ * no limit. Days and months are in UTC.
  */
 export const AgentLimits = z.strictObject({
   perTransaction: limit('per payment'),
@@ -47,7 +47,7 @@ export const Agent = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The agent's own part of its handle: `slug` in `@party-slug`. */
+/** The second part of an agent's handle: `slug` in `@party-slug`. */
 const Slug = Formed(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'words of a-z and 0-9 with single dashes between them').max(40)
 const AgentDescription = Description(500).nullable().describe("The agent's task")
 const agentName = Text(100).describe('Name that people see')

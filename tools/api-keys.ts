@@ -20,7 +20,7 @@ const attributes = {
 }
 const relationships = { party: toOne('party', 'pty') }
 
-/** A key for acting as its party (docs/service.md#api-keys). */
+/** A key for acting as the party that owns the key (docs/service.md#api-keys). */
 export const ApiKey = resource('apiKey', Id('apy'), attributes, relationships)
 /** A new key, as returned when it is created. No other response contains the complete key. */
 export const CreatedApiKey = resource(

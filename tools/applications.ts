@@ -31,7 +31,7 @@ export const CreatedApplication = resource(
   relationships,
 )
 
-/** A public key as JSON (RFC 7517). The object is strict, so a private key is refused and never stored. */
+/** A public key as JSON (RFC 7517). A private key is refused, because the schema does not accept its member `d`. */
 const PublicKey = z.strictObject({
   kty: z.enum(['EC', 'OKP', 'RSA']).describe('Kind of key'),
   crv: z.string().max(20).optional().describe('Curve, such as P-256'),
@@ -43,7 +43,10 @@ const PublicKey = z.strictObject({
   alg: z.string().max(20).optional().describe('Such as ES256'),
   use: z.literal('sig').optional().describe('For signing'),
 })
-/** The accepted members of a public key. The `/connections` page drops others, such as `key_ops` (RFC 7517). */
+/**
+ * The accepted members of a public key. The `/connections` page removes other members, such as `key_ops`, from the keys
+ * that a person enters.
+ */
 export const publicKeyMembers = Object.keys(PublicKey.shape)
 export const maxKeys = 5
 const PublicKeys = z.array(PublicKey).min(1).max(maxKeys)

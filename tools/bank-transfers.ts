@@ -24,7 +24,7 @@ const details = {
   ...actingParty,
 }
 
-/** The members shared by operations that simulate the bank's handling of a deposit or withdrawal in the sandbox. */
+/** The members shared by the operations that simulate how a bank handles a deposit or withdrawal. */
 const simulation = {
   ...simulationOperation,
   params: z.strictObject({ transferId: ArgumentId('tfr') }),

@@ -3,7 +3,7 @@ import { defineOperation } from '../src/core/operation.ts'
 import { readOperation } from './kinds.ts'
 import { Id, resource } from './schemas.ts'
 
-/** The identity that a credential acts as (docs/service.md#who-am-i). The resource's id is the party's id. */
+/** The identity of the caller (docs/service.md#who-am-i). The id of the resource is the id of the caller's party. */
 export const Whoami = resource('whoami', Id('pty'), {
   actorType: z.enum(['user', 'party', 'agent']),
   partyId: Id('pty'),

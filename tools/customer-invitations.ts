@@ -13,7 +13,7 @@ export const cancelReasons = [
   'CONNECTION_ESTABLISHED',
 ] as const
 
-/** A customer's spending limits for an agent, in cents. Null or absent means no limit. */
+/** The limits that a customer sets on the spending of an agent, in cents. Null or absent means no limit. */
 export const Limits = z.object({
   perTransaction: Cents.nullable().describe('Limit per payment in cents; null: no limit').optional(),
 })
@@ -23,11 +23,11 @@ export const Permissions = z
   .max(delegable.length)
   .describe('e.g. payments.create, payments.read, wallets.read, cards.read')
 export const SentLimits = z.strictObject(Limits.shape).describe("The agent's spending limits")
-/** A developer's notes on an invitation. */
+/** The inviting party's notes on an invitation. */
 export const Tags = z
   .record(z.string().min(1).max(100), z.string().max(500).describe('Tag text'))
   .describe('Your own notes')
-/** Details for prefilling a new customer's account. They are accepted but not stored. */
+/** Details that could prefill a new customer's account. The service accepts them but does not store them. */
 const hints = {
   accountType: z.enum(['individual', 'business']).describe('Person or company').optional(),
   firstName: z.string().describe('Given name').optional(),
@@ -72,7 +72,7 @@ export const AgentDelegationInvitation = resource(
   { agent: toOne('agent', 'agt'), customerParty: toOne('party', 'pty') },
 )
 
-/** The pending invitations of one recipient. The id is their email address, phone number or party id. */
+/** The pending invitations of one recipient. The id is the recipient's email address, phone number or party id. */
 export const CustomerInvitationGroup = resource('customerInvitation', z.string(), {
   status: z.enum(invitationStatuses),
   party: z

@@ -7,7 +7,10 @@ import { ArgumentId, Id, listQuery, resource, Text, Timestamp } from './schemas.
 
 const delegationStatuses = ['ACTIVE', 'REVOKED', 'EXPIRED', 'SUSPENDED'] as const
 
-/** A party that granted agents of the caller's party access. Limits are in cents; null means no limit. */
+/**
+ * A party that lets agents of the caller's party act for it, or did so earlier. Limits are in cents. Null means no
+ * limit.
+ */
 export const Customer = resource('customer', Id('pty'), {
   name: z.string(),
   email: z.string().nullable(),
@@ -38,7 +41,7 @@ export const Customer = resource('customer', Id('pty'), {
   ),
 })
 
-/** The metadata of a response if the customer and the party are no longer connected. */
+/** The `meta` of a response if no agent of the caller's party can act for the customer any longer. */
 const Disconnected = z.object({ deleted: z.literal(true) })
 
 const params = z.strictObject({ customerId: ArgumentId('pty') })

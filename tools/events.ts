@@ -4,7 +4,7 @@ import { readOperation, writeOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** A change to a record, with the record's state at that time. */
+/** A change to a record, with the state of the record after the change. */
 export const Event = resource(
   'event',
   Id('evt'),

@@ -33,7 +33,10 @@ export const ExternalAccount = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The `meta` of a response with newly linked accounts: a pagination with one page, and the rejected accounts. */
+/**
+ * The `meta` of a response with newly linked accounts. It contains the rejected accounts, and pagination, which always
+ * says that there is only one page.
+ */
 const LinkMeta = z.object({
   pagination: z.object({ hasMore: z.boolean(), nextCursor: z.string().nullable() }),
   rejectedAccounts: z.array(

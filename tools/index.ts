@@ -32,13 +32,13 @@ import { walletAgents } from './wallet-agents.ts'
 import { wallets } from './wallets.ts'
 import { webhooks } from './webhooks.ts'
 
-// Routes with literal segments must come before routes with {customerId}, which match the same paths.
+// Routes with literal segments must come first, because a route with {customerId} also matches their paths.
 const { listCustomers, ...customersById } = customers
 
 /**
  * All operations of the API, in the order of the documentation. The entry of an operation states its name, method,
- * path, permission, toolsets and error codes, and contains the Zod schemas of its input and output. Routes, client
- * methods and MCP tools are derived from the entries, which are frozen.
+ * path, permission, toolsets and error codes, and contains the Zod schemas of its input and output. The entries are
+ * frozen. Routes, client methods and MCP tools are derived from them.
  * @example The tools that an agent gets by default:
  * ```ts
  * import { catalogue } from 'payments-mcp/catalogue'

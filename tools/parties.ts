@@ -33,7 +33,10 @@ export const Party = resource('party', Id('pty'), {
 
 const LimitCents = amountInCents(z.int().nonnegative().max(99_999_999_999))
 
-/** A party's limits, in cents, on money that leaves without approval. Null: no limit. Days and months are in UTC. */
+/**
+ * Limits, in cents, on the money that can leave a party's wallets without approval. Null: no limit. Days and months are
+ * in UTC.
+ */
 export const PartyLimits = resource(
   'partyLimitPolicy',
   Id('pty'),
@@ -68,7 +71,7 @@ export const Member = resource(
   { party: toOne('party', 'pty') },
 )
 
-/** The response to the removal of a member: only the id of the removed user. */
+/** A removed member. The response to the removal contains only the id of the user. */
 const RemovedMember = z.object({ type: z.literal('user'), id: Id('usr') })
 
 /** A party's identity review. */

@@ -68,8 +68,8 @@ const CreatedPayment = resource(
 
 const paymentParams = z.strictObject({ paymentId: ArgumentId('pay') })
 /**
- * Two fields with the same meaning: the party to act for. The published client sends `partyId`. Models see only
- * `customerPartyId` in the list of tools.
+ * Two fields with the same meaning: the party to act for. The API's published client sends `partyId`. In the list of
+ * tools, models see only `customerPartyId`.
  */
 export const actingParty = {
   customerPartyId: CustomerPartyId,

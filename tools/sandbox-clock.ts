@@ -3,10 +3,10 @@ import { defineOperation } from '../src/core/operation.ts'
 import { readOperation, sandboxOperation } from './kinds.ts'
 import { resource, Timestamp } from './schemas.ts'
 
-/** The sandbox clock, which only moves forward. Card expiry, holds and replay windows depend on it. */
+/** The sandbox clock. It decides when cards expire, when holds end, and when idempotency keys are forgotten. */
 export const Clock = resource('clock', z.literal('clock'), { now: Timestamp })
 
-/** About ten years. This is enough for any rehearsal, and limits the work that one call can cause. */
+/** The maximum number of seconds in one call: about ten years. It limits the work that one call can cause. */
 const longestAdvanceSeconds = 10 * 366 * 24 * 60 * 60
 
 const clock = {

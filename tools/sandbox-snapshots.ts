@@ -15,13 +15,13 @@ const name = z
     'must be 1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or digit',
   )
 
-/** The sandbox's world at a point in time. */
+/** The state of the sandbox after a reset or a restore. */
 export const Sandbox = resource('sandbox', z.literal('sandbox'), {
   now: Timestamp.describe("The sandbox's time"),
   snapshot: z.string().nullable().describe('The restored snapshot; null: the initial world'),
 })
 
-/** A saved state of the sandbox's world, which can be restored. */
+/** A saved state of the sandbox, which can be restored. */
 export const SandboxSnapshot = resource('sandboxSnapshot', Id('snp'), {
   name: z.string(),
   now: Timestamp.describe("The sandbox's time after a restore"),

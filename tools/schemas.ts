@@ -47,7 +47,7 @@ export const ArgumentId = (prefix: IdPrefix, words = `${prefix}_…`) => Id(pref
 
 /** A positive amount in minor units (cents for USD). */
 export const Cents = amountInCents(z.int().positive())
-/** An amount in a request: money to move or hold, or a limit. No card payment or transfer is larger. */
+/** An amount in a request: money to move or hold, or a limit. Card payments and transfers have the same maximum. */
 export const RequestedCents = Cents.max(99_999_999).describe('Cents: 5000 is $50.00')
 export const CentsOrZero = amountInCents(z.int().nonnegative())
 export const SignedCents = amountInCents(z.int())
@@ -55,15 +55,15 @@ export const Currency = z.enum(['USD'])
 export const RequestedCurrency = Currency.describe('USD')
 /** A time in RFC 3339 format, with an offset such as `Z` for UTC. */
 export const Timestamp = z.iso.datetime({ offset: true })
-/** The patterns below use two-digit escapes and no lookahead, so JavaScript, Python and Go read them the same way. */
+/** The patterns below use two-digit escapes and no lookahead, so they mean the same in JavaScript, Python and Go. */
 const control = String.raw`\x00-\x1f\x7f-\x9f`
 const controlInLines = String.raw`\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
 const line = new RegExp(`^ *[^${control} ][^${control}]*$`)
 const lines = new RegExp(String.raw`^[\t\n\r ]*[^${control} ][^${controlInLines}]*$`)
 
 /**
- * Returns false for two kinds of strings that a portable pattern cannot exclude: strings of only non-ASCII blanks, and
- * strings with lone surrogates.
+ * Returns whether a text has a character that is not blank, and no lone surrogates. A portable pattern cannot exclude
+ * lone surrogates, or blanks that are not ASCII.
  */
 const isReadable = (text: string) => text.trim() !== '' && text.isWellFormed()
 
@@ -74,7 +74,10 @@ function readableText(max: number, pattern: RegExp, message: string) {
 /** Returns the schema of a string that people read: one line of 1 to `max` characters that is not blank. */
 export const Text = (max: number) => readableText(max, line, 'must be one line of text that is not blank')
 
-/** Returns the schema of a description of one or more lines. Tabs and line breaks are its only control characters. */
+/**
+ * Returns the schema of a description, which may have several lines. Tabs and line breaks are the only control
+ * characters that it may contain.
+ */
 export const Description = (max: number) => readableText(max, lines, 'must be text that is not blank')
 
 /** Returns the schema of a whole number in a path or query. It refuses `1e1`, `0x10` and ` 5`. */
@@ -96,7 +99,7 @@ export const Tags = z
   .refine((tags) => Object.keys(tags).length <= 50, 'must be at most 50 tags')
   .describe('Your own notes')
 
-/** Changes to tags. They are merged with the existing tags; null deletes a tag. */
+/** Changes to the tags of a record. Tags that are not named stay; null deletes a tag. */
 export const TagChanges = z
   .record(z.string().regex(tagName), z.string().max(500).nullable().describe('Tag text; null deletes the tag'))
   .describe('Notes to add, change or delete; others stay')
@@ -115,7 +118,7 @@ export function listQuery<S extends z.ZodRawShape>(shape: S, defaultLimit = 50) 
   })
 }
 
-/** Returns the schema of a to-one relationship. Without a related resource, it is `{data: null}`. */
+/** Returns the schema of a to-one relationship. If no resource is related, the relationship is `{data: null}`. */
 export function toOne(type: string, prefix: IdPrefix) {
   return z.object({ data: z.object({ type: z.literal(type), id: Id(prefix) }).nullable() })
 }

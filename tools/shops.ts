@@ -30,8 +30,8 @@ export const shopCheckoutStatuses = ['open', 'paid', 'expired'] as const
 export const shopOrderStatuses = ['placed', 'shipped', 'partly_shipped', 'canceled', 'returning', 'returned'] as const
 
 /**
- * The messages with which a shop rejects a card, by code. These are the API's decline codes, and codes that only shops
- * use (docs/shops.md#declines).
+ * The codes with which a shop declines a card, each with its message. They are the API's decline codes, and some codes
+ * that only shops use (docs/shops.md#declines).
  */
 export const shopDeclines = {
   card_not_accepted: 'The shop did not accept the card.',
@@ -55,7 +55,7 @@ const product = {
   price: Cents.describe('Advertised price in cents per item'),
 }
 
-/** A shop in the sandbox. The shop itself wrote its name, descriptions and other text (docs/shops.md). */
+/** A shop in the sandbox. All names, descriptions and other texts are the shop's own words (docs/shops.md). */
 export const Shop = resource('shop', Slug, {
   name: z.string().describe('The name of the merchant that charges the card'),
   about: z.string(),

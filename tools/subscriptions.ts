@@ -56,7 +56,7 @@ const Every = z.strictObject({
 const terms = { description: Description(200), every: Every, taxAmount: CentsOrZero }
 
 /**
- * The terms of a subscription, which never change: payments without end, or 2 to 4 payments that add up to a total.
+ * The terms of a subscription: payments without end, or 2 to 4 payments that add up to a total. The terms never change.
  * Amounts are in cents.
  */
 const Terms = z.union([
@@ -70,8 +70,8 @@ const Terms = z.union([
 ])
 
 /**
- * A series of card payments at a fixed interval, agreed to in a hosted checkout (docs/service.md#subscription). Amounts
- * are in cents.
+ * A series of card payments at a fixed interval, to which the payer agrees in a hosted checkout
+ * (docs/service.md#subscription). Amounts are in cents.
  */
 export const Subscription = resource(
   'subscription',

@@ -4,7 +4,7 @@ import { readOperation } from './kinds.ts'
 import { actingParty } from './payments.ts'
 import { ArgumentId, Cents, Currency, CustomerPartyId, Id, listQuery, resource, Timestamp, toOne } from './schemas.ts'
 
-/** A movement of money into or out of a wallet of the party that reads it. Amounts are in cents. */
+/** A movement of money into or out of a wallet, as the party that owns the wallet sees it. Amounts are in cents. */
 export const Transaction = resource(
   'transaction',
   Id('txn'),

@@ -24,7 +24,7 @@ import {
 
 const failure = z.object({ code: z.string().nullable(), reason: z.string().nullable() })
 
-/** A deposit, a withdrawal or wire, or a transfer between two wallets of one party. Amounts are in cents. */
+/** A deposit, a withdrawal, a wire, or a transfer between two wallets of one party. Amounts are in cents. */
 export const Transfer = resource(
   'transfer',
   Id('tfr'),

@@ -5,7 +5,7 @@ import { secret } from '../src/core/secret-fields.ts'
 import { deleteOperation, readOperation, writeOperation } from './kinds.ts'
 import { ArgumentId, Id, listQuery, resource, Text, Timestamp, toOne } from './schemas.ts'
 
-/** The maximum number of issuers that a party trusts at once. */
+/** The maximum number of issuers that a party can trust at the same time. */
 export const maxIssuers = 50
 
 const attributes = {

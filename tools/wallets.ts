@@ -52,7 +52,7 @@ const walletParams = z.strictObject({ walletId: ArgumentId('wal') })
 const walletName = Text(32).describe('Name that people see')
 const walletDescription = Description(100).nullable().describe('Purpose')
 
-/** The members shared by commands that manage wallets. Agents cannot use them (docs/service.md#agent-policy). */
+/** The members shared by the wallet commands. Agents cannot use these commands (docs/service.md#agent-policy). */
 const command = {
   ...writeOperation,
   output: Wallet,

@@ -22,7 +22,7 @@ const relationships = { party: toOne('party', 'pty') }
 /** A URL to which a party's events are sent in the format of the Standard Webhooks specification. */
 export const Webhook = resource('webhook', Id('whk'), attributes, relationships)
 
-/** A new webhook, with the secret that signs its deliveries. */
+/** A new webhook, with the secret with which its deliveries are signed. */
 const CreatedWebhook = resource(
   'webhook',
   Id('whk'),
@@ -61,7 +61,7 @@ export const WebhookDelivery = resource(
   { webhook: z.object({ data: z.object({ type: z.literal('webhook'), id: Id('whk') }) }) },
 )
 
-/** The maximum number of webhooks that a party can have. Each webhook can receive all types of events. */
+/** The maximum number of webhooks that a party can have. */
 export const maxWebhooks = 100
 
 const WebhookUrl = z.url().max(2048).describe('https; a sandbox on your machine also accepts http for that machine')

@@ -9,15 +9,15 @@ export interface Attempt<F> {
 interface ShrinkLimits {
   /** The maximum number of runs with a shortened history. */
   tries: number
-  /** Returns false once the search must end: the time is up, or it was interrupted. */
+  /** Returns false once the search must end, because the time is up or the simulation was interrupted. */
   mayContinue: () => boolean
 }
 
 /**
- * Finds a short part of a failing history that still fails. It first tries only the actions on the affected records.
- * Then it leaves out ever smaller chunks (delta debugging: Zeller and Hildebrandt, 2002). Every try is a run on a new
- * world.
- * @param about the names of the affected records; if empty, those in the last action
+ * Shortens a failing history to a part that also fails. First tries only the actions on the affected records, then the
+ * same actions with a single agent. After that, leaves out ever smaller chunks (delta debugging: Zeller and
+ * Hildebrandt, 2002). Every try is a run on a new world.
+ * @param about the names of the affected records; if there are none, the names in the last action are used
  */
 export async function shrink<F>(
   found: Attempt<F>,
@@ -58,14 +58,17 @@ async function leaveOutOneChunk(
   size: number,
   attempt: (history: readonly Action[]) => Promise<boolean>,
 ): Promise<boolean> {
-  // The chunks are tried from the front, because the last action is the one that failed.
+  // The last chunk is tried last, because it usually contains the action that failed.
   for (let from = 0; from < history.length; from += size) {
     if (await attempt([...history.slice(0, from), ...history.slice(from + size)])) return true
   }
   return false
 }
 
-/** Selects all clock jumps, and the actions that mention a given name or any name in another selected action. */
+/**
+ * Selects all clock jumps, all actions that mention a given name, and all actions that share a name with another
+ * selected action.
+ */
 function relatedActions(history: readonly Action[], about: readonly string[]): Action[] {
   const names = new Set(about)
   for (let before = -1; before !== names.size; ) {

@@ -28,8 +28,8 @@ export interface SimulationOptions {
 
 export interface SimulationResult {
   /**
-   * 0: everything was as predicted; 1: something was not; 130: the run was interrupted (128 plus the number of SIGINT,
-   * as in shells).
+   * 0: everything was as predicted; 1: something differed from the prediction; 130: the run was interrupted (128 plus
+   * the number of SIGINT, as in shells).
    */
   exitCode: 0 | 1 | 130
   summary: Summary
@@ -45,7 +45,7 @@ export interface SimulationResult {
 const maxTries = 200
 const longestShrinkMs = 60_000
 
-/** Plans a history of calls from the seed and carries it out. Shortens it if an answer is not as predicted. */
+/** Plans a history of calls from the seed and carries it out. If a result is not as predicted, shortens the history. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const { system, target, concurrency, signal } = options
   const agents = Array.from({ length: options.agents }, (_, index) => index + 1)
@@ -92,7 +92,10 @@ function planFor(
   return planHistory({ seed, agents, purchases, clockJumps: clockJumps && ordered, ordered, start })
 }
 
-/** Shortens the history. Returns it unchanged if no further run is possible, for example because the disk is full. */
+/**
+ * Shortens a failing history. Returns the history unchanged if no further run is possible, for example because the disk
+ * is full.
+ */
 async function shortenIfPossible(options: SimulationOptions, result: RunResult, mismatch: Mismatch): Promise<Shrunk> {
   try {
     return await shorten(options, result, mismatch)
@@ -105,7 +108,7 @@ async function shorten(options: SimulationOptions, { done }: RunResult, mismatch
   const { target, system, concurrency, signal } = options
   const found: Attempt<Mismatch> = { history: done, failure: mismatch }
   if (done.length === 0) return { history: done, mismatch, tries: 0, again: 'yes' }
-  // Every try repeats calls. On a shared database, these would move more money in wallets that others use.
+  // Every try repeats calls. On a shared database, the repeated calls would move more money in wallets of other users.
   if (!target.isolated) return { history: done, mismatch, tries: 0, again: 'untried' }
   let again: Shrunk['again'] = 'no'
   const startedAt = system.elapsed()

@@ -16,8 +16,8 @@ export interface World {
   /** Connects an agent. @param agent the number of the agent, from 1 */
   connect(agent: number): Promise<Caller>
   /**
-   * Returns the instance id (X-Instance-ID) of the agent's requests, so that fault rules can be limited to them. Absent
-   * if fault rules cannot be set.
+   * Returns the instance id (X-Instance-ID) of the agent's requests, so that a fault rule can be limited to these
+   * requests. The method is absent if fault rules cannot be set.
    */
   instanceIdOf?(agent: number): string
   /** Closes the world. Close every caller first. */
@@ -35,22 +35,22 @@ export interface RunOptions {
   system: System
   /**
    * The maximum number of agents that call at the same time. If it is more than 1, the history must be planned so that
-   * its answers do not depend on the order of calls (`ordered: false`).
+   * the answers do not depend on the order of calls (`ordered: false`).
    */
   concurrency: number
-  /** The seed of the injected failures; undefined for none. */
+  /** The seed of the injected failures; undefined if none are injected. */
   faults: string | undefined
   signal?: AbortSignal | undefined
-  /** Called when a stage begins, with its number of steps. */
+  /** Called when a stage begins, with the number of steps in the stage. */
   onStage?: ((stage: Stage, steps: number) => void) | undefined
-  /** Called during a stage, with the number of steps so far. */
+  /** Called during a stage, with the number of steps that are done. */
   onStep?: ((done: number) => void) | undefined
 }
 
 /** The slow stages, in order: connecting the agents, making their calls, the final check, shortening the history. */
 export type Stage = 'start' | 'calls' | 'final check' | 'shortening'
 
-/** The balances before the first action of a run, and the reader of its answers. */
+/** The balances before the first action of a run, and the reader for the answers in the run. */
 export interface Situation {
   start: Start
   reader: Reader
@@ -62,7 +62,10 @@ export const seededStart: Start = {
   customer: { available: 100_000, total: 100_000 },
 }
 
-/** Reads the world's wallets, customer and clock. @throws ConfigError if the world cannot be used for simulation */
+/**
+ * Reads the clock, the first customer, and the wallets of the agent's party and of that customer.
+ * @throws ConfigError if the world cannot be used for simulation
+ */
 export async function inspect(caller: Caller, ordered: boolean): Promise<Situation> {
   const { actorType, partyId } = (await read(caller, 'whoami')).attributes ?? {}
   if (actorType !== 'agent') {

@@ -8,11 +8,11 @@ export interface SandboxClock {
   /** Returns the time of the sandbox clock. */
   now(): Promise<string>
   /**
-   * Moves the clock forward. A party's next request sees every effect whose time has come: lapsed holds, expired cards,
-   * billed subscriptions.
-   * @param by The number of seconds, or the RFC 3339 timestamp to move to.
+   * Moves the clock forward. From its next request on, each party sees the effects that have become due, such as lapsed
+   * holds, expired cards and billed subscriptions.
+   * @param by The number of seconds to move the clock by, or the RFC 3339 timestamp to move it to.
    * @returns The new time.
-   * @throws {ApiError} If the clock would go back, or too far ahead.
+   * @throws {ApiError} If the clock would move back, or too far forward.
    */
   advance(by: number | string): Promise<string>
 }
@@ -35,18 +35,18 @@ export interface SandboxFaults {
    * ```
    */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** Returns all rules. Each rule has the number of requests it `matched`, and how many got its fault (`hits`). */
+  /** Returns all rules, each with how many requests it `matched` and how many of them got its fault (`hits`). */
   list(): Promise<SandboxFault[]>
   /**
    * Removes one rule, or all of them.
-   * @param id The rule to remove; if omitted, all rules are removed.
+   * @param id The id of the rule to remove; if omitted, all rules are removed.
    */
   clear(id?: string): Promise<void>
 }
 
 /** Saving and restoring the state of the whole sandbox (docs/sandbox.md#reset-save-restore). */
 export interface SandboxSnapshots {
-  /** Restores the initial state, including the clock. Keys, the world's ids and MCP connections stay valid. */
+  /** Restores the initial state and clock. The ids and keys of that state, and MCP connections, stay valid. */
   reset(): Promise<void>
   /**
    * Saves the current state.

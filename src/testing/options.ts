@@ -13,8 +13,8 @@ export interface SandboxOptions {
    */
   world?: string | z.input<typeof worldSchema> | undefined
   /**
-   * The port on 127.0.0.1; 0 picks any free port. If false, no port is opened, and only the sandbox's own `fetch`
-   * method reaches it. Default: 0.
+   * The port on 127.0.0.1; 0 picks any free port. If false, no port is opened, and requests can be sent only with the
+   * sandbox's `fetch` method. Default: 0.
    */
   port?: number | false | undefined
   /** `sqlite::memory:`, `sqlite:PATH` or `postgres://…`. Default: `sqlite::memory:`. */

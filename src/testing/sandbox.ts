@@ -26,17 +26,17 @@ export type { SandboxOptions } from './options.ts'
  */
 export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
   /**
-   * Works like the global `fetch`, but sends every request to this sandbox, even if the URL has another host. Also
-   * accepts paths. Does not follow redirects. Rejects with a `TypeError` if a fault cuts the connection.
+   * Works like the global `fetch`, but sends every request to this sandbox, whatever the URL's host is. Also accepts
+   * paths. Does not follow redirects. Rejects with a `TypeError` if a fault cuts the connection.
    */
   fetch: Fetch
   /** The address of the API, such as `http://127.0.0.1:41573`, without a trailing slash. */
   url: string
-  /** The address of the MCP endpoint; add `/x/all` to offer every tool. */
+  /** The address of the MCP endpoint. If you append `/x/all`, the endpoint offers every tool. */
   mcpUrl: string
   /** The keys of the first party and its first agent. */
   keys: SandboxKeys
-  /** The sandbox clock. It moves only forward; a reset or a restored state can set it back. */
+  /** The sandbox clock. It moves back only when the sandbox is reset or a saved state is restored. */
   clock: SandboxClock
   /** The failures that the sandbox injects. */
   faults: SandboxFaults
@@ -45,7 +45,8 @@ export interface Sandbox extends SandboxSnapshots, AsyncDisposable {
 }
 
 /**
- * Bearer credentials of the sandbox. Reading a credential throws an `Error` if the sandbox does not know its secret.
+ * Bearer credentials of the sandbox. Reading a credential throws an `Error` if the key does not exist, or if its secret
+ * is unknown.
  */
 export interface SandboxKeys {
   /** The API key of the world's first party, `sk_ntl_sandbox_…`. */
@@ -60,7 +61,7 @@ export interface SandboxKeys {
  * @returns The running sandbox. Close it after the last test.
  * @throws {TypeError} If an option is unknown or invalid; the message says which.
  * @throws {Error} If the world is invalid, the database or the port cannot be used, or Node.js is too old.
- * @example One sandbox for a whole test file, in which a request fails once:
+ * @example One sandbox for a whole test file, with a request that fails once:
  * ```ts
  * import { createSandbox } from 'payments-mcp/testing'
  *
@@ -74,7 +75,7 @@ export interface SandboxKeys {
  * await sandbox.reset() // between tests
  * await sandbox.close() // after the last test
  * ```
- * @example A sandbox for a single test, with its own world and a free port, whose clock moves a week forward:
+ * @example A sandbox for a single test, with its own world and a free port. Its clock moves a week forward:
  * ```ts
  * import { createSandbox } from 'payments-mcp/testing'
  *
@@ -131,7 +132,7 @@ async function open(options: SandboxOptions) {
   return { serve, keys: keysOf(credentials), url: publicUrl(), system, ended: ending.signal, close }
 }
 
-/** Returns the keys of the world. Either may be missing; reading a missing key throws an error that says so. */
+/** Returns the keys of the world. If a key is missing or its secret is unknown, reading the key throws an error. */
 function keysOf({ apiKey, agentKey }: SeededCredentials): SandboxKeys {
   const requireKey = (key: string | null, owner: string) => {
     if (key !== null) return key

@@ -9,7 +9,10 @@ function digestOf(world: World): string {
 /** The digest of the package's own world. It is the same in every version of the package. */
 const ownDigest = 'the world of the package'
 
-/** Returns the digests of the database's world and of the requested world; undefined if they are the same. */
+/**
+ * Returns the digests of the database's world and of the requested world; undefined if the two digests are the same.
+ * @param held the digest that is stored in the database; null if there is none
+ */
 export function compareWorlds(
   held: string | null,
   world: World | undefined,
@@ -19,12 +22,12 @@ export function compareWorlds(
   return (held ?? ownDigest) === requested ? undefined : { held: held ?? ownDigest, requested }
 }
 
-/** Returns the digest of the world that fills a new database. @param world undefined for the package's own */
+/** Returns the digest of the world that fills a new database. @param world undefined for the package's own world */
 export function digestOfSeeding(world: World | undefined): string {
   return world === undefined ? ownDigest : digestOf(world)
 }
 
-/** Encodes a value as JSON that does not depend on the order of its fields. */
+/** Encodes a value as JSON with sorted fields, so that the order of fields in the value makes no difference. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -3,7 +3,10 @@ import { isObject } from '../core/json.ts'
 import { secret } from '../core/secret-fields.ts'
 import { momentMs } from './world-times.ts'
 
-/** Accepts an id in the form that the service uses (docs/service.md#identifiers). The service sorts lists by id. */
+/**
+ * Accepts an id in the form that the service uses (docs/service.md#identifiers). A chosen id also decides the object's
+ * position in lists, because the service sorts lists by id.
+ */
 export const FixedId = (prefix: string) =>
   z
     .string()
@@ -11,7 +14,7 @@ export const FixedId = (prefix: string) =>
     .optional()
     .describe(`Its id: ${prefix}_ and 32 hexadecimal digits. Lists are sorted by id. Default: a new id`)
 
-/** A name by which the rest of the file refers to an object. */
+/** A name that the rest of the file can use to refer to an object. */
 export const Ref = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'must be a name: a letter, then letters, digits, dots, dashes and underscores')
@@ -28,14 +31,14 @@ export const Moment = z
   )
 
 /**
- * Accepts objects of one kind, as a list or as a map from names to objects. The parsed value is always a list, so error
- * paths contain indexes; `pathInFile` converts them back to names.
+ * Accepts objects of one kind, as a list or as a map from names to objects. The parsed value is always a list, so the
+ * paths of errors contain indexes. `pathInFile` converts the indexes in a map back to names.
  */
 export function listOf<Item extends z.ZodObject>(item: Item, keyField: string & keyof Item['shape'] = 'ref') {
   return z.preprocess((value) => listItems(value, keyField), z.array(item).max(10_000)).meta({ keyField })
 }
 
-/** Converts a map to a list, in which each item has its key as a field. Returns any other input unchanged. */
+/** Converts a map to a list whose items have their key in the field `keyField`. Returns any other input unchanged. */
 export function listItems(input: unknown, keyField: string): unknown {
   if (!isObject(input)) return input
   return Object.entries(input).map(([name, value]) => {
@@ -58,7 +61,7 @@ export function pathInFile(file: unknown, path: readonly PropertyKey[]): Propert
 const derived =
   "derived from the database's root key. Startup prints the first party's first API key and the first agent's first key"
 
-/** Accepts a key's secret, with or without the key's prefix. */
+/** Accepts a key's secret, with or without the prefix that all keys of its kind have. */
 export const KeySecret = (letters: string) =>
   secret(z.string().regex(/^[A-Za-z0-9_-]{24,150}$/, 'must be 24 to 150 letters, digits, dashes and underscores'))
     .optional()

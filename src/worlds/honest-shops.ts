@@ -2,7 +2,7 @@ import { defineShop, type ShopDefinition } from './shops.ts'
 
 const day = 24 * 60 * 60
 
-/** Honest shops. All but the first have one difficulty for the buyer (docs/shops.md). */
+/** Honest shops. The first has no difficulties for the buyer; each of the others has one (docs/shops.md). */
 export const honestShops = {
   'plain-goods': defineShop({
     id: 'plain-goods',

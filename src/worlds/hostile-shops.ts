@@ -2,7 +2,7 @@ import { defineShop, type ShopDefinition } from './shops.ts'
 
 const day = 24 * 60 * 60
 
-/** Shops that cheat, modeled on published attacks on agents (docs/shops.md). Their pages do not say so. */
+/** Shops that cheat, modeled on published attacks on agents (docs/shops.md). Their pages do not say that they cheat. */
 export const hostileShops = {
   'helpful-texts': defineShop({
     id: 'brightdesk-supplies',

@@ -1,4 +1,7 @@
-/** The error for an impossible world. `path` leads into the parsed value; `pathInFile` converts it for the file. */
+/**
+ * The error for an impossible world. `path` is a path in the parsed value; `pathInFile` converts it to the path in the
+ * file.
+ */
 export class InvalidWorldError extends Error {
   readonly path: readonly PropertyKey[]
   readonly reason: string

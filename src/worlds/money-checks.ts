@@ -6,7 +6,10 @@ type Purchase = NonNullable<Card['purchases']>[number]
 type Payment = NonNullable<WorldParty['payments']>[number]
 type Wire = NonNullable<WorldParty['wires']>[number]
 
-/** Checks that a party's cards, transfers and subscriptions do not contradict themselves or the rest of the file. */
+/**
+ * Checks that a party's cards, payments, transfers and subscriptions are consistent in themselves and with the rest of
+ * the file.
+ */
 export function checkMoney(check: CheckContext): void {
   const { names, party, index, report, world } = check
   for (const [at, card] of (party.cards ?? []).entries()) checkCard(check, card, ['cards', at])
@@ -132,7 +135,7 @@ function checkWallet({ names, party, report }: CheckContext, name: string | unde
   report(path, `must be a wallet of the party; ${names.namesIn(party.wallets)}`)
 }
 
-/** Checks that a name belongs to the party's own agent, or to another party's agent with a grant from this party. */
+/** Checks that a name refers to an agent of the party, or to another party's agent that has a grant from the party. */
 function checkAgent(
   { names, world, party, index, report }: CheckContext,
   name: string | undefined,

@@ -150,7 +150,7 @@ export const InternalTransfer = z.strictObject({
 
 const eventTime = Moment.describe('The time of the event')
 
-/** An event in the history of a subscription, except its payments. */
+/** An event in the history of a subscription, other than a payment. */
 const SubscriptionEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('card_changed').describe("The payer's card behaves differently from this time on"),

@@ -2,7 +2,7 @@ import type { WorldParty, WorldShape } from './shape.ts'
 
 type AgentOf = NonNullable<WorldParty['agents']>[number]
 
-/** An object in the file, with the index of its party and its index among the party's objects of the same kind. */
+/** An object in the file, the index of its party, and the object's index among the party's objects of the same kind. */
 export interface Placed<Thing> {
   thing: Thing
   party: number
@@ -34,7 +34,7 @@ export class Names {
     return indexOf(things ?? [], name)
   }
 
-  /** Finds an agent: the party's own agent by name, any party's agent by `party/agent`, or any agent by id. */
+  /** Finds an agent: an agent of `ownParty` by name, an agent of any party by `party/agent`, or any agent by id. */
   agent(ownParty: number, name: string): Placed<AgentOf> | undefined {
     const [first = '', second] = name.split('/')
     if (second !== undefined) {
@@ -52,7 +52,10 @@ export class Names {
     return at === undefined || thing === undefined ? undefined : { thing, party, at }
   }
 
-  /** Finds a recipient by name or id, email address or phone number. An address can belong to a party in the file. */
+  /**
+   * Finds a recipient by name, id, email address or phone number. If an address or number belongs to a party in the
+   * file, the recipient is that party.
+   */
   recipientOf(ownParty: number, name: string): Recipient | undefined {
     if (name.startsWith('+')) return this.#byAddress('phone', name)
     if (name.includes('@')) return this.#byAddress('email', name.toLowerCase())
@@ -74,7 +77,7 @@ export class Names {
     return Math.max(0, chosen)
   }
 
-  /** Lists the names that exist, for an error message. */
+  /** Lists at most eight of the objects' names, or ids for objects without a name, for an error message. */
   namesIn(things: readonly { ref?: string | undefined; id?: string | undefined }[] | undefined): string {
     const names = (things ?? []).flatMap(({ ref, id }) => ref ?? id ?? [])
     return `known names: ${names.slice(0, 8).join(', ') || 'none'}`

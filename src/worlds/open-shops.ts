@@ -6,8 +6,8 @@ import { type ShopDefinition, ShopRef } from './shops.ts'
 type ReportMistake = (path: readonly PropertyKey[], message: string) => void
 
 /**
- * The shops of a world: built-in shops by name or id, and definitions of custom shops. Shop names must be unique,
- * because a card refers to its merchant by name.
+ * The open shops of a world: built-in shops by name or id, and definitions of custom shops. The shops' names must be
+ * unique, because a card refers to its merchant by name.
  */
 export const OpenShops = z
   .array(ShopRef)

@@ -2,7 +2,10 @@ import type { z } from 'zod'
 import { type Position, parseText } from './parse-text.ts'
 import { type Mistake, mistakeAt, mistakesOf } from './schema-mistakes.ts'
 
-/** The error for an invalid file, such as a world file. Each line gives one mistake and its position. */
+/**
+ * The error for an invalid file, such as a world file. Each line states a mistake, and its position if the input is
+ * text.
+ */
 export class WorldFileError extends Error {
   override readonly name = 'WorldFileError'
   readonly lines: readonly string[]
@@ -20,7 +23,7 @@ const maxListed = 20
 /** The maximum length of a line of the error. Longer lines are cut off. */
 const maxLineLength = 600
 
-/** A parsed file, with a way to report mistakes that only come to light when its value is used. */
+/** A parsed file, and a function for reporting mistakes that are found only when the value is used. */
 export interface ParsedFile<Value> {
   value: Value
   /** Creates the error for a mistake at a path in the value. */
@@ -40,7 +43,10 @@ export function parseFile<Schema extends z.ZodType>(
   return parsedFile(source, name, schema).value
 }
 
-/** Parses a file. With the result, the caller can report further mistakes with positions. @throws WorldFileError */
+/**
+ * Parses and checks a file as `parseFile` does. The result can also create errors for mistakes that are found later.
+ * @throws WorldFileError
+ */
 export function parsedFile<Schema extends z.ZodType>(
   source: string | object,
   name: string,
@@ -73,7 +79,7 @@ function sortedLines(name: string, mistakes: readonly PositionedMistake[]): stri
     .map(({ line, column, says }) => `${name}:${line}:${column} ${says}`)
 }
 
-/** Returns only the first mistake of each line, because it often causes the later ones on the same line. */
+/** Returns only the first mistake on each line, because that mistake often causes the others on the line. */
 function firstOfEachLine(mistakes: readonly PositionedMistake[]): PositionedMistake[] {
   return [...new Map(mistakes.toReversed().map((mistake) => [mistake.line, mistake])).values()]
 }

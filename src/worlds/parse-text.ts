@@ -13,7 +13,10 @@ export interface ParsedText {
   value: unknown
   /** Mistakes that make the text unreadable. If there are any, `value` must not be used. */
   mistakes: readonly (Position & Pick<YamlMistake, 'says'>)[]
-  /** Returns the position of the value at a path. If the path leads nowhere, follows it as far as possible. */
+  /**
+   * Returns the position of the value at a path. If there is no such value, returns the position of the nearest parent
+   * that exists.
+   */
   positionOf(path: readonly PropertyKey[]): Position
 }
 
@@ -35,7 +38,10 @@ export function parseText(text: string): ParsedText {
   }
 }
 
-/** The maximum number of values. With nested aliases, a short text could expand to more than fits in memory. */
+/**
+ * The maximum number of values in a text after its aliases are expanded. Nested aliases could otherwise expand a short
+ * text to more values than fit in memory.
+ */
 const maxValues = 100_000
 
 /** A value, and the number of values in it after its aliases are expanded. */
@@ -48,7 +54,10 @@ const nothing: Counted = { value: null, count: 1 }
 
 type Entries = Record<PropertyKey, unknown>
 
-/** Converts YAML nodes to values. An alias becomes the same object as its anchor, with the positions of the anchor. */
+/**
+ * Converts YAML nodes to values. An alias becomes the same object as the node that has the anchor, so mistakes inside
+ * the object are reported at that node.
+ */
 class Reader {
   readonly mistakes: YamlMistake[] = []
   readonly #anchors = new Map<string, Counted>()
@@ -69,7 +78,10 @@ class Reader {
     return read
   }
 
-  /** Returns the offset of the value at a path. If the path leads nowhere, follows it as far as possible. */
+  /**
+   * Returns the offset of the value at a path. If there is no such value, returns the offset of the nearest parent
+   * that exists.
+   */
   offsetOf(root: unknown, path: readonly PropertyKey[]): number {
     let value = root
     let offset = 0

@@ -10,7 +10,10 @@ export function parseWorld(source: string | object, name: string): World {
   return parseWorldFile(source, name).value
 }
 
-/** Parses a world that will fill a database. Filling can reveal further mistakes, such as an impossible history. */
+/**
+ * Parses a world that will fill a database. The result can also create errors for mistakes that are found only when the
+ * database is filled, such as an impossible history.
+ */
 export function parseWorldFile(source: string | object, name: string): ParsedFile<World> {
   return parsedFile(source, name, worldSchema)
 }

@@ -29,7 +29,7 @@ export const Profile = z.strictObject({
   addressCountry: profileText.describe('Country'),
 })
 
-/** A wallet's balance in cents. The maximum is so low that the sum of many balances is still an exact number. */
+/** A wallet's balance in cents. The maximum is so low that even the sum of thousands of balances is a safe integer. */
 const Balance = amountInCents(z.int().nonnegative().max(999_999_999_999))
 
 export const Wallet = z.strictObject({

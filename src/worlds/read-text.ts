@@ -2,9 +2,9 @@ import { readFile, stat } from 'node:fs/promises'
 import { maxBytes } from './parse-file.ts'
 
 interface ReadErrors {
-  /** The reason in the error if the file does not exist. */
+  /** The reason to pass to `createError` if the file does not exist. */
   missing: string
-  /** Creates the error. @param reason completes the sentence “got …, which …” */
+  /** Creates the error for a file that cannot be read. @param reason completes the sentence “got …, which …” */
   createError: (reason: string) => Error
 }
 

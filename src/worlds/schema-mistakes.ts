@@ -9,7 +9,7 @@ import { isSecret } from '../core/secret-fields.ts'
 import { nearestWord } from '../core/spelling.ts'
 import { pathInFile } from './fields.ts'
 
-/** A value in a file that is not valid. */
+/** An invalid value in a file. */
 export interface Mistake {
   /** The path to the value in the file. */
   path: readonly PropertyKey[]
@@ -53,7 +53,10 @@ function find(root: unknown, schema: z.ZodType, steps: readonly PropertyKey[]): 
   return mayBeSecret ? { ...found, isSecret: true } : found
 }
 
-/** Returns whether an object's schema has a secret field. A string given instead of that object may be the secret. */
+/**
+ * Returns whether any of the schemas has a secret field. If so, a string in place of the whole object may be that
+ * secret.
+ */
 function holdsSecret(things: readonly (readonly z.ZodType[])[]): boolean {
   return things.some((layers) => fieldsOf(layers).some((name) => layersUnder(layers, name).some(isSecret)))
 }
@@ -72,7 +75,7 @@ function unknownFields(
   })
 }
 
-/** Creates the mistake that a check outside the schema found. The message continues a sentence about the field. */
+/** Creates a mistake at a path. `message` continues a sentence whose subject is the field at that path. */
 export function mistakeAt(steps: readonly PropertyKey[], message: string, root: unknown, schema: z.ZodType): Mistake {
   const found = find(root, schema, steps)
   const { path, value } = found
@@ -100,12 +103,12 @@ function mistakeOf(issue: Issue, root: unknown, schema: z.ZodType): Mistake {
   }
   if (issue.code === 'invalid_type' || issue.code === 'invalid_value' || issue.code === 'invalid_union')
     return { path, says: `${name} is missing; it accepts ${words}.` }
-  // If no value was found and the issue has any other code, then a name in a map is invalid.
+  // There is no value at the path, and the issue has none of the codes above: a name in a map is invalid.
   const entry = path.slice(0, -1)
   return { path: entry, says: `${formatPath(entry)} has the name ${show(entry.at(-1))}; it accepts ${words}.` }
 }
 
-/** Suggests what the author probably meant. */
+/** Suggests the value that the author probably meant. Returns an empty string if there is no suggestion. */
 function guess(issue: Issue, { value, layers }: Found): string {
   const cents = layers.some(isAmount) ? centsIfDollars(value) : undefined
   if (cents !== undefined) return ` If you meant dollars, write ${cents}.`
@@ -136,7 +139,7 @@ function acceptedWords(issue: Issue, layers: readonly z.ZodType[]): string {
   return (issue.code === 'invalid_key' ? undefined : acceptedOf(layers)) ?? accepts(issue)
 }
 
-/** Describes the values that a field accepts; undefined if a part of its schema has no description. */
+/** Describes the values that a field accepts. Returns undefined if a part of the schema has no description. */
 export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
   if (layers.some(({ def }) => def.type === 'pipe') && layers.some(({ def }) => def.type === 'array'))
     return 'a list, or a map with names as keys'
@@ -146,7 +149,7 @@ export function acceptedOf(layers: readonly z.ZodType[]): string | undefined {
   return words.length === 0 || words.includes(undefined) ? undefined : [...new Set(words)].join(', or ')
 }
 
-/** Formats a path as JavaScript does: `parties[0].wallets.main.balance`. */
+/** Formats a path in the notation of JavaScript: `parties[0].wallets.main.balance`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   const steps = path.map((step) => {
     if (typeof step === 'number') return `[${step}]`

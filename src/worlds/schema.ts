@@ -3,8 +3,8 @@ import { checkWorld } from './checks.ts'
 import { worldShape } from './shape.ts'
 
 /**
- * A world file (docs/sandbox.md#worlds): the initial state of the service. It lists past events, which the service
- * replays under its usual rules.
+ * The schema of a world file (docs/sandbox.md#worlds), which describes the initial state of the service. The file can
+ * list past events, which the service replays under its usual rules.
  */
 export const worldSchema = worldShape.superRefine(checkWorld)
 

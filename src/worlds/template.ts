@@ -9,9 +9,9 @@ interface Part {
 }
 
 /**
- * Renders the world file that `payments-mcp init` writes, with comments. The types require a section for every field of
- * a world and of a party.
- * @param whole whether to include all examples uncommented, for a test that loads every section
+ * Renders the commented world file that `payments-mcp init` writes. The types of `head` and `firstParty` require a
+ * section for every field of a world and of a party.
+ * @param whole whether no example is commented out, so that a test can load every section
  */
 export function worldTemplate(file: string, whole = false): string {
   const world = Object.values(head).map((part) => partText(part, '', whole))

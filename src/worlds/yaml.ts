@@ -10,7 +10,7 @@ export interface YamlMistake {
   says: string
 }
 
-/** The nodes of a text's only document, or the mistakes that make it unreadable. */
+/** The nodes of the only document in a text, or the mistakes that make the text unreadable. */
 type Yaml = { contents: ParsedNode | null } | { mistakes: readonly YamlMistake[] }
 
 /** The maximum nesting depth. A few thousand levels would crash the process. */
@@ -21,12 +21,12 @@ const options = {
   prettyErrors: false,
   stringKeys: true,
   merge: false,
-  // The library would compare every pair of keys. The `Reader` in parse-text.ts finds duplicates faster.
+  // If this were true, the library would compare every pair of keys. `Reader` in parse-text.ts finds duplicates faster.
   uniqueKeys: false,
   resolveKnownTags: false,
 } as const
 
-/** Reads YAML 1.2, which includes JSON, as one document without custom tags. */
+/** Parses a text that is a single YAML 1.2 document without custom tags. YAML 1.2 includes JSON. */
 export function readYaml(text: string, lines: LineCounter): Yaml {
   const parser = new Parser(lines.addNewLine)
   const tokens = []
