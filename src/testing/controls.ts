@@ -35,10 +35,13 @@ export interface SandboxFaults {
    * ```
    */
   set(rule: FaultRule): Promise<SandboxFault>
-  /** Returns all rules, each with how many requests it `matched` and how many of them got its fault (`hits`). */
+  /**
+   * Returns all rules, each with how many requests it `matched` and how many of them got its fault (`hits`). Both are
+   * null for the built-in rules, which are not counted.
+   */
   list(): Promise<SandboxFault[]>
   /**
-   * Removes one rule, or all of them.
+   * Removes one rule, or all rules except the built-in ones, which cannot be removed.
    * @param id The id of the rule to remove; if omitted, all rules are removed.
    */
   clear(id?: string): Promise<void>
