@@ -4,13 +4,16 @@ import type { Store } from '../store/engine/store.ts'
 import { RateWindows } from './rate-windows.ts'
 
 export interface RateLimit {
-  /** The rate limit headers, which the answer has even if the request is refused. */
+  /** The rate limit headers of the answer. A refused request gets them too. */
   headers: Readonly<Record<string, string>>
-  /** The error 429 `rate_limited` if the request exceeds the limit; otherwise undefined. */
+  /** The error 429 `rate_limited`; undefined if the request is within the limit. */
   failure: Failure | undefined
 }
 
-/** Returns a function that counts a credential's requests against its limit (docs/service.md#rate-limiting). */
+/**
+ * Creates a function that counts a request against the rate limit of the credential that sent it
+ * (docs/service.md#rate-limiting).
+ */
 export function createRateLimiter(
   requestsPerMinute: number,
   { store, system }: { store: Store; system: System },

@@ -5,21 +5,21 @@ import { type Lease, takeLeases } from '../store/rate-limits.ts'
 export const windowMs = 60_000
 
 /**
- * The number of shares that a limit is divided into. A process usually takes one share at a time. Other processes
- * cannot use the rest of that share.
+ * The number of shares into which a limit is divided. A process usually reserves one share at a time. Other processes
+ * cannot use a reserved share, even if part of it stays unused.
  */
 const shareCount = 100
 /**
- * The maximum number of attempts to count a request. An attempt fails if the window ends meanwhile, or if other
- * requests use up the share.
+ * The maximum number of attempts to count a request. An attempt fails if the window ends during the attempt, or if
+ * other requests use up the reserved share first.
  */
 const maxAttempts = 10
 
-/** The state of a credential's window in this process. */
+/** A credential's current window, as this process knows it. */
 interface Window {
   /** The number of requests that this process may accept without asking the database. */
   left: number
-  /** The part of the limit that no process had taken when this process last asked the database. */
+  /** The part of the limit that no process had reserved when this process last asked the database. */
   beyond: number
   /** The end of the window, by the monotonic clock. */
   endsAtMs: number
@@ -36,26 +36,27 @@ export interface CountResult {
 type Take = (requested: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, Lease>>
 
 /**
- * Counts requests in windows of one minute by the real clock. A window begins with a credential's first request. On a
- * database server, all processes share each window. Each process reserves a small share of the limit in advance, so
- * that together they never exceed it. This takes about a hundred statements per window, however many requests arrive.
- * Shares that several credentials need at the same time are reserved with one statement.
+ * Counts each credential's requests in windows of one minute by the real clock. A window begins with the first request
+ * after the previous window has ended. On a database server, all processes share each window: each process reserves
+ * small shares of the limit in advance, so that all processes together never exceed the limit. One window of a
+ * credential takes about a hundred statements, however many requests arrive. If several credentials need shares at the
+ * same time, one statement reserves all these shares.
  */
 export class RateWindows {
   readonly #system: System
   readonly #share: number
   readonly #take: Take
-  /** The windows in the order in which they began. */
+  /** The windows by key id. The window whose latest reservation is the oldest comes first. */
   readonly #windows = new Map<string, Window>()
-  /** The number of requests that wait for a share, by key id. */
+  /** The number of requests that need another share, by key id. */
   #wanted = new Map<string, number>()
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
 
   constructor(limit: number, { store, system }: { store: Store; system: System }) {
     this.#system = system
-    // With a database file, each process counts separately. Several processes rarely use one file, and sharing would
-    // cost disk writes.
+    // If the database is a file, each process counts separately. Several processes rarely use the same file, and shared
+    // windows would cost disk writes.
     const isShared = store.dialect === 'postgres'
     this.#share = isShared ? Math.max(1, Math.floor(limit / shareCount)) : limit
     this.#take = isShared
@@ -64,7 +65,7 @@ export class RateWindows {
           new Map([...requested].map(([id]) => [id, { granted: limit, beyond: 0, leftMs: windowMs }]))
   }
 
-  /** Counts a request. @throws StoreBusyError if the database is too busy to reserve a share. */
+  /** Counts a request. @throws StoreBusyError if the database is too busy, or if all attempts fail. */
   async count(keyId: string): Promise<CountResult> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const window = this.#windows.get(keyId)
@@ -79,8 +80,8 @@ export class RateWindows {
 
   #allow(keyId: string, window: Window): CountResult {
     window.left -= 1
-    // The next share is reserved in advance, so that no request has to wait for it. An error is ignored here: the first
-    // request that needs the share tries again.
+    // The next share is reserved in advance, so that no request has to wait for it. An error is ignored here, because
+    // the first request that needs the share asks for it again.
     if (window.beyond > 0 && window.left > 0 && window.left === Math.floor(this.#share / 4)) {
       this.#ask(keyId).catch(() => {})
     }
@@ -94,7 +95,8 @@ export class RateWindows {
   #ask(keyId: string): Promise<void> {
     this.#wanted.set(keyId, (this.#wanted.get(keyId) ?? 0) + 1)
     this.#next ??= this.#running.then(() => this.#fill())
-    // If this batch fails, its callers get the error, and later callers start a new batch.
+    // A batch reserves the shares for all requests that are waiting. If the batch fails, these requests get the error,
+    // and later requests start a new batch.
     this.#running = this.#next.catch(() => {})
     return this.#next
   }
@@ -107,7 +109,7 @@ export class RateWindows {
     for (const [keyId, { granted, beyond, leftMs }] of await this.#take(requested)) {
       const previous = this.#windows.get(keyId)
       const endsAtMs = askedAtMs + leftMs
-      // The rest of an ended window does not carry over to the next window.
+      // The unused part of an ended window does not carry over to the next window.
       const remaining = previous !== undefined && previous.endsAtMs > askedAtMs ? previous.left : 0
       this.#windows.delete(keyId)
       this.#windows.set(keyId, { left: remaining + granted, beyond, endsAtMs })

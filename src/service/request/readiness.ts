@@ -1,20 +1,23 @@
 import type { System } from '../../core/system.ts'
 
-/** The longest interval at which load balancers poll. If the last poll is older, nothing seems to poll. */
+/** The longest interval between two polls of a load balancer. After that, no load balancer seems to be in use. */
 const maxPollIntervalMs = 30_000
-/** How long an ending process still serves requests, so that load balancers notice that it is not ready anymore. */
+/** How long a process that is ending still serves requests. Meanwhile, load balancers notice that it is not ready. */
 const graceMs = 3_000
 
 /** The readiness of this process for requests. */
 export interface Readiness {
-  /** Returns whether this process is ready. Load balancers poll this. */
+  /** Returns whether this process is ready. Called when a load balancer polls. */
   ask(): boolean
   isEnding(): boolean
   /** Makes `ask` return false from now on. Resolves once load balancers have had time to notice. */
   end(): Promise<void>
 }
 
-/** Creates the readiness of this process. @param ended Called as soon as the process begins to end. */
+/**
+ * Creates the readiness of this process.
+ * @param ended A function that is called as soon as the process begins to end.
+ */
 export function createReadiness(system: System, ended: () => void): Readiness {
   let askedAtMs = Number.NEGATIVE_INFINITY
   let ending = false
@@ -27,7 +30,7 @@ export function createReadiness(system: System, ended: () => void): Readiness {
     end: async () => {
       ending = true
       ended()
-      // If nothing polls readiness, such as on a person's own machine, there is no need to wait.
+      // If no load balancer polls, as on a developer's machine, there is no need to wait.
       if (system.elapsed() - askedAtMs <= maxPollIntervalMs) await system.sleep(graceMs)
     },
   }

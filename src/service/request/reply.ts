@@ -6,28 +6,34 @@ import { type OperationDefinition, type Pagination, successStatus } from '../../
 import { secretFields } from '../../core/secret-fields.ts'
 import { StoreBusyError } from '../store/engine/store.ts'
 
-/** An answer. Its body is a string, because it may be recorded and replayed byte for byte. */
+/** An answer to a request. The body is a string, because the answer may be recorded and replayed byte for byte. */
 export interface Reply {
   status: number
   body: string
   headers: Readonly<Record<string, string>>
-  /** The parsed body; undefined until it is needed (`replyValue`). */
+  /** The parsed body. If it is undefined, `replyValue` parses the body. */
   value?: unknown
   /** The result of `mayContainSecret`; undefined until that function is called. */
   mayContainSecret?: boolean
-  /** Whether the wallet's balance covers the issued card. Only a client in this process reads this (`ApiAnswer`). */
+  /**
+   * Whether the wallet's available balance covers the maximum amount of a card that the request issued. Only a client
+   * in this process gets this value (`ApiAnswer`).
+   */
   isCovered?: boolean | undefined
 }
 
-/** Returns the parsed body of a reply. The body is parsed only once for the activity, the run log and the log. */
+/**
+ * Returns the parsed body of a reply. The body is parsed only once, although the activity, the run log and the log all
+ * need the result.
+ */
 export function replyValue(reply: Reply): unknown {
   reply.value ??= parseJson(reply.body)
   return reply.value
 }
 
 /**
- * Returns whether a reply may contain a secret, either in a field that its operation declares as secret or in any
- * string that looks like one. The reply stores the result for the idempotency record and the run log.
+ * Returns whether a reply may contain a secret: its operation declares secret fields, or some text in the body looks
+ * like a secret. The result is stored in the reply, because the idempotency record and the run log both need it.
  */
 export function mayContainSecret(operation: Pick<OperationDefinition, 'output'>, reply: Reply): boolean {
   reply.mayContainSecret ??= secretFields(operation).length > 0 || mayHoldSecret(reply.body)
@@ -70,14 +76,14 @@ function dataOf({ output, result }: OperationDefinition, data: unknown): unknown
 }
 
 /**
- * Returns the header with the request's id. The same id is in the request's log lines, and in an error's
- * `meta.supportId`.
+ * Returns the header with the request's id. The same id is in the request's log lines and, if the request fails, in the
+ * error's `meta.supportId`.
  */
 export function requestId(supportId: string): Record<string, string> {
   return { 'X-Request-Id': supportId }
 }
 
-/** Returns the failure to report for an error. It does not disclose internal errors. */
+/** Returns the failure with which to answer after an error. The failure does not disclose any internal error. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   return new Failure(error instanceof StoreBusyError ? 'service_unavailable' : 'server_error')
@@ -90,13 +96,13 @@ export function refusal(failure: Failure, supportId: string): Reply {
   const meta = { supportId, ...(retryable ? { retryable } : {}), ...accepts, ...bank }
   const error: { code: string; detail: string; status: string; source?: ErrorSource; meta: object } = {
     code,
-    // The message may quote an invalid value that is a secret. It is sent, recorded and read by a model.
+    // The message may quote an invalid value that is a secret. The message is then sent, recorded and shown to a model.
     detail: maskSecrets(message),
     status: String(status),
     ...(source === undefined ? {} : { source: masked(source) }),
     meta,
   }
-  // After a 5xx without Retry-After, clients would wait until the time in X-RateLimit-Reset, up to a minute.
+  // After a 5xx without Retry-After, clients would wait for X-RateLimit-Reset, which may be a minute away.
   const retryAfter = retryAfterSeconds ?? (status >= 500 ? 1 : undefined)
   const value = { errors: [error] }
   return {
@@ -114,7 +120,7 @@ function masked(source: ErrorSource): ErrorSource {
   return Object.fromEntries(entries) as ErrorSource
 }
 
-/** Masks secrets in one part of a JSON Pointer, in which slashes and tildes are escaped. */
+/** Masks secrets in one part of a JSON Pointer. Unescapes slashes and tildes first, and escapes them afterwards. */
 function maskedPart(part: string): string {
   const name = maskForeignText(part.replaceAll('~1', '/').replaceAll('~0', '~'))
   return name.replaceAll('~', '~0').replaceAll('/', '~1')

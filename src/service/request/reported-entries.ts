@@ -15,9 +15,12 @@ interface ReporterDependencies {
   runLog: RunLog
 }
 
-/** The maximum number of names that are remembered. An entry with a remembered name is a duplicate and is dropped. */
+/** The maximum number of remembered names of entries. An entry with a remembered name is dropped as a duplicate. */
 const maxNames = 10_000
-/** The maximum number of facts in a question, and of characters in a fact. No real question reaches these limits. */
+/**
+ * The maximum number of facts in one question, and the maximum number of characters in one fact. No real question
+ * reaches these limits.
+ */
 const [maxFacts, longestFact] = [64, 4096]
 
 export function createReporter({ store, system, runLog }: ReporterDependencies): ReportEntry {
@@ -26,7 +29,8 @@ export function createReporter({ store, system, runLog }: ReporterDependencies):
     const name = entry.once === undefined ? undefined : `${entry.partyId} ${entry.once}`
     if (name !== undefined && names.has(name)) return
     if (name !== undefined) keepNewest(names, name, true, maxNames)
-    // The epoch that this process last saw. If the sandbox is reset before the entry is stored, the entry is dropped.
+    // The sandbox's epoch, as this process last saw it. If a reset begins a new epoch before the entry is stored, the
+    // entry is dropped.
     const epoch = store.clock.epoch || undefined
     runLog.note({ ...noteOf(entry, system.now() + store.clock.sandbox.offsetMs), epoch })
   }
@@ -44,7 +48,7 @@ function noteOf(entry: ReportedEntry, atMs: number): Note {
     outcome,
     host,
     atMs,
-    // If a client calls an unknown tool, this is whatever name it sent.
+    // If a client calls an unknown tool, the operation is the name that the client sent.
     operation: maskKeptText(operation),
     status: error?.status ?? null,
     code: error?.code ?? null,
@@ -88,7 +92,7 @@ function detailOf({
   }
 }
 
-/** Returns the secret fields of an operation's input and output; none if there is no such operation. */
+/** Returns the names of the secret fields in an operation's answer; none if no operation has this name. */
 function secretFieldsOf(name: string): readonly string[] {
   const operation = operationsByName.get(name)
   return operation === undefined ? [] : secretFields(operation)

@@ -4,12 +4,12 @@ import { catalogue } from '../../../tools/index.ts'
 import type { OperationDefinition } from '../../core/operation.ts'
 import type { System } from '../../core/system.ts'
 
-/** A function to call for each answered request. `operation` is the operation's name, or `other`. */
+/** A function that is called after each answered request. `operation` is an operation's name, or `other`. */
 export type Observe = (operation: string, status: number, seconds: number) => void
 
 /**
- * Returns middleware that observes all requests. Requests for unknown paths count as `other`, so that callers cannot
- * create ever more label values.
+ * Returns middleware that calls `observe` after every request. Requests that call no operation count as `other`, so
+ * that callers cannot create an unlimited number of label values.
  */
 export function observeRequests(observe: Observe, system: Pick<System, 'elapsed'>): MiddlewareHandler {
   const operations = new Map(

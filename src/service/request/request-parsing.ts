@@ -16,24 +16,24 @@ export interface Incoming {
   params: Readonly<Record<string, string>>
   query: URLSearchParams
   headers: ReadableHeaders
-  /** Whether the receiver has already counted the request against its credential's limit. */
+  /** Whether the request has already been counted against the rate limit of its credential. */
   isCounted?: boolean
-  /** The fault that was planned when the tool call arrived over MCP; undefined if the rules decide about faults. */
+  /** The fault that was planned when the tool call arrived over MCP; undefined if no plan has been made yet. */
   fault?: Fault | undefined
   body: string
-  /** The parsed body; undefined if it is empty, not JSON or nested too deeply. */
+  /** The parsed body; undefined if the body is empty, is not JSON or is nested too deeply. */
   readonly json: unknown
 }
 
-/** The mark of a request from the MCP server in this process, which has already counted the host's request. */
+/** Marks a request that the MCP server in this process sends for a host. The host's request is already counted. */
 export const counted = Object.freeze({ counted: true })
 
-/** A request whose body is read only after its credential was checked. */
+/** A request whose body is read only after the request's credential was checked. */
 export interface Unread extends Omit<Incoming, 'body' | 'json'> {
   read(keyId: string): Promise<string>
 }
 
-/** Returns the request with its body, which is parsed on first use to save time if the request is refused early. */
+/** Returns the request with its body. The body is parsed only when `json` is first read. */
 export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string): Incoming {
   let parsed: { value: unknown } | undefined
   return {
@@ -46,7 +46,7 @@ export function withBody(request: Omit<Incoming, 'body' | 'json'>, body: string)
   }
 }
 
-/** The parsed values of a request, or the failure to parse them, which is recorded under the idempotency key. */
+/** The parsed values, or the failure if they are invalid. The failure is recorded under the idempotency key. */
 export type Values = { input: Record<string, unknown> } | { failure: Failure }
 
 export interface RequestHeaders {
@@ -62,7 +62,7 @@ type Relationships = Record<string, { data: { id: string } } | undefined>
 const longestKey = 255
 const longestInstanceId = 1024
 
-/** Reads Idempotency-Key and X-Instance-ID. @throws 400 if one is invalid, or is required but missing. */
+/** Reads Idempotency-Key and X-Instance-ID. @throws 400 if a header is invalid, or if a required header is missing. */
 export function readHeaders(
   operation: OperationDefinition,
   headers: ReadableHeaders,
@@ -85,7 +85,7 @@ export function readHeaders(
   return { idempotencyKey: key, instanceId }
 }
 
-/** Returns the id in X-Agent-ID; null if it is missing or the operation ignores it. @throws 400 if it is malformed. */
+/** Returns the id in X-Agent-ID; null if the header is missing or ignored. @throws 400 if the id is malformed. */
 export function readAgentHeader(operation: OperationDefinition, headers: ReadableHeaders): string | null {
   const agentId = operation.agentHeader === true ? headers.get('x-agent-id') : null
   if (agentId !== null && !/^agt_[0-9a-f]{32}$/.test(agentId)) {
@@ -95,8 +95,8 @@ export function readAgentHeader(operation: OperationDefinition, headers: Readabl
 }
 
 /**
- * Parses path, query and body with the operation's schemas. The failure is 422 for an invalid attribute and 400 for
- * everything else.
+ * Parses path, query and body with the operation's schemas. The failure has the status 422 if the value of an attribute
+ * is invalid, and 400 for any other problem, such as an unknown attribute.
  */
 export function parseRequest(operation: OperationDefinition, incoming: Incoming): Values {
   try {
@@ -127,11 +127,11 @@ function requireOneCustomer(
   fail('invalid_value', refusal({ path: ['partyId'], detail }))
 }
 
-/** Returns the id of the customer in a request, even if other values are invalid; undefined if there is none. */
+/** Returns the customer's id, even if other values are invalid; undefined if the request has no valid customer id. */
 export function namedCustomer(operation: OperationDefinition, incoming: Incoming, values: Values): string | undefined {
   const other = operation.query?.shape.partyId === undefined ? undefined : incoming.query.get('partyId')
   const { customerPartyId, partyId } = operation.attributes?.shape ?? {}
-  // In a body, `partyId` means the customer only if the operation declares both names. Otherwise it is another party.
+  // In a body, `partyId` means the customer only if the operation also declares `customerPartyId`.
   const both = customerPartyId !== undefined && partyId !== undefined
   if ('input' in values) {
     const inBody = both ? values.input.partyId : undefined
@@ -156,7 +156,7 @@ interface Named {
 
 /**
  * Returns a digest that is the same for every repeat of a request. White space and the order of keys in the body do not
- * matter. The digest includes the agent, so that no agent gets an answer recorded for another agent of its party.
+ * matter. The digest includes the agent, so that an agent never gets an answer recorded for a different agent.
  */
 export function fingerprint(incoming: Incoming, agentId: string | null): string {
   const value = incoming.json
@@ -190,12 +190,12 @@ function parseBody(operation: OperationDefinition, incoming: Incoming): Record<s
   return { ...parseAttributes(places.attributes, attributes), ...relatedIds(places.relationships, relationships) }
 }
 
-/** Returns the parsed body. A `partyId` next to `data` is moved to the attributes (docs/service.md#bodies). */
+/** Returns the parsed body. Moves an accepted `partyId` next to `data` to the attributes (docs/service.md#bodies). */
 function bodyOf(operation: OperationDefinition, { json }: Pick<Incoming, 'json'>): unknown {
   if (!acceptsPartyNextToData(operation) || !isObject(json) || json.partyId === undefined) return json
   const { partyId, ...body } = json
   const attributes = isObject(body.data) ? body.data.attributes : undefined
-  // If the attributes have a `partyId` too, the one next to `data` stays there and is refused.
+  // If the attributes also have a `partyId`, the `partyId` next to `data` is not moved, so the request is refused.
   if (!isObject(attributes) || Object.hasOwn(attributes, 'partyId')) return json
   return { ...body, data: { ...(body.data as object), attributes: { ...attributes, partyId } } }
 }
@@ -242,7 +242,7 @@ function parsePart(
     fail('invalid_value', refusal({ path: ['__proto__'], detail, kind: 'unknown', ...nothingElse }))
   }
   if (result.success) return result.data
-  // The source points to the first invalid value. The message also lists the others.
+  // The error's source points to the first invalid value. The error's message lists at most `maxListed` invalid values.
   const wrong = invalidValues(result.error, value, schema)
   const detail = wrong.slice(0, maxListed).map((found) => found.detail)
   return fail('invalid_value', refusal({ ...wrong[0], detail: detail.join(' ') }))
@@ -263,7 +263,7 @@ function failBody(detail: string): never {
   return fail('invalid_value', { detail, source: { pointer: '' } })
 }
 
-/** Returns the query's values. A repeated parameter becomes an array, which no scalar parameter accepts. */
+/** Returns the query's values. A repeated parameter becomes an array, which is invalid for a single value. */
 function queryValues(query: URLSearchParams): Record<string, unknown> {
   return Object.fromEntries(
     [...new Set(query.keys())].map((name) => {
@@ -273,10 +273,10 @@ function queryValues(query: URLSearchParams): Record<string, unknown> {
   )
 }
 
-/** The maximum nesting depth of a body. No operation needs more, and deeper bodies could exhaust the stack. */
+/** The maximum nesting depth of a body. No operation needs more, and a very deep body could exhaust the stack. */
 const maxDepth = 32
 
-/** Parses a JSON body; returns undefined if it is not JSON or nested too deeply. */
+/** Parses a body. Returns undefined if the body is not JSON or is nested too deeply. */
 function parseShallowJson(text: string): unknown {
   const value = parseJson(text)
   return isShallow(value, maxDepth) ? value : undefined

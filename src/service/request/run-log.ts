@@ -7,10 +7,10 @@ import { type Store, StoreBusyError } from '../store/engine/store.ts'
 import { insertRunEntries, type NotedEntry, type RecordOfRun, recordsOfRuns } from '../store/runs.ts'
 import type { RunEntryRow } from '../store/schema/runs.ts'
 
-/** An entry to add to a run. The run log adds the ids of the entry and the run. */
+/** An entry to add to a run. The run log adds the id of the entry and the id of the run. */
 export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' | 'keyHash'> {
   keyHash?: string | null
-  /** The sandbox's epoch at `atMs`; undefined for the epoch in which the entry is stored. */
+  /** The sandbox's epoch at `atMs`; undefined means the epoch in which the entry is stored. */
   epoch?: number | undefined
   instanceId: string | null
   /** The self-reported name of the acting program; null if unknown. */
@@ -19,7 +19,7 @@ export interface Note extends Omit<RunEntryRow, 'id' | 'runId' | 'recordedAtMs' 
   spentCents: number
 }
 
-/** A posting of a due effect that is to become an entry of a run. */
+/** A posting that a due effect made and that is to become an entry of a run. */
 interface DuePosting extends Posted {
   id: string
   epoch: number
@@ -33,36 +33,38 @@ interface RunLogOptions {
   keeps?: boolean
 }
 
-/** A listener that is called with the stored entries. */
+/** A function that is called with entries after they have been stored. */
 export type RunListener = (entries: readonly NotedEntry[]) => void
 
-/** Entries are stored in batches: this long after the first entry, or earlier if a batch is full. */
+/** A batch of entries is stored this long after its first entry was added, or earlier if the batch is full. */
 const gatherMs = 50
 const maxBatch = 256
 /** If the database refuses this many entries in a row, the database is assumed to be the problem, not the entries. */
 const maxRefused = 8
-/** How long to wait before trying a busy database again. */
+/** The pause before the next try if the database is busy. */
 const retryAfterMs = 1000
 const maxTries = 30
-/** If the database stays busy, entries beyond these limits are dropped, and a warning is logged. */
+/** The limits of the queue. If a limit is reached, new entries are dropped and a warning is logged. */
 const maxWaiting = 20_000
 const maxCharacters = 32 * 1024 * 1024
 
-/** Returns the id of the run with the given instance id. The URLs of the run's pages contain the run's id. */
+/** Returns the id of a party's run with the given instance id. The URLs of the run's pages contain the returned id. */
 export function runIdOf(partyId: string, instanceId: string | null): string {
   return `run_${sha256(JSON.stringify([partyId, instanceId])).slice(0, 32)}`
 }
 
 /**
- * Returns the name that links an entry to a tool call: a `call` name for the call itself, and a `read` name for its
- * reads. It is derived from the credential, so nobody can add an entry to another credential's tool call.
+ * Returns the name that links an entry to a tool call: a `call` name for the call itself, and a `read` name for the
+ * reads that the call makes. The name is derived from the credential, so nobody can add an entry to the tool call of a
+ * different credential.
  */
 export const toolCallName = (as: 'call' | 'read', keyId: string, id: string) =>
   `${as}_${sha256(JSON.stringify([keyId, id])).slice(0, 24)}`
 
 /**
- * Records the events of each run for the console (docs/console.md). Entries are stored a moment after their requests,
- * so that no request waits for them. If the process is killed, its last entries are lost, but nothing else is.
+ * Records the events of each run for the console (docs/console.md). An entry is stored a moment after the request that
+ * it records, so that the request does not wait for the write. If the process is killed, the entries that are not
+ * stored yet are lost, but nothing else.
  */
 export class RunLog {
   readonly #store: Store
@@ -70,7 +72,7 @@ export class RunLog {
   readonly #log: Pick<Logger, 'warn'>
   readonly #listeners = new Set<RunListener>()
   #waiting: NotedEntry[] = []
-  /** Postings of due effects whose run has not been looked up yet. */
+  /** Postings made by due effects. The runs that they belong to have not been looked up yet. */
   #duePostings: DuePosting[] = []
   #characters = 0
   #isFull = false
@@ -80,7 +82,7 @@ export class RunLog {
   #last = { ms: 0, count: 0, epoch: 0 }
 
   readonly #keeps: boolean
-  /** A random string that distinguishes the ids of this process from those of other processes. */
+  /** The random part of this process's entry ids. It makes the ids differ from those of other processes. */
   #tag: string | undefined
 
   constructor({ store, system, log, keeps = true }: RunLogOptions) {
@@ -90,7 +92,7 @@ export class RunLog {
     this.#keeps = keeps
   }
 
-  /** Adds an entry to the queue. It never fails. */
+  /** Adds an entry to the queue, or drops the entry if the queue is full. Never fails. */
   note({ instanceId, host, epoch, spentCents: spent, keyHash = null, ...row }: Note): void {
     if (!this.#takesMore()) return
     const runId = runIdOf(row.partyId, instanceId)
@@ -107,8 +109,9 @@ export class RunLog {
   }
 
   /**
-   * Adds the postings of due effects to the queue after their transaction was committed. Each posting belongs to the
-   * run that created the record for which the money was moved.
+   * Adds the postings that due effects made to the queue, and ignores all other postings. Must be called after the
+   * transaction of the postings was committed. Each posting belongs to the run that created the record for which the
+   * money was moved.
    */
   posted(postings: readonly Posted[]): void {
     const { epoch } = this.#store.clock
@@ -127,7 +130,7 @@ export class RunLog {
     return false
   }
 
-  /** The number of waiting entries. */
+  /** The number of waiting entries and postings. */
   get #length(): number {
     return this.#waiting.length + this.#duePostings.length
   }
@@ -137,7 +140,7 @@ export class RunLog {
     else this.#writeIn(gatherMs)
   }
 
-  /** Resolves once all earlier entries are stored, or the database is too busy to store them. */
+  /** Writes the waiting entries. Resolves once they are stored or dropped, or once the database is too busy. */
   flush(): Promise<void> {
     this.#timer?.clear()
     this.#timer = undefined
@@ -155,7 +158,7 @@ export class RunLog {
     this.#timer ??= deadline(ms, () => void this.flush())
   }
 
-  /** Writes the entries that are waiting now. Entries that arrive meanwhile may have to wait for the next write. */
+  /** Writes the entries that are waiting now. Later entries may have to wait for the next write. */
   async #writeAll(): Promise<void> {
     for (let left = this.#length; left > 0; ) {
       let isAssigned = false
@@ -176,8 +179,8 @@ export class RunLog {
   }
 
   /**
-   * Writes the next `count` waiting entries. If the database refuses them, they are written in smaller and smaller
-   * parts, so that only the refused entries are dropped.
+   * Writes the next `count` waiting entries together. If the database refuses them, they are written in smaller and
+   * smaller parts, so that only the entries that cause the refusal are dropped.
    */
   async #writeNext(count: number): Promise<void> {
     let [left, size, refusedCount] = [count, count, 0]
@@ -195,7 +198,7 @@ export class RunLog {
     }
   }
 
-  /** Writes entries. Returns the error if they cannot be written. */
+  /** Writes entries. Returns the error if the database refuses them. @throws StoreBusyError if the database is busy. */
   async #write(entries: readonly NotedEntry[]): Promise<unknown> {
     let stored: readonly NotedEntry[]
     try {
@@ -241,12 +244,12 @@ export class RunLog {
   }
 
   /**
-   * Returns an id that sorts after this process's earlier ids: by the time on the sandbox clock, then by a counter.
-   * Only a new epoch may set the time back.
+   * Returns an entry id that sorts after this process's earlier ids of the same epoch. The id contains the sandbox
+   * clock's time and then a counter. The time in the ids goes back only when a new epoch begins.
    */
   #nextId(atMs: number, epoch = this.#last.epoch): string {
     const { ms, count, epoch: before } = this.#last
-    // Entries added before any epoch was known belong to the first known epoch.
+    // Entries that were added before this process knew any epoch belong to the first epoch that it knows.
     const isNewEpoch = before > 0 && epoch > before
     const next = isNewEpoch || atMs > ms ? { ms: atMs, count: 0 } : { ms, count: count + 1 }
     this.#last = { ...next, epoch: Math.max(epoch, before) }
@@ -260,7 +263,7 @@ function shownId(instanceId: string | null): string | null {
   return instanceId === null ? null : maskKeptText(instanceId)
 }
 
-/** Returns the entry for a due effect; undefined if no run created the record for which the money was moved. */
+/** Returns the entry for a posting of a due effect; undefined if no run created the posting's source record. */
 function entryOf(
   { partyId, posting, sourceId, nowMs, id, epoch }: DuePosting,
   record?: RecordOfRun,

@@ -4,8 +4,8 @@ import { findWorld } from '../store/world.ts'
 import type { Actor } from './permission-checks.ts'
 
 /**
- * Refuses callers who may not manage the sandbox. Only the world's first party may manage it. Agents of that party may
- * too, except in rehearsals (docs/sandbox.md#who-manages-the-sandbox).
+ * Refuses a caller that may not manage the sandbox. Only callers that belong to the world's first party may manage it.
+ * In a rehearsal, the agents of this party may not manage it either (docs/sandbox.md#who-manages-the-sandbox).
  * @throws 403 `forbidden`.
  */
 export async function requireManager(tx: Transaction, { partyId, actorType }: Actor): Promise<void> {

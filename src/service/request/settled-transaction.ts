@@ -6,7 +6,7 @@ import type { Opening } from './failed-effects.ts'
 
 export type Dependencies = Opening
 
-/** A function that returns the id of the party whose due effects must be applied first; undefined if none must be. */
+/** A function that returns the id of the party whose due effects must be applied first; undefined if there is none. */
 export type FindParty = (tx: Transaction) => Promise<string | undefined>
 
 /** The result of a change, and the acts to record in the activity. If nothing changed, there are no acts. */
@@ -21,8 +21,8 @@ export function unchanged<Result>(result: Result): Changed<Result> {
 }
 
 /**
- * Runs a change that is not an operation, such as signing in or paying on a page. One transaction makes the change and
- * records it in the activity.
+ * Runs a change that no API operation makes, such as signing in or paying on a page. The change is made and recorded in
+ * the activity in one transaction.
  */
 export function runChange<Result>(
   dependencies: Dependencies,
@@ -47,8 +47,9 @@ export function runChange<Result>(
 }
 
 /**
- * Runs a transaction after all due effects of the party that `findParty` returns were applied. It is for reads, and for
- * changes that need no activity because their records belong to no party, such as those of the authorization server.
+ * Runs `work` in a transaction, after all due effects of the party that `findParty` returns have been applied. This
+ * function is for reads, and for changes to records that belong to no party, such as the authorization server's
+ * records. Changes to these records are not recorded in the activity.
  */
 export function runSettled<Result>(
   { store, system, log }: Dependencies,

@@ -19,8 +19,8 @@ export interface Ordered extends Paid {
 }
 
 /**
- * Applies the due steps of a party's shop orders and returns how many it applied. Each step takes effect at its own due
- * time, even if it is applied late.
+ * Applies at most `due.limit` due steps of a party's shop orders. Returns the number of steps applied. Each step is
+ * dated to the time when it was due, even if it is applied later.
  */
 export async function applyShopEvents(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const orders = await dueShopOrders(tx, due)
@@ -51,7 +51,7 @@ export async function applyDueSteps(
   return { ordered, count }
 }
 
-/** Returns the purchase that paid for an order, with its card and wallet as they are now. */
+/** Returns the purchase that paid for an order, with the current state of its card and wallet. */
 export async function paymentOf(tx: Transaction, order: ShopOrderRecord) {
   const purchase = await purchaseOf(tx, order)
   const { partyId, cardId, walletId } = purchase
@@ -120,7 +120,7 @@ async function refundAll(
 
 const causeOf = ({ agentId, instanceId }: ShopOrderRecord) => ({ agentId, instanceId })
 
-/** Opens another checkout, in which the buyer can pay for the goods that are not paid for yet. */
+/** Opens a new checkout, in which the buyer can pay for the goods that are not paid for yet. */
 async function askAgain(
   { tx, system }: { tx: Transaction; system: System },
   { partyId, agentId, instanceId, shopId }: ShopOrderRecord,

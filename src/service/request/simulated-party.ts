@@ -7,21 +7,22 @@ import { hasPasswords, hasUsers } from '../store/users.ts'
 import { findWorld } from '../store/world.ts'
 import type { Context } from './handler.ts'
 
-/** The alternatives that the refusal to simulate a party suggests. */
+/** The alternatives that the error of `requireSimulatable` suggests. */
 export interface Alternatives {
   /**
-   * The page where a user of the party can do what was to be simulated, as the end of a sentence, such as
-   * `at the invitation's url`.
+   * The page where a user of the party can do what the caller tried to simulate. The text is the end of a sentence,
+   * such as `at the invitation's url`.
    */
   page?: string
-  /** The call that the party itself can make, as a sentence. */
+  /** A sentence about the call with which the party itself can do what the caller tried to simulate. */
   call?: string
 }
 
 /**
  * Returns whether a party has, or had, its own credentials or users with passwords. Such a party is self-managed:
- * nobody else may act for it in a simulation or on a page (docs/service.md#self-managed-parties). In a rehearsal, users
- * without passwords suffice, because the simulated person acts for them.
+ * others may not act for it in a simulation or on a page (docs/service.md#self-managed-parties). In a rehearsal, a
+ * party with users is self-managed even if they have no passwords, because the simulated person of the scenario acts
+ * for these users.
  */
 export async function isSelfManaged(tx: Transaction, partyId: string): Promise<boolean> {
   const [keys, passwords, world] = await Promise.all([hasKeys(tx, partyId), hasPasswords(tx, partyId), findWorld(tx)])
@@ -29,8 +30,8 @@ export async function isSelfManaged(tx: Transaction, partyId: string): Promise<b
 }
 
 /**
- * Refuses to simulate a self-managed party, unless `findSimulator` returns `caller`.
- * @param partyId Null or undefined for a person without an account, whom everyone may simulate.
+ * Refuses to simulate a self-managed party, unless the caller is a key that may do so (`findSimulator`).
+ * @param partyId Null or undefined for a person without an account, whom every caller may simulate.
  * @throws 409 `conflict`.
  */
 export async function requireSimulatable(
@@ -60,9 +61,10 @@ async function byPerson(tx: Transaction, partyId: string, page: string): Promise
 }
 
 /**
- * Returns who may simulate self-managed parties (docs/sandbox.md#who-plays-the-other-side). Only an API key of the
- * party that manages the sandbox may, and only outside rehearsals and on a loopback address. The result is `caller` if
- * the caller is such a key, and `API key` if the caller is another credential of that party.
+ * Returns who may simulate self-managed parties (docs/sandbox.md#who-plays-the-other-side). Only API keys of the party
+ * that manages the sandbox may do so, and only if the service has a loopback address and the world is not for a
+ * rehearsal. Returns `caller` if the caller is such a key, `API key` if the caller is a different credential of that
+ * party, and `nobody` otherwise.
  */
 async function findSimulator({
   tx,
@@ -74,7 +76,7 @@ async function findSimulator({
   return actor.credentialKind === 'api_key' ? 'caller' : 'API key'
 }
 
-/** The visitors of a page who may answer for the party that received the page's link. */
+/** The visitors who may answer on a page for the party that received the link to the page. */
 export type Answerer = 'anybody' | 'own user' | 'nobody'
 
 /**

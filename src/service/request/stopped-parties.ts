@@ -33,7 +33,10 @@ const refusedOperations = [
 /** The names of the operations that a suspended or inactive party may not use (docs/service.md#suspended-parties). */
 export const refusedWhileStopped: ReadonlySet<string> = new Set(refusedOperations.map((key) => catalogue[key].name))
 
-/** Returns the status of a party. A party that does not exist counts as active; it has no records to act on. */
+/**
+ * Returns the status of a party. A party that does not exist counts as active, because it has no records that an
+ * operation could change.
+ */
 export async function findPartyStatus(tx: Transaction, partyId: string): Promise<PartyStatus> {
   return (await findParty(tx, partyId))?.status ?? 'ACTIVE'
 }
@@ -44,8 +47,8 @@ const words = {
 } as const
 
 /**
- * Refuses an operation if the party is suspended or inactive. This is not called for the operations that such a party
- * may still use to read or end its records or to receive money (docs/service.md#suspended-parties).
+ * Refuses an operation if the party is suspended or inactive. It is not called for the operations that such a party may
+ * still use: operations that read or end its records, or that receive money (docs/service.md#suspended-parties).
  * @throws 403 `forbidden`.
  */
 export function requireNotStopped(status: PartyStatus, partyId: string, act: string): void {

@@ -22,16 +22,16 @@ import { applyShopEvents } from './shop-events.ts'
 export interface TimedEffect {
   kind: TimedKind
   moments: Moments
-  /** The column that `moments` reads from. */
+  /** The column from which `moments` reads the due times. */
   dueColumn: DueColumn
-  /** Applies up to `limit` due effects, oldest first. Returns how many it applied. */
+  /** Applies at most `due.limit` due effects of a party, oldest first. Returns the number of effects applied. */
   apply(tx: Transaction, system: System, due: DueOf): Promise<number>
 }
 
-/** All kinds of timed effects, in the order in which they apply to a party if several are due at once. */
+/** All kinds of timed effects, in the order in which they are applied if a party has due effects of several kinds. */
 export const timedEffects: readonly TimedEffect[] = [
-  // Shops come first. If a capture was due before its hold expired, and both times have passed, the capture must apply
-  // before the hold is released.
+  // Shops come first: if a capture was due before the hold expired, and both times have passed, the capture must be
+  // applied before the hold is released.
   {
     kind: 'shop',
     moments: shopMoments,
@@ -76,7 +76,7 @@ export const dueColumns = Object.fromEntries(timedEffects.map(({ kind, dueColumn
 
 /**
  * Runs `work`, which applies a party's due effects. Marks the resulting postings as caused by due effects, and stores
- * the party's earlier state for stale reads.
+ * the party's earlier state for reads that get the fault `stale`.
  */
 export async function withDueEffects<Result>(
   tx: Transaction,
@@ -91,7 +91,7 @@ export async function withDueEffects<Result>(
   }
 }
 
-/** Releases expired holds. Each release is dated to the expiry of the hold, even if this runs later. */
+/** Releases expired holds. Each release is dated to the expiry of the hold, even if it is applied later. */
 async function lapseHolds(tx: Transaction, system: System, due: DueOf): Promise<number> {
   const lapsed = await lapsedAuthorizations(tx, due)
   for (const purchase of lapsed) {
@@ -139,7 +139,8 @@ async function expireInvitations(tx: Transaction, _system: System, due: DueOf): 
 async function expireRequests(tx: Transaction, _system: System, due: DueOf): Promise<number> {
   const expired = await expiredRequests(tx, due)
   for (const request of expired) {
-    // If a denied or canceled payment reopens a request after its expiry, the request expires at the time of reopening.
+    // If a request is reopened after its expiry time, because its payment was denied or canceled, the request expires
+    // at the time of reopening.
     const atMs = Math.max(request.openUntilMs ?? due.nowMs, request.updatedAtMs)
     await changePaymentRequest(tx, request, 'expire', atMs)
   }

@@ -26,21 +26,21 @@ export interface Upkeep {
   once(): Promise<void>
   /** Repeats the work regularly until it is stopped. */
   start(): void
-  /** Stops the work, and then stores when keys were last used and the latest time of the clock. */
+  /** Stops the work. Then stores when each key was last used, and stores the latest time of the clock. */
   stop(): Promise<void>
 }
 
 /**
- * How often the work is done, which includes storing the clock's time. If the process is killed, the stored time is at
- * most this far behind.
+ * The pause between two rounds of the work. Each round stores the clock's time, so the stored time is at most about
+ * this old if the process is killed.
  */
 const intervalMs = 1000
 const deleteEveryMs = 60_000
-/** The maximum number of rows in one deletion, so that it does not block other writers for long. */
+/** The maximum number of rows in one deletion, so that no deletion blocks other writers for long. */
 const deletedAtOnce = 500
 /**
- * The maximum number of successive deletions of one kind of row, together half a million rows. Any further rows are
- * deleted a minute later.
+ * The maximum number of deletions of one kind of row in one round. Together they delete at most half a million rows.
+ * The remaining rows are deleted a minute later.
  */
 const maxBatches = 1000
 
@@ -81,7 +81,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   let stopped = false
   let warned = false
 
-  /** Warns about a wrong machine clock, but only once per process. */
+  /** Warns if the machine's clock is wrong, but only once per process. */
   const warnOnce = () => {
     const offMs = store.clock.machineOffMs
     if (warned || offMs === null) return
@@ -105,13 +105,13 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   }
   const deleteExpired = deletions.map((deletion) => () => runDeletion(deletion))
 
-  /** Applies due effects in advance, so that requests rarely have to apply many of them first. */
+  /** Applies due effects in the background, so that a request rarely has to apply many of them itself. */
   const settleAll = () => settleDue({ store, system, log }, { continues: () => !stopped })
 
   const steps = [() => lastUses.write(store), storeTime, settleAll]
 
-  /** Runs the work. If the database is busy, the next round tries again. */
-  const unlessBusy = async (work: () => Promise<void>) => {
+  /** Runs `work`. Logs an error instead of throwing it, because the next round tries again. */
+  const loggingErrors = async (work: () => Promise<void>) => {
     try {
       await work()
     } catch (error) {
@@ -123,7 +123,7 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
   const runAndRepeat = (sinceDeletionMs: number) => {
     const deletionIsDue = sinceDeletionMs >= deleteEveryMs
     // A failing step does not stop the other steps.
-    const all = [...(deletionIsDue ? deleteExpired : []), ...steps].map((step) => () => unlessBusy(step))
+    const all = [...(deletionIsDue ? deleteExpired : []), ...steps].map((step) => () => loggingErrors(step))
     running = inOrder(all).then(() => {
       if (!stopped)
         timer = deadline(intervalMs, () => runAndRepeat(deletionIsDue ? intervalMs : sinceDeletionMs + intervalMs))
@@ -137,8 +137,8 @@ export function createUpkeep({ store, system, lastUses, log }: Dependencies): Up
       stopped = true
       timer?.clear()
       await running
-      await unlessBusy(() => lastUses.write(store))
-      await unlessBusy(storeTime)
+      await loggingErrors(() => lastUses.write(store))
+      await loggingErrors(storeTime)
     },
   }
 }

@@ -15,10 +15,10 @@ export interface WaitTarget {
 
 /** The maximum number of waiting requests for one credential. No single host needs that many. */
 export const maxPerCredential = 64
-/** The maximum number of waiting requests in this process, because each uses memory. */
+/** The maximum number of waiting requests in this process, which limits the memory that they use. */
 const maxWaits = 20_000
 
-/** The pause before the next check for changes: `gatherMs` after a signal, `watchMs` if there is none. */
+/** The pause before the next check for changes: `gatherMs` after a signal, `watchMs` without a signal. */
 const limits = { watchMs: 1_000, gatherMs: 20 }
 
 /** One waiting request. */
@@ -42,8 +42,8 @@ export class WaitingRequest {
 }
 
 /**
- * This process's waiting requests. A single reader of the event outbox wakes a request when its resource changes, no
- * matter which process made the change.
+ * This process's waiting requests. A single reader of the event outbox wakes a request when the request's resource
+ * changes, no matter which process made the change.
  */
 export class WaitingRequests {
   readonly reads = new FairReads()
@@ -80,8 +80,8 @@ export class WaitingRequests {
   }
 
   /**
-   * Connects this process to the other processes on the same database, so that they signal changes to each other.
-   * Without signals, each process polls.
+   * Connects this process to the other processes that use the same database. The processes then signal changes to each
+   * other. Without signals, each process finds the changes of others only by polling.
    */
   connect(signals: Signals): void {
     this.#signals = signals
@@ -91,7 +91,7 @@ export class WaitingRequests {
     ]
   }
 
-  /** Shares this process's single outbox reader with another listener. */
+  /** Adds a follower, which gets its events from this process's single reader of the event outbox. */
   follow(follower: Follower<EventRow>): Following {
     this.#followers.add(follower)
     return {
@@ -100,7 +100,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Begins a wait. Returns undefined if there are too many waits; the request is then answered at once. */
+  /** Begins a wait. Returns undefined if too many requests are waiting already: the new request must not wait. */
   async begin(target: WaitTarget): Promise<WaitingRequest | undefined> {
     const { resourceId, partyId, keyId } = target
     const waitCount = this.#countByCredential.get(keyId) ?? 0
@@ -126,14 +126,15 @@ export class WaitingRequests {
     if (same?.delete(wait) !== true) return
     if (same.size === 0) this.#byResource.delete(resourceId)
     decrement(this.#countByCredential, keyId)
-    // If there are followers, the watcher itself stops watching the party once none of them needs it.
+    // A follower may still need the party. In that case, the watcher itself stops watching the party once no follower
+    // needs it.
     if (decrement(this.#countByParty, partyId) === 0 && this.#followers.size === 0) this.#watch.end(partyId)
     this.#count -= 1
   }
 
   /**
-   * Checks for changes soon, because this process changed the given parties. Also signals the change to other
-   * processes.
+   * Reports that this process has changed the given parties. Schedules a check for changes if one of the parties is
+   * watched, and signals the change to other processes.
    */
   noteChanges(partyIds: ReadonlySet<string>): void {
     this.#signals?.send(changesTopic)
@@ -145,8 +146,8 @@ export class WaitingRequests {
   }
 
   /**
-   * Wakes the waiting requests of all processes after the clock was moved. Something may have expired, and an expiry
-   * alone adds no event that would wake them.
+   * Wakes the waiting requests of all processes after the sandbox clock was moved. A resource may have expired without
+   * adding an event that would wake the requests.
    */
   wakeAll(): void {
     this.#signals?.send(clockTopic)
@@ -157,7 +158,7 @@ export class WaitingRequests {
     for (const waits of this.#byResource.values()) for (const wait of waits) wait.wake()
   }
 
-  /** Ends every wait at once. From now on, a new wait ends as soon as it begins. */
+  /** Ends all waits immediately. From now on, a new wait ends as soon as it begins. */
   stop(): void {
     this.#ended = true
     this.#wakeEach()
@@ -175,7 +176,7 @@ export class WaitingRequests {
   }
 }
 
-/** Decrements a count. Returns the number left. */
+/** Decrements a count. Returns the new count. */
 function decrement(counts: Map<string, number>, key: string): number {
   const left = (counts.get(key) ?? 0) - 1
   if (left > 0) counts.set(key, left)

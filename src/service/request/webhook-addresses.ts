@@ -11,17 +11,18 @@ export function allowsLocalAddresses(environment: Environment, publicUrl: string
 }
 
 /**
- * Returns whether the service runs inside its caller's process and has no network address. The host name of its public
- * URL then ends with `.invalid`, which never resolves (RFC 6761 section 6.4).
+ * Returns whether the service runs inside its caller's process and has no network address. In that case, the host name
+ * of the service's public URL ends with `.invalid`, a domain that never resolves (RFC 6761 section 6.4).
  */
 function isUnreachable(publicUrl: string): boolean {
   return URL.parse(publicUrl)?.hostname.endsWith('.invalid') === true
 }
 
 /**
- * Returns why the service must not send requests to a URL, as the end of a sentence; undefined if it may send them.
- * Every delivery to a webhook checks this again, because the service's own URL may have changed since the webhook was
- * created. The IP addresses of a host name are checked at each connection (`checkedLookup`).
+ * Returns why the service must not send requests to a URL, worded as the end of a sentence; undefined if the service
+ * may send them. The URL of a webhook is checked again before every delivery, because the service's own URL may have
+ * changed since the webhook was created. The IP addresses of a host name are checked at each connection
+ * (`checkedLookup`).
  */
 export function addressProblem(address: string, mayStayHere: boolean): string | undefined {
   const url = URL.parse(address)

@@ -19,7 +19,7 @@ export interface SingleUseCard {
 export type CardStatus = (typeof agentCardStatuses)[number]
 export type CardSwitch = 'freeze' | 'unfreeze'
 
-/** The transitions that a caller may request. A purchase or the expiry also changes the status. */
+/** The transitions that a caller may request. A purchase and the card's expiry also change the status. */
 export const cardTransitions = {
   active: { freeze: 'frozen' },
   frozen: { unfreeze: 'active' },
@@ -34,12 +34,12 @@ const onlyFrom = {
 
 export function cardStatus(card: SingleUseCard, nowMs: number): CardStatus {
   if (card.usedAtMs !== null) return 'used'
-  // A frozen card still expires, so expiry comes first (docs/service.md#frozen-cards).
+  // A frozen card still expires, so the expiry is checked first (docs/service.md#frozen-cards).
   if (nowMs >= card.expiresAtMs) return 'expired'
   return card.frozenAtMs === null ? 'active' : 'frozen'
 }
 
-/** Freezes or unfreezes a card (docs/service.md#frozen-cards). @throws 409 if its status does not allow it. */
+/** Freezes or unfreezes a card (docs/service.md#frozen-cards). @throws 409 if the card's status does not allow it. */
 export function applySwitch<C extends SingleUseCard>(card: C, event: CardSwitch, nowMs: number): C {
   const status = cardStatus(card, nowMs)
   const after = next<CardStatus, CardSwitch>(cardTransitions, status, event)
@@ -71,7 +71,10 @@ interface Attempt {
   nowMs: number
 }
 
-/** The rules that decline an authorization. The first rule that applies wins (docs/service.md#card-declines). */
+/**
+ * The rules that decline an authorization. The first rule that applies determines the decline code
+ * (docs/service.md#card-declines).
+ */
 const declineRules = {
   single_use_card_expired: ({ card, nowMs }) => nowMs >= card.expiresAtMs,
   single_use_card_used: ({ card }) => card.usedAtMs !== null,

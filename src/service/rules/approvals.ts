@@ -13,13 +13,13 @@ export const approvalTransitions = {
   canceled: {},
 } as const satisfies Transitions<ApprovalStatus, ApprovalEvent>
 
-/** Returns the status of an approval after a decision. @throws 409 `conflict` if it is already resolved. */
+/** Returns the status of an approval after a decision. @throws 409 `conflict` if the approval is already resolved. */
 export function nextApprovalStatus(status: ApprovalStatus, event: ApprovalEvent): ApprovalStatus {
   const after = next<ApprovalStatus, ApprovalEvent>(approvalTransitions, status, event)
   return after ?? fail('conflict', { detail: `The approval is already ${status} and cannot be decided again.` })
 }
 
-/** The amount in cents above which a user must verify with a second factor. */
+/** The amount in cents above which a user needs a second factor to approve a request. */
 export const mfaThresholdCents = 50_000
 /** How long a verification counts as recent, by the sandbox clock. */
 export const mfaLifetimeMs = 10 * 60_000
@@ -29,9 +29,9 @@ export const mfaChallengeLifetimeMs = 10 * 60_000
 type Initiator = 'agent' | 'user' | 'api'
 
 /**
- * Forbids an agent to approve a request that an agent made. An agent may approve requests from its party's users and
- * API keys.
- * @throws 403 `forbidden` if the decider and the initiator are agents.
+ * Refuses an agent's approval of a request that an agent made, even if the two agents are different. An agent may
+ * approve requests from its party's users and API keys.
+ * @throws 403 `forbidden` if both the decider and the initiator are agents.
  */
 export function requireMayApprove(decider: 'party' | 'user' | 'agent', initiator: Initiator): void {
   if (decider !== 'agent' || initiator !== 'agent') return
@@ -48,9 +48,10 @@ interface UserApproval {
 }
 
 /**
- * Requires a recent second-factor verification before a user approves a large amount (docs/service.md#second-factor).
- * Like most refusals, this one is recorded under the request's idempotency key (docs/service.md#idempotency-failures).
- * So the user needs a new key to approve after verifying, as the error message says.
+ * Refuses a user's approval of a large amount if the user has not recently verified with a second factor
+ * (docs/service.md#second-factor). Like most errors, this error is recorded under the request's idempotency key
+ * (docs/service.md#idempotency-failures). After verifying, the user therefore needs a new key to approve, as the error
+ * message says.
  * @throws 428 `mfa_required` if the last verification is too old or missing.
  */
 export function requireRecentMfa({ amountCents, verifiedAtMs, nowMs, verifyAt }: UserApproval): void {

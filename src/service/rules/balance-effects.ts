@@ -11,7 +11,7 @@ export interface BalanceEffect {
 
 type Purchase = Pick<CardMovement, 'heldCents' | 'capturedCents' | 'refundedCents'> & { walletId: string }
 
-/** Returns the effect of a purchase and its refunds. The separate records of the refunds are not counted again. */
+/** Returns the effect of a purchase and its refunds. The refunds' own records must not be counted in addition. */
 export function effectOfPurchase({ walletId, heldCents, capturedCents, refundedCents }: Purchase): BalanceEffect {
   return { walletId, availableCents: refundedCents - capturedCents - heldCents, heldCents }
 }
@@ -28,8 +28,8 @@ interface Payment {
 }
 
 /**
- * Returns the effect of a payment or transfer on the wallets of the party that initiated it. A payment from a card or
- * bank account does not change a wallet.
+ * Returns the effect of a payment or transfer on the wallets of the party that initiated it. A payment with a card or
+ * from a bank account does not change these wallets.
  */
 export function effectsOfPayment(payment: Payment): BalanceEffect[] {
   const { kind, status, walletId, amountCents, heldCents, externalAccountId, method, beneficiary } = payment
@@ -53,7 +53,7 @@ export function effectOfRequest({ status, walletId, amountCents }: Request): Bal
   return { walletId, availableCents: status === 'COMPLETED' ? amountCents : 0, heldCents: 0 }
 }
 
-/** Returns the sum of the effects on each wallet, ordered by wallet id. Wallets whose sum is zero are included. */
+/** Returns the sum of the effects for each wallet, ordered by wallet id. Sums of zero are included. */
 export function sumByWallet(effects: readonly BalanceEffect[]): BalanceEffect[] {
   const sums = new Map<string, BalanceEffect>()
   for (const { walletId, availableCents, heldCents } of effects) {

@@ -30,7 +30,7 @@ export const bankTransitions = {
   APPROVAL_DENIED: {},
 } as const satisfies Transitions<PaymentStatus, BankEvent>
 
-/** Returns the status of a transfer after an event. @throws 409 `conflict` if the table does not allow the event. */
+/** Returns the status of a transfer after an event. @throws 409 `conflict` if `bankTransitions` forbids the event. */
 export function nextBankStatus(status: PaymentStatus, event: BankEvent): PaymentStatus {
   const after = next<PaymentStatus, BankEvent>(bankTransitions, status, event)
   return after ?? fail('conflict', { detail: `A transfer that is ${status} does not allow ${event}. ${hints[event]}` })
@@ -54,8 +54,8 @@ const wireMs = 2 * 60 * 60_000
 
 /**
  * Returns when a bank settles a transfer that it receives at `nowMs` (docs/service.md#bank-transfers). A standard
- * withdrawal settles at the close of the next banking day, and a standard deposit at the close of the banking day after
- * that.
+ * withdrawal settles when the banks close their books on the next banking day, and a standard deposit one banking day
+ * later.
  */
 export function settlesAt(direction: 'deposit' | 'withdrawal', method: BankMethod, nowMs: number): number {
   if (method === 'instant') return nowMs + instantMs
@@ -77,15 +77,15 @@ export const defaultReasons: Readonly<Record<'fail' | 'return', Record<'deposit'
 }
 
 /**
- * Returns the direction of a kind of transfer. Paying a request from a bank account counts as a deposit, because it
- * takes money from the account, as a deposit does.
+ * Returns the direction of a kind of transfer. If a payment request is paid from a bank account, the payment counts as
+ * a deposit, because a deposit also takes money from a bank account.
  */
 export const directionOf = (kind: string): 'deposit' | 'withdrawal' =>
   kind === 'withdrawal' ? 'withdrawal' : 'deposit'
 
 /**
  * The bank's next action, with a reason if the bank refuses or returns the transfer. `nextDueAtMs` is the time of the
- * action after it; null if there is no further action.
+ * bank's following action; null if there is none.
  */
 export interface BankStep extends BankReason {
   does: 'settle' | 'fail' | 'return'
@@ -110,7 +110,7 @@ export function nextAtBank({ kind, status, bankDueAtMs }: Due, bankAccountId: st
   return { ...settling, nextDueAtMs: bankDueAtMs === null ? null : returnsAt(kind, bankAccountId, bankDueAtMs) }
 }
 
-/** Returns when the test bank returns a transfer that it settles at `settledAtMs`; null if it does not return it. */
+/** Returns when the test bank returns a transfer that settled at `settledAtMs`; null if the bank never returns it. */
 export function returnsAt(kind: string, bankAccountId: string, settledAtMs: number): number | null {
   const answer = bankAnswer(bankAccountId, directionOf(kind))
   return answer.does === 'returns' ? afterBankingDays(settledAtMs, answer.afterBankingDays) : null

@@ -24,7 +24,8 @@ export function afterBankingDays(ms: number, days: number): number {
 }
 
 /**
- * Returns whether the day is a holiday. A holiday on a Sunday is observed on Monday; one on a Saturday does not move.
+ * Returns whether the day is a holiday. A holiday that falls on a Sunday is observed on Monday. A holiday that falls on
+ * a Saturday is not moved.
  */
 function isHoliday(ms: number): boolean {
   const isMonday = dayOf(ms).weekday === monday
@@ -40,7 +41,8 @@ function isFixedHoliday(ms: number): boolean {
 }
 
 /**
- * The holidays on a certain weekday of a month, by month. For example, `nth: 3` with `monday` means the third Monday.
+ * The holidays that fall on a certain weekday of a month, by month. For example, `nth: 3` with `monday` means the third
+ * Monday.
  */
 const weekdayHolidays: Readonly<Record<number, { name: string; weekday: number; nth: number | 'last' }>> = {
   1: { name: 'Martin Luther King Jr. Day', weekday: monday, nth: 3 },

@@ -1,6 +1,6 @@
 /**
- * An interval between UTC days. Monthly dates fall on the first date's day of the month, or on the last day of a month
- * that is too short.
+ * The interval between repeating dates, in UTC. Monthly dates fall on the same day of the month as the first date. If a
+ * month is too short, its last day is used.
  */
 export interface Interval {
   unit: 'week' | 'month'

@@ -2,8 +2,8 @@
 export type AttentionReason = 'missed_twice' | 'not_charged' | 'card_blocked' | 'card_needs_update' | 'card_removed'
 
 /**
- * The outcome of charging a card, for each behavior that the sandbox can simulate: `first` for a payment's first
- * attempt, `retry` for any later attempt.
+ * The card behaviors that the sandbox can simulate, with the outcomes of charging such a card: `first` for the first
+ * attempt at a payment, and `retry` for every later attempt.
  */
 export const cardBehaviors = {
   approves: { first: 'approved', retry: 'approved' },
@@ -16,7 +16,7 @@ export const cardBehaviors = {
   agreement_fails: { first: 'agreement_ended', retry: 'agreement_ended' },
 } as const satisfies Record<string, Record<'first' | 'retry', ChargeOutcome>>
 
-/** The outcomes of a charge. A charge is retried only after `declined` or `not_processed`. */
+/** The outcomes of a charge. The service retries a charge only after `declined` or `not_processed`. */
 type ChargeOutcome =
   | 'approved'
   | 'declined'

@@ -10,7 +10,7 @@ export const holdLifetimeMs = 7 * 24 * 60 * 60 * 1000
 export interface CardMovement {
   status: PurchaseStatus
   amountCents: number
-  /** The amount on hold, which the wallet cannot spend until it is captured or released. */
+  /** The amount on hold. The wallet cannot spend this amount unless the hold is released. */
   heldCents: number
   capturedCents: number
   refundedCents: number
@@ -42,7 +42,7 @@ export function capture<P extends CardMovement>(purchase: P, amountCents: number
   return { ...purchase, status, capturedCents: amountCents, heldCents: 0, holdExpiresAtMs: null }
 }
 
-/** Releases the hold of an authorized purchase, because the merchant canceled it or never captured it. */
+/** Releases the hold of an authorized purchase, because the merchant canceled or never captured the purchase. */
 export function release<P extends CardMovement>(purchase: P, action: 'reverse' | 'expire'): P {
   return { ...purchase, status: nextStatus(purchase, action), heldCents: 0, holdExpiresAtMs: null }
 }

@@ -1,8 +1,8 @@
 import { Failure } from '../../core/errors.ts'
 
 /**
- * The number of declined cards after which a checkout pauses. After twice as many, it takes no more cards. Testing
- * stolen cards takes many tries, while a typo or an empty account takes only a few.
+ * The number of declined cards after which a checkout pauses. After twice as many declined cards, the checkout takes no
+ * more cards. Testing stolen cards causes many declines; a typo or an empty account causes only a few.
  */
 export const declinesBeforePause = 10
 export const maxDeclines = 2 * declinesBeforePause
@@ -10,15 +10,18 @@ export const declinesPauseMs = 15 * 60_000
 
 export const tooManyDeclines = 'Too many cards were declined.'
 
-/** Returns the end of the pause that begins with this decline; null if this decline begins no pause. */
+/**
+ * Returns the end of the pause that the latest decline begins; null if it begins no pause.
+ * @param declines The number of declines, including the latest.
+ */
 export function pausedUntilMs(declines: number, nowMs: number): number | null {
   return declines === declinesBeforePause ? nowMs + declinesPauseMs : null
 }
 
-/** Refuses cards during the pause. @throws 429 `rate_limited`. */
+/** Refuses a card while the checkout is paused. @throws 429 `rate_limited`. */
 export function requireNotPaused(untilMs: number | null | undefined, nowMs: number): void {
   if (untilMs === null || untilMs === undefined || untilMs <= nowMs) return
-  // A request may have read its time just before another process began the pause.
+  // The wait is at most one pause, even if another process began the pause after this request had read the time.
   throw tooManyTries(Math.min(untilMs - nowMs, declinesPauseMs))
 }
 

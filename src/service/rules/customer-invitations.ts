@@ -44,7 +44,7 @@ export const cancelReasonOf = {
 
 export type CancelReason = NonNullable<(typeof cancelReasonOf)[InvitationEvent]>
 
-/** The state of an invitation, which its events change. Times are in ms. */
+/** The fields of an invitation that its events change. Times are in ms. */
 export interface InvitationState {
   status: InvitationStatus
   cancelReason: CancelReason | null
@@ -108,8 +108,8 @@ const forms = {
 } as const satisfies Record<Recipient['type'], { pattern: RegExp; description: string }>
 
 /**
- * Returns the recipient with a normalized value, so that different spellings become equal. If the value is malformed,
- * returns a description of the required form.
+ * Returns the recipient with a normalized value, so that different spellings of the same value become equal. If the
+ * value is malformed, returns a description of the required form.
  */
 export function normalRecipient({ type, value }: Recipient): Recipient | { mustBe: string } {
   const normal =

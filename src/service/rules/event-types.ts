@@ -2,13 +2,16 @@ import type { Permission } from '../../core/permissions.ts'
 
 /** The event types of one kind of record, with their meanings. */
 interface EventKind {
-  /** The type of the resource that the event is about and includes. */
+  /** The type of the resource that the event is about. The event includes this resource. */
   resource: string
-  /** The permission needed to read the resource, and therefore the event (docs/events.md#who-may-read-which-events). */
+  /**
+   * The permission needed to read the resource and therefore to read the event
+   * (docs/events.md#who-may-read-which-events).
+   */
   permission: Permission
   /**
-   * The part of its party's events that an agent gets: only events about its `own` records, only events about records
-   * of `wallets` that it may read, or `all` events.
+   * The party's events that an agent of the party gets: `own` means events about the agent's own records, `wallets`
+   * means events about records of wallets that the agent may read, and `all` means all events.
    */
   agents: 'own' | 'wallets' | 'all'
   /** The types that the published interface has. */
@@ -27,8 +30,8 @@ const movedByBank = {
 } as const
 
 /**
- * Every type of event, by its first word. The types, docs/events.md and the permission to read each event come from
- * this table. The meaning of a type never changes, but new types may be added.
+ * All types of events, by their first word. This table is the source of the types, of docs/events.md and of the
+ * permission needed to read each event. The meaning of a type never changes, but new types may be added.
  */
 export const eventKinds = {
   party: {

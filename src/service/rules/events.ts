@@ -11,11 +11,12 @@ import type { SubscriptionStatus } from './subscriptions.ts'
 
 /** The second word of the event for each payment status; null for a status without an event. */
 const paymentSteps = {
-  // A payment in review gets no event, because its approval has events. A transfer at the bank gets none either.
+  // A payment in review gets no event, because its approval gets events. A transfer that the bank is processing gets no
+  // event either.
   CREATED: null,
   IN_REVIEW: null,
   PROCESSING: null,
-  // The payment is approved, or needed no approval, and its recipient must claim it.
+  // The payment was approved or needed no approval. The recipient must now claim it.
   PENDING_CLAIM: 'pending_claim',
   COMPLETED: 'completed',
   FAILED: 'failed',
@@ -38,14 +39,17 @@ type Moved = { kind: keyof typeof moneyWords; status: PaymentStatus }
 
 const isMoneyEvent = (type: `${MoneyWord}.${string}`): type is MoneyEvent => isEventType(type)
 
-/** Returns the events of a change to a payment or transfer; `before` is undefined for a new one. */
+/** Returns the events of a change to a payment or transfer. Without `before`, the payment or transfer is new. */
 export function paymentEvents(before: Moved | undefined, { kind, status }: Moved): MoneyEvent[] {
   const step = before?.status === status ? null : paymentSteps[status]
   const steps = [...(before === undefined ? ['created'] : []), ...(step === null ? [] : [step])]
   return steps.map((one) => typeOf(`${moneyWords[kind]}.${one}`))
 }
 
-/** Checks that an event type exists. For example, `withdrawal.pending_claim` does not: only payments are claimed. */
+/**
+ * Returns an event type after checking that it exists. For example, `withdrawal.pending_claim` does not exist, because
+ * only payments are claimed.
+ */
 function typeOf(type: `${MoneyWord}.${string}`): MoneyEvent {
   if (!isMoneyEvent(type)) throw new Error(`Bug: ${type} is not an event type`)
   return type
@@ -69,7 +73,7 @@ interface AccountState {
   connectionStatus: (typeof connectionStatuses)[number]
 }
 
-/** Returns the events of a change to a linked bank account; `before` is undefined for a new one. */
+/** Returns the events of a change to a linked bank account. Without `before`, the account is new. */
 export function externalAccountEvents(before: AccountState | undefined, after: AccountState): EventType[] {
   const [was, is] = [before === undefined ? null : stepOf(before), stepOf(after)]
   return was === is ? [] : [is]
@@ -101,8 +105,8 @@ interface Purchase {
 type PurchaseEvent = `card_transaction.${PurchaseStatus | 'updated'}`
 
 /**
- * Returns the event of a change to a purchase or refund. A refunded purchase keeps its status, so its event is
- * `updated`.
+ * Returns the event of a change to a purchase or refund. A refund does not change the purchase's status, so the
+ * purchase's event is `card_transaction.updated`.
  */
 export function purchaseEvent(before: Purchase | undefined, { status }: Purchase): PurchaseEvent {
   return before?.status === status ? 'card_transaction.updated' : `card_transaction.${status}`
@@ -110,7 +114,10 @@ export function purchaseEvent(before: Purchase | undefined, { status }: Purchase
 
 type SubscriptionEvent = `subscription.${'created' | 'charged' | 'updated' | Exclude<SubscriptionStatus, 'pending'>}`
 
-/** Returns the events of a subscription's billing: one for each charge, then one for its new status. */
+/**
+ * Returns the events of billing a subscription: one for each charge, then one if the status has changed. If there is
+ * neither a charge nor a new status, the event is `subscription.updated`.
+ */
 export function billingEvents(
   before: SubscriptionStatus,
   after: SubscriptionStatus,
@@ -129,7 +136,7 @@ export function shopOrderEvent(before: ShopOrderStatus | undefined, status: Shop
 }
 
 const requestSteps = {
-  // A request returns to this status only if its payment was denied or canceled.
+  // A payment request returns to this status only if its payment was denied or canceled.
   OPEN: 'payment_request.reopened',
   PROCESSING: 'payment_request.processing',
   COMPLETED: 'payment_request.completed',
@@ -143,8 +150,8 @@ const requestSteps = {
 type RequestEvent = 'payment_request.created' | (typeof requestSteps)[keyof typeof requestSteps]
 
 /**
- * Returns the event of a change to a payment request; undefined if its status has not changed. For a new request, the
- * payer also gets `payment_request.incoming`.
+ * Returns the event of a change to a payment request; undefined if the request's status has not changed. For a new
+ * request, the payer also gets `payment_request.incoming`.
  */
 export function paymentRequestEvent(
   before: keyof typeof requestSteps | undefined,

@@ -20,11 +20,11 @@ export interface FaultableRequest {
   instanceId: string | null
 }
 
-/** A rule, its party and its counts of requests. */
+/** A fault rule with its party and its counts of requests. */
 export interface CountedRule {
   id: string
   rule: FaultRule
-  /** If the rule names a run, the party whose requests it applies to. */
+  /** The party that owns the rule. If the rule names a run, the rule applies only to requests of this party. */
   partyId: string | null
   /** The number of requests that matched the rule. */
   matched: number
@@ -39,16 +39,16 @@ export interface Outcome {
   hit: CountedRule | undefined
 }
 
-/** A function that returns a pseudo-random number from 0 to below 1, always the same for the same parts. */
+/** A function that returns a pseudo-random number n, 0 <= n < 1. The same parts always give the same number. */
 export type Draw = (...parts: (string | number)[]) => number
 
-/** Decides what happens to a request (docs/sandbox.md#which-requests-a-fault-hits). */
+/** Returns the rules that match a request, and the rule to apply (docs/sandbox.md#which-requests-a-fault-hits). */
 export function outcomeOf(rules: readonly CountedRule[], request: FaultableRequest, draw: Draw): Outcome {
   const fitting = rules.filter((one) => matchesRule(one, request))
   return { matched: fitting.map(({ id }) => id), hit: fitting.find((one) => isRuleActive(one, draw)) }
 }
 
-/** Returns whether any rule matches the request and therefore has to count it. */
+/** Returns whether any rule matches the request. A rule counts every request that it matches. */
 export function isCounted(rules: readonly CountedRule[], request: FaultableRequest): boolean {
   return rules.some((one) => matchesRule(one, request))
 }
@@ -66,7 +66,7 @@ function matchesRule({ rule, partyId }: CountedRule, request: FaultableRequest):
   return path === undefined || matchesGlob(path, request.path)
 }
 
-/** Returns whether the rule's conditions hold for the next request that matches it. */
+/** Returns whether the rule's conditions hold for the next request that the rule matches. */
 function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boolean {
   const { nth, every, times, probability } = rule.when ?? {}
   const number = matched + 1
@@ -77,8 +77,8 @@ function isRuleActive({ id, rule, matched, hits }: CountedRule, draw: Draw): boo
 }
 
 /**
- * Returns whether the fault can apply to a request. No rule applies to operations that manage the sandbox, because a
- * fault in them could prevent the rules from being cleared.
+ * Returns whether the fault can apply to a request. No fault can apply to the operations that manage the sandbox,
+ * because such a fault could prevent callers from clearing the rules.
  */
 function mayApply(fault: FaultKind, operation: FaultableRequest['operation']): boolean {
   return operation?.permission !== 'sandbox.manage' && isSuited(fault, operation)
@@ -99,8 +99,8 @@ export function isSuited(fault: FaultKind, operation: FaultableRequest['operatio
  */
 export function matchesGlob(glob: string, path: string): boolean {
   const parts = glob.match(/\*\*|./gsu) ?? []
-  // The positions in the pattern that can be reached after the characters read so far. All of them are tracked at once,
-  // so each character is read only once, even if the pattern has many stars.
+  // The positions in the pattern that can be reached after the characters read so far. All these positions are tracked
+  // together, so each character is read only once, however many stars the pattern has.
   let reached = closed(new Set([0]), parts)
   for (const character of path) {
     const next = new Set<number>()
@@ -114,13 +114,13 @@ export function matchesGlob(glob: string, path: string): boolean {
   return reached.has(parts.length)
 }
 
-/** Adds the positions after stars to the reached ones, because a star may also match nothing. */
+/** Adds the position after each reached star to the reached positions, because a star may also match nothing. */
 function closed(reached: Set<number>, parts: readonly string[]): Set<number> {
   for (const at of reached) if (parts[at] === '*' || parts[at] === '**') reached.add(at + 1)
   return reached
 }
 
-/** The built-in rules of the sandbox. */
+/** The built-in fault rules of the sandbox. */
 export const builtInRules = [
   {
     /**
@@ -135,7 +135,7 @@ export const builtInRules = [
   },
 ] as const satisfies readonly (FaultRule & { merchant: string })[]
 
-/** Returns whether the first attempt at an authorization stays unresolved at this merchant. */
+/** Returns whether the first attempt at an authorization by this merchant stays unresolved. */
 export function staysUnresolved(merchantName: string): boolean {
   return builtInRules.some(({ merchant }) => merchant === merchantName)
 }

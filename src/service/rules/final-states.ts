@@ -7,12 +7,12 @@ import { shopMoves } from './shop-orders.ts'
 import { hasEnded } from './subscriptions.ts'
 import type { Transitions } from './transitions.ts'
 
-/** Returns a function that checks whether a state is final: it has no transition to another state. */
+/** Returns a function that checks whether a status is final: no transition leads to a different status. */
 function isFinalIn(machine: Transitions<string, string>) {
   return (status: string) => Object.values(machine[status] ?? {}).every((after) => after === status)
 }
 
-/** Returns whether the money has arrived. A bank may still return it much later, but no caller waits for that. */
+/** Returns whether the money has arrived. Callers do not wait for a return by the bank, which may come much later. */
 const isMoved = (status: string) => status === 'COMPLETED'
 
 /** For each type of resource that a caller can wait for, a function that returns whether a status is final. */

@@ -10,7 +10,7 @@ export const linkTransitions = {
   REVOKED: {},
 } as const satisfies Transitions<LinkStatus, LinkEvent>
 
-/** Returns the status that a link has after it is revoked. @throws 409 `conflict` if it is already revoked. */
+/** Returns the status of a link after its revocation. @throws 409 `conflict` if the link is already revoked. */
 export function revokedLink(status: LinkStatus): LinkStatus {
   const after = next<LinkStatus, LinkEvent>(linkTransitions, status, 'revoke')
   return after ?? fail('conflict', { detail: `Only an active link can be revoked, and this one is ${status}.` })
@@ -25,7 +25,7 @@ export function linkState(
   return link.expiresAtMs !== null && link.expiresAtMs <= nowMs ? 'expired' : 'open'
 }
 
-/** The permissions and limits that the link requests for one agent. */
+/** The permissions and limits that an invitation link requests for one agent. */
 export interface ProposedAgent {
   agentId: string
   permissions: string[]

@@ -41,7 +41,7 @@ export function authorized(walletId: string, amountCents: number): Posting {
   return move('authorized', availableOf(walletId), heldOf(walletId), amountCents)
 }
 
-/** Creates the posting that ends a hold: the captured part goes to the card network, the rest becomes available. */
+/** Creates the posting that ends a hold: the captured part goes to the card network, and the rest becomes available. */
 export function captured(walletId: string, heldCents: number, capturedCents: number): Posting {
   return {
     reason: 'captured',
@@ -63,12 +63,12 @@ export function refunded(walletId: string, amountCents: number): Posting {
   return move('refunded', outsideAccount('card_network'), availableOf(walletId), amountCents)
 }
 
-/** Creates the posting for a payer's card payment of a subscription, into the merchant's wallet. */
+/** Creates the posting for a subscription payment from the payer's card into the merchant's wallet. */
 export function subscriptionPaid(walletId: string, amountCents: number): Posting {
   return move('subscription_paid', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }
 
-/** Creates the posting for a card payment of a payment request, into the requester's wallet. */
+/** Creates the posting for a card payment that pays a payment request. The money enters the requester's wallet. */
 export function paidByCard(walletId: string, amountCents: number): Posting {
   return move('paid_by_card', outsideAccount('payer_cards'), availableOf(walletId), amountCents)
 }
@@ -108,7 +108,7 @@ export function depositReturned(walletId: string, amountCents: number): Posting 
   return move('deposit_returned', availableOf(walletId), outsideAccount('bank_network'), amountCents)
 }
 
-/** Creates the posting for a withdrawal that has arrived at the linked bank account. Its money was reserved before. */
+/** Creates the posting for a withdrawal that has arrived at the linked bank account. The money was reserved before. */
 export function withdrawn(walletId: string, amountCents: number): Posting {
   return move('withdrawn', heldOf(walletId), outsideAccount('bank_network'), amountCents)
 }
@@ -132,7 +132,7 @@ export function balanceChange(posting: Posting, walletId: string): { availableCe
   return { availableCents: sum('available'), heldCents: sum('held') }
 }
 
-/** Throws if the entries of the posting do not sum to zero. */
+/** Throws if the posting has fewer than two entries, or if its entries do not sum to zero. */
 export function assertBalanced(posting: Posting): void {
   const sum = posting.entries.reduce((total, entry) => total + entry.amountCents, 0)
   if (sum !== 0 || posting.entries.length < 2) throw new Error(`Bug: the posting ${posting.reason} sums to ${sum}.`)
